@@ -202,6 +202,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"Accuracy over a data set": "data-sets.md"},
         {"Sweeps and training": "sweeps-and-training.md"},
         {"Microcontrollers and C": "embedded.md"},
+        {"In your build": "in-your-build.md"},
         {"Stories": [{Path(page).stem: page} for page in stories]},
         {"Contracts": ["contracts/index.md", *contract_families()]},
         {"From file to machine code": "from-file-to-machine-code.md"},

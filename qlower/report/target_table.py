@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from qlower.codegen.targets.resolve import ARCHITECTURES, Architecture, resolve_target
 from qlower.report.table import Column, Table
 
-SYSTEMS = {"thumbv7em": "none-eabi", "wasm32": "unknown-unknown"}
-"""What follows an architecture in its usual triple, where that isn't Linux."""
+SYSTEMS = {"thumbv7em": ("none-eabi", "none-eabihf"), "wasm32": ("unknown-unknown",)}
+"""What follows an architecture in its usual triples, where that isn't Linux."""
 
 
 @dataclass(frozen=True)
@@ -21,20 +21,24 @@ class TargetSummary:
     features: tuple[str, ...]
 
     @staticmethod
-    def of(architecture: Architecture) -> TargetSummary:
-        """CPUs come from the least to the most, features by name."""
+    def of(architecture: Architecture) -> list[TargetSummary]:
+        """One for each usual triple; CPUs from the least to the most, features by
+        name."""
         name = architecture.names[0]
-        triple = f"{name}-{SYSTEMS.get(name, 'linux-gnu')}"
-        return TargetSummary(
-            triple,
-            resolve_target(triple).is_experimental,
-            tuple(architecture.cpus),
-            tuple(sorted(architecture.features)),
-        )
+        triples = (f"{name}-{one}" for one in SYSTEMS.get(name, ("linux-gnu",)))
+        return [
+            TargetSummary(
+                triple,
+                resolve_target(triple).is_experimental,
+                tuple(architecture.cpus),
+                tuple(sorted(architecture.features)),
+            )
+            for triple in triples
+        ]
 
 
 def target_table() -> Table[TargetSummary]:
-    """A line for each architecture."""
+    """A line for each usual triple."""
     columns: list[Column[TargetSummary]] = [
         Column("target", "triple", lambda row: row.triple, right=False),
         Column(
@@ -50,8 +54,11 @@ def target_table() -> Table[TargetSummary]:
         Column(None, "cpus", lambda row: row.cpus),
         Column(None, "features", lambda row: row.features),
     ]
-    rows = [TargetSummary.of(architecture) for architecture in ARCHITECTURES]
-    notes = ["qlower targets TARGET lists CPUs and features"]
+    rows = [row for one in ARCHITECTURES for row in TargetSummary.of(one)]
+    notes = [
+        "Run `qlower targets TARGET` to list CPUs and features. Other triples: Linux "
+        "with musl, and bare metal, such as aarch64-none-elf."
+    ]
     return Table("targets", rows, columns, notes=notes)
 
 

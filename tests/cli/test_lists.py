@@ -27,7 +27,7 @@ def printed(capsys: Capture, *arguments: str) -> str:
 
 def test_targets(capsys: Capture):
     rows = json.loads(printed(capsys, "targets", "--json"))
-    assert len(rows) == 5
+    assert len(rows) == 6
     for row in rows:
         for cpu in row["cpus"]:
             assert resolve_target(row["triple"], cpu).cpu == cpu
@@ -36,6 +36,7 @@ def test_targets(capsys: Capture):
     text = printed(capsys, "targets")
     assert "tuned and tested" in text
     assert "thumbv7em-none-eabi     experimental" in text
+    assert "thumbv7em-none-eabihf   experimental" in text
 
 
 def test_names_of_a_target(capsys: Capture):

@@ -198,13 +198,40 @@ def test_host_has_its_own_features():
             "simd128",
         ),
         ({"target": "riscv64-linux-gnu", "features": "-m"}, "be removed", None),
-        ({"target": "sparc-sun-solaris"}, "architecture 'sparc'", "--target host"),
+        ({"target": "sparc-sun-solaris"}, "architecture 'sparc'", "qlower targets"),
     ],
 )
 def test_unknown_names(options: dict[str, str], message: str, help: str | None):
     with pytest.raises(QlowerError, match=message) as caught:
         resolve_target(**options)
     assert help is None or help in (caught.value.help or "")
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ({"target": "thumbv8m.main-none-eabi"}, "thumbv7em objects run on Cortex-M33"),
+        ({"target": "thumbv8.1m.main-none-eabihf"}, "DSP extension"),
+        ({"target": "thumbv7em-none-eabi", "cpu": "cortex-m55"}, "thumbv7em objects"),
+        ({"target": "thumbv6m-none-eabi"}, "least cores are Cortex-M4 and M7"),
+        ({"target": "thumbv7m-none-eabi", "cpu": "cortex-m3"}, "least cores"),
+        ({"target": "thumbv7em-none-eabi", "cpu": "cortex-m0plus"}, "least cores"),
+        ({"target": "armv7a-linux-gnueabihf"}, "aarch64-linux-gnu"),
+        ({"target": "armv7-unknown-linux-gnueabihf"}, "aarch64-linux-gnu"),
+        ({"target": "arm-linux-gnueabihf"}, "aarch64-linux-gnu"),
+        ({"target": "riscv32-none-elf"}, "wasm32-unknown-unknown"),
+        ({"target": "riscv32imc-unknown-none-elf"}, "wasm32-unknown-unknown"),
+        ({"target": "xtensa-esp32s3-none-elf"}, "wasm32-unknown-unknown"),
+        ({"target": "z80-none-elf"}, None),
+    ],
+)
+def test_what_serves_a_processor_that_is_refused(
+    options: dict[str, str], note: str | None
+):
+    with pytest.raises(QlowerError) as caught:
+        resolve_target(**options)
+    assert len(caught.value.notes) == (note is not None)
+    assert note is None or note in caught.value.notes[0]
 
 
 def test_the_cpu_of_another_machine():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from qlower.codegen.targets.base import Target
+from qlower.codegen.targets.elsewhere import what_serves
 from qlower.codegen.targets.processor import Processor
 from qlower.codegen.targets.triples import is_tested_system
 from qlower.diagnostics import QlowerError
@@ -131,6 +132,7 @@ class Architecture:
         close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         raise QlowerError(
             f"unknown {kind} {name!r} for {self.names[0]}",
+            notes=what_serves(name),
             help=f"did you mean {', '.join(close)}?"
             if close
             else f"known are {', '.join(names)}",

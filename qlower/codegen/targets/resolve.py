@@ -23,6 +23,7 @@ from qlower.codegen.targets.base import (
     Target,
     TileRegisters,
 )
+from qlower.codegen.targets.elsewhere import what_serves
 from qlower.codegen.targets.processor import Processor
 from qlower.codegen.targets.riscv64 import RISCV64
 from qlower.codegen.targets.wasm import WASM32
@@ -162,5 +163,6 @@ def architecture_of(triple: str) -> Architecture:
     raise QlowerError(
         f"no code is generated for architecture {name!r} of target {triple!r}, "
         f"supported are {supported}",
-        help="--target host, or a triple such as x86_64-linux-gnu or aarch64-linux-gnu",
+        notes=what_serves(name),
+        help="`qlower targets` lists the triples; `--target host` is this machine",
     )

@@ -1,0 +1,41 @@
+"""Processors that no code is generated for, and what runs on them all the same."""
+
+from __future__ import annotations
+
+import re
+
+_WASM = (
+    "a WebAssembly runtime on {} runs code for wasm32-unknown-unknown (untested there)"
+)
+_DSP = (
+    "thumbv7em objects run on {} cores that have the DSP extension: with it ARMv8-M "
+    "has all instructions of ARMv7E-M (untested there)"
+)
+_NO_DSP = (
+    "{} cores lack the DSP instructions of ARMv7E-M, which code for thumbv7em uses: "
+    "the least cores are Cortex-M4 and M7"
+)
+_ARM32 = (
+    "a 64-bit Cortex-A core under a 64-bit kernel runs aarch64-linux-gnu; 32-bit ones "
+    "are not supported"
+)
+
+_SERVED = {
+    r"thumbv8(\.\d)?m\.main|cortex-m(33|35p|52|55|85)": _DSP.format(
+        "Cortex-M33 to M85"
+    ),
+    r"thumbv(6m|7m|8m\.base)|cortex-m(0|0plus|1|3|23)": _NO_DSP.format(
+        "Cortex-M0+, M3 and M23"
+    ),
+    r"arm(v[4-7]\w*|hf|eb)?|thumb(v7a?)?|cortex-a([5789]|1[257])": _ARM32,
+    r"riscv32\w*": _WASM.format("a 32-bit RISC-V core"),
+    r"xtensa\w*|esp32\w*": _WASM.format("an Xtensa core such as ESP32-S3"),
+}
+"""Names of architectures and CPUs, and what is said of them."""
+
+
+def what_serves(name: str) -> tuple[str, ...]:
+    """What can be done for an architecture or CPU that is refused, as notes of the
+    error; nothing for a name that isn't known at all."""
+    lower = name.lower()
+    return tuple(note for names, note in _SERVED.items() if re.fullmatch(names, lower))
