@@ -11,7 +11,7 @@ import pytest
 import qlower
 
 FLOORS = (
-    ("diagnostics", "forking"),
+    ("diagnostics", "operators", "forking"),
     (
         *("dialects", "extras", "float_environment", "garbage"),
         *("lazy", "quick_imports", "version"),

@@ -35,6 +35,7 @@ from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.selection import select_layers
 from qlower.model.signature import TensorSpec
+from qlower.operators.windows import window_extent
 from qlower.report.table import Column, Table, Tabled
 
 Integers = NDArray[np.int64]
@@ -331,7 +332,7 @@ def _windows(op: Contraction) -> Iterator[tuple[int, ...]]:
     _, height, width, _ = shape_of(op.result)
     kernel, starts = shape_of(op.weight)[1:3], list[list[int]]()
     for axis, places in enumerate((height, width)):
-        extent = (kernel[axis] - 1) * op.dilation[axis] + 1
+        extent = window_extent(kernel[axis], op.dilation[axis])
         free, found = 0, list[int]()
         for place in range(places):
             start = place * op.stride[axis] - op.pad[2 * axis]

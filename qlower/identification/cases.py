@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model import build
+from qlower.operators.windows import WindowAxis
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -223,8 +224,8 @@ class Cases:
         bias = self.random.integers(-(1 << 12), 1 << 12, channels).astype(np.int32)
         stride, pad = ((2, 2), (1, 1, 1, 1)) if is_depthwise else ((1, 1), (0,) * 4)
         places = [
-            (size + 2 * pad[0] - extent) // stride[0] + 1
-            for size, extent in zip(image[1:3], sizes, strict=True)
+            WindowAxis(size, taps, stride[0], pad[0], pad[0]).results
+            for size, taps in zip(image[1:3], sizes, strict=True)
         ]
         y = self.type([1, *places, channels], 8.0, -5)
         op = qnn.DepthwiseConv2DOp if is_depthwise else qnn.Conv2DOp

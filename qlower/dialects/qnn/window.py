@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from xdsl.irdl import prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.windows import WindowAxis
+
 from ..integers import values_of
 from .base import ActivatedOp
 from .constraints import Integers
@@ -43,7 +45,7 @@ def check_window(
 ) -> None:
     """
     Checks batch and image size of the result of a window over NHWC `input_shape`:
-    `(size + pads - ((kernel - 1) * dilation + 1)) // stride + 1` in both dimensions.
+    `WindowAxis.results` in both dimensions.
     """
     if output_shape[0] != input_shape[0]:
         raise VerifyException(
@@ -53,19 +55,18 @@ def check_window(
     for index, name in enumerate(("height", "width")):
         before, after = op.pad[2 * index : 2 * index + 2]
         size, taps, stride = input_shape[1 + index], kernel[index], op.stride[index]
-        extent = (taps - 1) * dilation[index] + 1
+        axis = WindowAxis(size, taps, stride, before, after, dilation[index])
         source = (
             f"input {size}, kernel {taps}, stride {stride}, pad {before}+{after}, "
             f"dilation {dilation[index]}"
         )
-        if size + before + after < extent:
+        if axis.room < 0:
             raise VerifyException(
                 f"output {name} does not exist: the window of {source} "
                 f"is larger than the padded input"
             )
-        expected = (size + before + after - extent) // stride + 1
-        if output_shape[1 + index] != expected:
+        if output_shape[1 + index] != axis.results:
             raise VerifyException(
                 f"output {name} {output_shape[1 + index]} does not follow from "
-                f"{source}: expected {expected}"
+                f"{source}: expected {axis.results}"
             )

@@ -25,6 +25,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from qlower.operators.windows import WindowAxis
+
 from ..types import shape_of
 from .attributes import (
     ConvAttr,
@@ -151,11 +153,15 @@ class ConvolutionOp(ContractionOp):
             )
         sizes: dict[str | int, int] = {"b": batch // parts, "f": outputs}
         for number, window in enumerate(self.windows):
-            taps = (self.size(1, number) - 1) * window.weight_dilation + 1
-            room = window.padded(self.size(0, number)) - taps
-            if room < 0:
+            axis = WindowAxis(
+                window.padded(self.size(0, number)),
+                self.size(1, number),
+                window.stride,
+                dilation=window.weight_dilation,
+            )
+            if axis.room < 0:
                 raise VerifyException(f"the window is larger than dimension {number}")
-            sizes[number] = room // window.stride + 1
+            sizes[number] = axis.results
         return tuple(sizes[dimension] for dimension in self.layouts[2])
 
     def _check_layouts(self) -> None:

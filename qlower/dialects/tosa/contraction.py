@@ -16,6 +16,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.windows import WindowAxis
+
 from ..types import element_type, shape_of
 from .base import Shape, TosaOp
 from .checks import check_count, check_least, check_rank, check_zero_point, sizes
@@ -211,12 +213,14 @@ def window_shape(
     counts: list[int] = []
     for axis, name in enumerate(("planes", "rows", "columns")[-axes:]):
         before, after = pad[2 * axis : 2 * axis + 2]
-        span = image[axis] + before + after - (kernel[axis] - 1) * dilation[axis] - 1
-        if span < 0 or span % stride[axis]:
+        window = WindowAxis(
+            image[axis], kernel[axis], stride[axis], before, after, dilation[axis]
+        )
+        if window.room < 0 or window.room % stride[axis]:
             raise VerifyException(
                 f"{image[axis]} + {before} + {after} {name} aren't a whole number of "
                 f"strides of {stride[axis]} for a window of {kernel[axis]} with "
                 f"dilation {dilation[axis]}"
             )
-        counts.append(span // stride[axis] + 1)
+        counts.append(window.results)
     return tuple(counts)

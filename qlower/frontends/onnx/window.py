@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from qlower.operators.windows import same_padding, window_extent
+
 from ..orders import channels_last, identity
 from ..values import Value
 from .context import NodeContext
@@ -107,14 +109,13 @@ def read_window(
     sizes: list[int] = []
     for axis in range(2):
         before, after = given[axis], given[axis + 2]
-        extent = (kernel[axis] - 1) * dilation[axis] + 1
+        extent = window_extent(kernel[axis], dilation[axis])
         if mode != "NOTSET":
             before = after = 0
         if mode.startswith("SAME"):
-            wanted = -(-image[axis] // stride[axis])
-            total = max((wanted - 1) * stride[axis] + extent - image[axis], 0)
-            before = total // 2 if mode == "SAME_UPPER" else total - total // 2
-            after = total - before
+            before, after = same_padding(image[axis], extent, stride[axis])
+            if mode == "SAME_LOWER":
+                before, after = after, before
         room = image[axis] + before + after - extent
         if room < 0:
             raise node.error(

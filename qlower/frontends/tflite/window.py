@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qlower.operators.windows import WindowAxis, same_padding, window_extent
+
 from .context import OperatorContext
 
 MAX_STRIDE = 1 << 16
@@ -45,26 +47,23 @@ def read_window(
     pad = (0, 0, 0, 0)
     if op.option("padding", SAME, VALID) == SAME:
         pad = (
-            *same_padding(image[0], kernel[0], stride[0], dilation[0]),
-            *same_padding(image[1], kernel[1], stride[1], dilation[1]),
+            *same_padding(image[0], window_extent(kernel[0], dilation[0]), stride[0]),
+            *same_padding(image[1], window_extent(kernel[1], dilation[1]), stride[1]),
         )
-    height = image[0] + pad[0] + pad[1] - (kernel[0] - 1) * dilation[0] - 1
-    width = image[1] + pad[2] + pad[3] - (kernel[1] - 1) * dilation[1] - 1
-    if min(height, width) < 0:
+    rows, columns = (
+        WindowAxis(
+            image[side],
+            kernel[side],
+            stride[side],
+            pad[2 * side],
+            pad[2 * side + 1],
+            dilation[side],
+        )
+        for side in (0, 1)
+    )
+    if min(rows.room, columns.room) < 0:
         raise op.error(
             f"a window of {list(kernel)} with dilation {list(dilation)} does not fit"
             f" into an image of {list(image)}"
         )
-    size = (height // stride[0] + 1, width // stride[1] + 1)
-    return Window(stride, pad, dilation, size)
-
-
-def same_padding(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
-    """Padding before and after, for ceil(size / stride) results.
-
-    An odd total has the larger half after (TFLite `ComputePaddingWithOffset`).
-    """
-    results = -(-size // stride)
-    extent = (kernel - 1) * dilation + 1
-    total = max((results - 1) * stride + extent - size, 0)
-    return total // 2, total - total // 2
+    return Window(stride, pad, dilation, (rows.results, columns.results))

@@ -21,12 +21,13 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import dense
+from qlower.operators.windows import same_padding
 
 from ..context import OperatorContext
 from ..importer import Importer
 from ..types import PLAIN_TYPES
 from ..weights import check_bias, check_weights
-from ..window import MAX_STRIDE, SAME, VALID, same_padding
+from ..window import MAX_STRIDE, SAME, VALID
 from .hybrid import is_hybrid
 from .real_images import convolve_blocks
 
@@ -49,7 +50,7 @@ def import_transpose_conv(op: OperatorContext) -> None:
     pads = [0, 0]
     if op.option("padding", SAME, VALID) == SAME:
         pads = [
-            same_padding(size, taps, stride, 1)[0]
+            same_padding(size, taps, stride)[0]
             for size, taps, stride in zip(result[1:3], kernel, strides, strict=True)
         ]
     rows, columns = (

@@ -10,10 +10,11 @@ from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
+from qlower.operators.windows import WindowAxis, same_padding, window_extent
 
 from ..context import OperatorContext
 from ..nests import start, take
-from ..window import MAX_DILATION, MAX_STRIDE, SAME, VALID, same_padding
+from ..window import MAX_DILATION, MAX_STRIDE, SAME, VALID
 from .plain import check_type
 from .real import REAL, finish_sums, sum_products
 
@@ -30,8 +31,10 @@ def import_conv3d(op: OperatorContext) -> None:
     pads = [(0, 0)] * 3
     if op.option("padding", SAME, VALID) == SAME:
         pads = [
-            same_padding(*sizes)
-            for sizes in zip(image, kernel, strides, dilations, strict=True)
+            same_padding(size, window_extent(taps, dilation), stride)
+            for size, taps, stride, dilation in zip(
+                image, kernel, strides, dilations, strict=True
+            )
         ]
     source = _padded(op, op.value(0), *zip(*pads, strict=True))
     sums = _convolve(op, source, op.value(1), strides, dilations, 4)
@@ -72,7 +75,7 @@ def import_conv3d_transpose(op: OperatorContext) -> None:
         _places(
             count,
             stride,
-            extent - same_padding(size, extent + 1, stride, 1)[0] * is_same,
+            extent - same_padding(size, extent + 1, stride)[0] * is_same,
             size + extent,
         )
         for count, (size, extent, stride) in zip(image, sizes, strict=True)
@@ -105,7 +108,7 @@ def _convolve(
     batch, *image, channels = shape_of(source)
     kernel, filters = shape_of(weights)[:3], shape_of(weights)[filter_axis]
     result = [
-        (size - (taps - 1) * dilation - 1) // stride + 1
+        WindowAxis(size, taps, stride, dilation=dilation).results
         for size, taps, stride, dilation in zip(
             image, kernel, strides, dilations, strict=True
         )

@@ -1,0 +1,1 @@
+"""What operators are, stated once: dialects, front ends and lowerings read it."""
