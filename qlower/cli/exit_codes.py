@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
+from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 
 from qlower.cli.colour import complain
 from qlower.diagnostics import QlowerError
@@ -80,6 +81,13 @@ def ending(
         if isinstance(error, OSError) and error.errno in FULL:
             _write_nowhere()
             complain(f"error: cannot write: {error.strerror}")
+            return ExitCode.WRONG_INPUT
+        room = getrlimit(RLIMIT_AS)[0]
+        if isinstance(error, OSError | ImportError) and room != RLIM_INFINITY:
+            complain(
+                f"error: the {room >> 20} MB of addresses that `ulimit -v` allows are"
+                f" too few for a library: {str(error).strip().partition('.')[0]}"
+            )
             return ExitCode.WRONG_INPUT
         from qlower.cli.crash import report_crash
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from qlower.diagnostics import QlowerError
 from qlower.explain.sides import Recorded, result_specs
+from qlower.files.arrays import entry_name
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.signature import TensorSpec
@@ -128,8 +129,9 @@ class _Matching:
 
     def _aliases(self, name: str, specs: Mapping[str, TensorSpec]) -> Iterator[str]:
         """What a result may be called: short, as in the file, as the model's output."""
-        yield name
-        yield self.model.full_names.get(name, name)
+        for known in (name, self.model.full_names.get(name, name)):
+            yield known
+            yield entry_name(known)
         yield specs[name].name
 
     def _fit(

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, printable
 
 Array: TypeAlias = NDArray[Any]
 """A tensor or lanes; a model or a file says the element type, so Python's can't."""
+
+LONGEST_NAME = 1000
+"""Letters of a name in an archive."""
 
 _Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[np.generic]]
 
@@ -77,17 +82,32 @@ def read_arrays(path: Path) -> dict[str, Array]:
 
 
 def write_arrays(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
-    """Write an uncompressed `.npz`; equal arrays give equal bytes."""
+    """Write an uncompressed `.npz`; equal arrays give equal bytes. Names are those of
+    `entry_name`, with a number where two would be the same."""
     content = io.BytesIO()  # a zip archive needs to seek, which a pipe can't
     with zipfile.ZipFile(content, "w") as archive:
+        taken: set[str] = set()
         for name, array in arrays.items():
-            # A zip archive's names end at a zero byte.
-            entry = zipfile.ZipInfo(f"{name}.npy".replace("\0", "\\0"))
+            safe = entry_name(name)
+            numbered = (f"{safe}_{number}" for number in count(2))
+            safe = next(one for one in chain([safe], numbered) if one not in taken)
+            taken.add(safe)
+            entry = zipfile.ZipInfo(f"{safe}.npy")
             with archive.open(entry, "w", force_zip64=True) as member:
                 _npy_format.write_array(
                     member, np.asanyarray(array), allow_pickle=False
                 )
     stream.write(content.getbuffer())
+
+
+def entry_name(name: str) -> str:
+    """A name as that of a file in an archive, which stays in the folder that it is
+    unpacked into: no letter but printable ones, no backslash, root, drive or `..`."""
+    text = printable(name[:LONGEST_NAME]).replace("\\", "_")
+    root, *parts = text.split("/")
+    if not root or re.match(r"[A-Za-z]:(\D|$)", root):  # but TensorFlow's `x:0`
+        root = f"_{root}"
+    return "/".join("_" * len(p) if p in (".", "..") else p for p in (root, *parts))
 
 
 def read_header(stream: BinaryIO) -> _Header:

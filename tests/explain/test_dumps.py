@@ -6,20 +6,22 @@ import base64
 import io
 import json
 import struct
+import zipfile
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import numpy as np
 import pytest
 from support import models_directory
+from support.small_model import SMALL_MODEL
 from support.tflite_cases import CASES
 
 import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.diagnostics import QlowerError
-from qlower.files.arrays import write_arrays
+from qlower.files.arrays import entry_name, read_arrays, write_arrays
 from qlower.files.dumps import read_dump
 from qlower.files.tensor_proto import read_tensor_proto
 from qlower.model.signature import Array
@@ -88,6 +90,41 @@ def write_protos(path: Path, arrays: Mapping[str, Array]) -> None:
     path.mkdir()
     for number, (name, array) in enumerate(arrays.items()):
         (path / f"{number}.tensorproto").write_bytes(tensor_proto(name, array))
+
+
+NAMES = (
+    *("conv", "model/conv1/BiasAdd;x", "x:0", "a b", "\u00e9"),
+    *("../../evil", "/abs/x", "C:\\x", "c:x", "a/../b", "a/./..", "", ".", "a\x00b"),
+    *(
+        "a\nb",
+        "a\x1b[31mb",
+        "\u202ex",
+        "a\\b",
+        "a_b",
+        "a\ud800",
+        "x" * 2000,
+        "x" * 3000,
+    ),
+)
+"""Names of layers: the first five are left as they are."""
+
+
+def test_names_in_archives_stay_in_their_folder(tmp_path: Path):
+    path = tmp_path / "layers.npz"
+    with path.open("wb") as stream:
+        write_arrays(stream, {name: np.array(n) for n, name in enumerate(NAMES)})
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    found = read_arrays(path)
+    assert [int(array) for array in found.values()] == list(range(len(NAMES)))
+    assert [*found][:5] == [*NAMES[:5]]
+    assert [*map(entry_name, found)][:-1] == [*found][:-1], "safe names stay"
+    for name in names:
+        assert name.isprintable()
+        assert "\\" not in name
+        assert ".." not in name.split("/")
+        assert not PureWindowsPath(name).root
+        assert not PureWindowsPath(name).drive or name == "x:0.npy"
 
 
 @pytest.mark.parametrize(
@@ -306,3 +343,18 @@ def test_tensors_as_onnx_writes_them(dtype: str, raw: bool) -> None:
 def test_damaged_tensors(data: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         read_tensor_proto(data)
+
+
+def test_layers_of_unsafe_names_are_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    named = SMALL_MODEL.replace("x2x!mid>\n", 'x2x!mid> loc("../../evil\\1B")\n', 1)
+    Path("model.mlir").write_text(named)
+    np.save("x.npy", np.zeros((1, 2, 2, 1), np.int8))
+    run = ["run", "model.mlir", "--input", "x.npy", "--save-layers", "layers.npz"]
+    assert main([*run, "--full-names"]) == 0
+    assert next(iter(read_arrays(Path("layers.npz")))).startswith("__/__/evil")
+    diff = ["diff", "tflite", "layers.npz", "model.mlir", "--input", "x.npy"]
+    assert main(diff) == 0
+    assert "no layer has" not in capsys.readouterr().err

@@ -46,6 +46,17 @@ def test_forks_while_other_threads_compile(count: int, tmp_path: Path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("kilobytes", [60_000, 120_000, 200_000, 230_000])
+def test_too_few_addresses_are_no_bug(kilobytes: int, tmp_path: Path):
+    """Neither for numpy's libraries nor for LLVM nor for a model."""
+    (tmp_path / "model.mlir").write_text(SMALL_MODEL)
+    limited = f"ulimit -v {kilobytes}; exec {sys.executable} -m qlower"
+    command = ["sh", "-c", f"{limited} run model.mlir --random"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith("error: ")
+
+
 @pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="needs Linux")
 def test_code_that_is_loaded_and_freed_leaves_nothing(tmp_path: Path):
     (tmp_path / "model.mlir").write_text(SMALL_MODEL)
