@@ -25,7 +25,8 @@
 // # Quirks
 // - Depthwise convolutions of 8 * k channels, a square kernel of 3 or 5, symmetric padding of
 //   half of it, strides of 1 or 2, equal or not, and no dilation run an AVX2 kernel even where there is VNNI: sums
-//   of two products saturate at 16 bits. The same weights without padding don't.
+//   of two products saturate at 16 bits. The same weights without padding don't, nor do
+//   transposed convolutions.
 // - hard_swish, elu and leaky_relu of 2^31 output steps and more: the vectors take 2147483520, and
 //   adding the zero point wraps.
 // - int8 activations, which FBGEMM doesn't take, run as the uint8 codes 128 above.
@@ -168,7 +169,9 @@ func.func private @is_fast_depthwise() -> i1 {
   %h = arith.andi %g, %top : i1
   %i = arith.andi %h, %bottom : i1
   %j = arith.andi %i, %left : i1
-  %result = arith.andi %j, %right : i1
+  %k = arith.andi %j, %right : i1
+  %straight = arith.xori %transposed, true : i1
+  %result = arith.andi %k, %straight : i1
 }
 
 // Grouped convolutions of one channel a group are depthwise.

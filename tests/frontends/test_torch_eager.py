@@ -113,6 +113,49 @@ def test_a_clamp_that_qnnpack_mixes_up_is_remarked_on(engine: str) -> None:
     assert "node 3 relu6 'bounds': PyTorch's qnnpack mixes up" in remarks[1]
 
 
+@pytest.mark.parametrize("engine", ["fbgemm"], indirect=True)
+def test_transposed_layers_never_saturate(engine: str) -> None:
+    """Depthwise layers of the same sizes have pairs of products that do."""
+    layer = nn.ConvTranspose2d(8, 8, 3, padding=1, groups=8)
+    layer.weight.data.fill_(1)
+    x = torch.rand(2, 8, 5, 6)
+    module = _layer(
+        layer,
+        quantization.MinMaxObserver.with_args(dtype=torch.quint8),
+        quantization.default_weight_observer,
+        x,
+    )
+    assert_equal(module, x, [x, torch.ones_like(x)])
+
+
+@pytest.mark.parametrize(
+    ("engine", "layer", "message"),
+    [
+        ("fbgemm", lambda: nn.ConvTranspose2d(16, 8, 2), "it mixes up weights here"),
+        ("x86", lambda: nn.ConvTranspose2d(8, 6, 2), "it mixes up weights here"),
+        (
+            "x86",
+            lambda: nn.ConvTranspose2d(4, 4, 3, 2, output_padding=1),
+            "the engine x86 leaves it to fbgemm",
+        ),
+        (
+            "qnnpack",
+            lambda: nn.ConvTranspose2d(4, 4, 3, dilation=2),
+            "dilations of a transposed convolution are not supported",
+        ),
+    ],
+    indirect=["engine"],
+)
+def test_transposed_layers_that_are_refused(
+    engine: str, layer: Callable[[], Any], message: str
+) -> None:
+    made = layer()
+    body = quantization.QuantWrapper(made)
+    network = Network(body, (1, made.in_channels, 5, 5))
+    with pytest.raises(QlowerError, match=message):
+        qlower.from_eager(network.quantized(engine), network.example())
+
+
 def _float() -> Any:
     return nn.Linear(2, 2)
 

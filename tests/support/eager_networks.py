@@ -206,7 +206,19 @@ def shuffled() -> Network:
     return Network(Stubs(layers, forward), IMAGE)
 
 
+def transposed() -> Network:
+    """Channels as many as PyTorch's engines have right results for."""
+    layers = (
+        nn.Conv2d(3, 8, 3, stride=2),
+        nn.ConvTranspose2d(8, 8, 4, stride=2, padding=1),
+        nn.ReLU(),
+        nn.ConvTranspose2d(8, 8, 3, padding=1, groups=8),
+        nn.ConvTranspose2d(8, 8, (1, 2), stride=(1, 3), groups=2, bias=False),
+    )
+    return Network(quantization.QuantWrapper(nn.Sequential(*layers)), IMAGE)
+
+
 NETWORKS = (
     *(plain, sequential, residual, depthwise, joined, activations, rows),
-    *(perceptron, shuffled),
+    *(perceptron, shuffled, transposed),
 )

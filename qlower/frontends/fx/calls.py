@@ -44,13 +44,29 @@ def _layer(site: CallSite, *, kind: str, rank: int) -> None:
         }
     if site.integer("relu"):
         attributes["activation"] = "relu"
-    operands = [
+    site.add(f"Quantized{kind}", _weighted(site), attributes, domain=TORCH)
+
+
+def _weighted(site: CallSite) -> list[str]:
+    """The operands of a layer with weights."""
+    return [
         *_operand(site, "self"),
         *(site.tensor(f"weight{end}") for end in ("", "_scale", "_zero_point")),
         site.optional_tensor("bias"),
         *_step(site),
     ]
-    site.add(f"Quantized{kind}", operands, attributes, domain=TORCH)
+
+
+def _transposed(site: CallSite) -> None:
+    more = site.integers("output_padding")
+    attributes: dict[str, AttributeValue] = {
+        "strides": site.integers("stride"),
+        "pads": site.integers("padding"),
+        "dilations": site.integers("dilation"),
+        "group": site.integer("groups"),
+        "more": more,
+    }
+    site.add("QuantizedTransposed", _weighted(site), attributes, domain=TORCH)
 
 
 def _binary(site: CallSite, *, kind: str, relu: bool) -> None:
@@ -143,6 +159,8 @@ TABLE: Mapping[str, Translate] = {
     "quantized.dequantize": _dequantize,
     "quantized.conv1d": partial(_layer, kind="Conv", rank=1),
     "quantized.conv2d": partial(_layer, kind="Conv", rank=2),
+    "quantized.conv_transpose1d": _transposed,
+    "quantized.conv_transpose2d": _transposed,
     "quantized.linear": partial(_layer, kind="Linear", rank=0),
     **{
         f"quantized.{name}{end}": partial(_binary, kind=kind, relu=bool(end))

@@ -17,6 +17,7 @@ from qlower.files.arrays import Array
 
 from ..onnx.schema import Constant, Port
 from ..pt2.program import Argument, Call, Program, Tensor
+from .faults import CLAMPS, TransposedLayer, fault_of_transposed, mixes_up_places
 
 NAME = "FX module"
 """What stands for a file in locations and messages."""
@@ -71,6 +72,8 @@ WEIGHTED = {
     "Conv2d": ("conv2d", False),
     "ConvReLU1d": ("conv1d", True),
     "ConvReLU2d": ("conv2d", True),
+    "ConvTranspose1d": ("conv_transpose1d", False),
+    "ConvTranspose2d": ("conv_transpose2d", False),
     "Linear": ("linear", False),
     "LinearReLU": ("linear", True),
 }
@@ -164,11 +167,6 @@ STORED = frozenset(
     )
 )
 """Operators whose arithmetic on quantized tensors is the engine's."""
-
-
-CLAMPS = ("hardtanh", "relu6")
-"""Operators that PyTorch's qnnpack gives wrong results for in images whose channels are
-last in memory: it takes them for images whose channels are first."""
 
 
 def read_module(
@@ -278,6 +276,8 @@ class _Reader:
             name, relu = WEIGHTED[kind]
             arguments["relu"] = relu
             arguments |= self.weights(node, module, is_linear=name == "linear")
+            if name.startswith("conv_transpose"):
+                self.check_transposed(node, name, module)
             return self.made(name, arguments, node)
         if kind not in MODULES:
             raise self.error(f"node {self.index} {kind}: this module is not supported")
@@ -317,7 +317,7 @@ class _Reader:
             results = tuple(f"{node.name}.{at}" for at in range(len(self.parts(node))))
         target = TARGETS.get(name, f"aten.{name}.default")
         if is_stored and name in CLAMPS and self.engine == "qnnpack":
-            self.check_places(name, node, taken)
+            self.check_places(name, node, taken[0])
         if is_stored and (name in STORED or "weight" in arguments):
             target = f"quantized.{name}"
             for key, held in list(arguments.items()):
@@ -333,16 +333,23 @@ class _Reader:
                 arguments["scale"], arguments["zero_point"] = step
         return Call(self.index, target, arguments, results)
 
-    def check_places(self, name: str, node: FxNode, operands: Sequence[object]) -> None:
-        """Remark on a clamp whose results PyTorch mixes up."""
-        last = import_module("torch").channels_last
-        image = cast(TorchTensor, operands[0])
-        if image.is_contiguous() or not image.is_contiguous(memory_format=last):
-            return
-        self.remarks.append(
-            f"node {self.index} {name} {node.name!r}: PyTorch's qnnpack mixes up the"
-            " elements of images here, qlower does not: outputs differ from PyTorch's"
+    def check_transposed(self, node: FxNode, name: str, module: object) -> None:
+        source = cast(FxNode, node.args[0])
+        taken, given = self.values[source.name], self.values[node.name]
+        fault = fault_of_transposed(
+            name, cast(TransposedLayer, module), taken, given, self.engine
         )
+        if fault is not None:
+            raise self.error(f"node {self.index} {name} {node.name!r}: {fault}")
+
+    def check_places(self, name: str, node: FxNode, operand: object) -> None:
+        """Remark on a clamp whose results PyTorch mixes up."""
+        if mixes_up_places(cast(TorchTensor, operand)):
+            self.remarks.append(
+                f"node {self.index} {name} {node.name!r}: PyTorch's qnnpack mixes up"
+                " the elements of images here, qlower does not: outputs differ from"
+                " PyTorch's"
+            )
 
     def step(self, argument: object) -> tuple[float, int] | None:
         """Scale and zero point of a quantized value."""
@@ -384,7 +391,7 @@ class _Reader:
             array = _array(bias).astype(np.float32)
             found["bias"] = self.constant(node, "bias", array, "FLOAT")
         if not is_linear:
-            for key in ("stride", "padding", "dilation", "groups"):
+            for key in ("stride", "padding", "dilation", "groups", "output_padding"):
                 found[key] = self.argument(getattr(module, key))
         return found
 

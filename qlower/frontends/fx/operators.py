@@ -18,6 +18,7 @@ from ..pt2.operators import IMPORTERS as PT2
 from ..pt2.operators.real import hard_sigmoid
 from ..pt2.translating import TORCH
 from ..tflite.scalars import Scalars
+from .transposed import import_transposed
 
 
 def import_bounds(node: NodeContext) -> None:
@@ -98,5 +99,6 @@ IMPORTERS: Mapping[tuple[str, str], Entry] = {
     (TORCH, "QuantizedLeakyRelu"): Entry(import_leaky_relu, (5, 5)),
     (TORCH, "QuantizedSigmoid"): _unary(qnn.SigmoidOp),
     (TORCH, "QuantizedTanh"): _unary(qnn.TanhOp),
+    (TORCH, "QuantizedTransposed"): Entry(import_transposed, (9, 9)),
     (TORCH, "QuantizedAdaptivePool"): Entry(import_adaptive_pool, (5, 5)),
 }

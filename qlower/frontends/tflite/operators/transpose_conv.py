@@ -1,11 +1,4 @@
-"""TRANSPOSE_CONV, as a convolution that computes a block of the result at each pixel.
-
-Element Y of the whole result, `Y = stride * y + k`, takes input y times weight k. With
-`Y = stride * q + phase` these are weights `phase + stride * t` of inputs `q - t`: one
-convolution for each phase, with as many taps as the kernel has strides. All phases
-together are one convolution with more channels, which become blocks of the image.
-Weights that a phase lacks are real 0, so that its sums are the same.
-"""
+"""TRANSPOSE_CONV, as a convolution that computes a block of the result at a pixel."""
 
 from __future__ import annotations
 
@@ -23,6 +16,7 @@ from qlower.files.arrays import Array
 from qlower.model.nests import dense
 from qlower.operators.windows import same_padding
 
+from ...transposed import Axis, filters_of, phase_weights
 from ..context import OperatorContext
 from ..importer import Importer
 from ..types import PLAIN_TYPES
@@ -54,7 +48,7 @@ def import_transpose_conv(op: OperatorContext) -> None:
             for size, taps, stride in zip(result[1:3], kernel, strides, strict=True)
         ]
     rows, columns = (
-        _Axis(size, taps, stride, pad, wanted)
+        Axis(size, taps, stride, pad, wanted)
         for size, taps, stride, pad, wanted in zip(
             (height, width), kernel, strides, pads, result[1:3], strict=True
         )
@@ -76,13 +70,13 @@ def import_transpose_conv(op: OperatorContext) -> None:
     op.finish(qnn.SliceOp(image, type, offsets=offsets, sizes=result, strides=[1] * 4))
 
 
-def _quantized_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAValue:
+def _quantized_blocks(op: OperatorContext, rows: Axis, columns: Axis) -> SSAValue:
     filters = op.shape(1)[0]
     element = check_weights(op, 1, 0, op.input(2).type)
     check_bias(op, 3, filters)
     phases = rows.stride * columns.stride
     missing = 0 if element.is_per_axis else element.zero_point
-    weights = _phase_weights(op.stored_array(1), missing, rows, columns)
+    weights = phase_weights(op.stored_array(1), missing, rows, columns)
     op.check_type(op.input(2), op.output().type)
     op.per_tensor(op.input(2))
     shape = (op.shape(2)[0], rows.positions, columns.positions, phases * filters)
@@ -100,22 +94,22 @@ def _quantized_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAVa
     return op.emit(convolution, "blocks")
 
 
-def _real_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAValue:
+def _real_blocks(op: OperatorContext, rows: Axis, columns: Axis) -> SSAValue:
     for number in (1, 3):
         if op.has_input(number):
             op.check_type(op.input(number), "FLOAT32")
-    weights = _phase_weights(op.array(1), 0, rows, columns)
+    weights = phase_weights(op.array(1), 0, rows, columns)
     bias = _tiled_bias(op, rows.stride * columns.stride)
-    return convolve_blocks(op, _filters(weights), bias, _padding(rows, columns))
+    return convolve_blocks(op, filters_of(weights), bias, _padding(rows, columns))
 
 
-def _hybrid_blocks(op: OperatorContext, rows: _Axis, columns: _Axis) -> SSAValue:
+def _hybrid_blocks(op: OperatorContext, rows: Axis, columns: Axis) -> SSAValue:
     phases = rows.stride * columns.stride
     scales = np.array(check_weights(op, 1, 0, "INT8").scales, np.float32)
     scales = np.tile(np.broadcast_to(scales, op.shape(1)[:1]), phases)
     if op.has_input(3):
         op.check_type(op.input(3), "FLOAT32")
-    weights = _filters(_phase_weights(op.stored_array(1), 0, rows, columns))
+    weights = filters_of(phase_weights(op.stored_array(1), 0, rows, columns))
     return convolve_blocks(
         op,
         weights.astype(np.float32),
@@ -129,48 +123,8 @@ def _tiled_bias(op: OperatorContext, phases: int) -> Array | None:
     return np.tile(op.array(3).reshape(-1), phases) if op.has_input(3) else None
 
 
-def _padding(rows: _Axis, columns: _Axis) -> tuple[int, int, int, int]:
+def _padding(rows: Axis, columns: Axis) -> tuple[int, int, int, int]:
     return (rows.before, rows.after, columns.before, columns.after)
-
-
-class _Axis:
-    """Rows or columns: how many taps and positions the convolution has, its padding,
-    and where the result begins in what it gives."""
-
-    def __init__(self, size: int, taps: int, stride: int, pad: int, wanted: int):
-        self.kernel = taps
-        self.stride = stride
-        self.taps = -(-taps // stride)
-        first = min(pad // stride, self.taps - 1)
-        self.offset = pad - first * stride
-        self.positions = -(-(self.offset + wanted) // stride)
-        self.before = self.taps - 1 - first
-        self.after = max(self.positions + self.taps - 1 - size - self.before, 0)
-        # what the input gives beyond the wanted positions is computed, too
-        self.positions = size + self.before + self.after - self.taps + 1
-        self.size = self.positions * stride
-
-
-def _phase_weights(weights: Array, missing: int, rows: _Axis, columns: _Axis) -> Array:
-    """The weights of all phases, [phase row, phase column, filter, tap, tap, depth], of
-    which some are `missing`."""
-    filters, *_, depth = weights.shape
-    padded = np.full(
-        (filters, rows.taps * rows.stride, columns.taps * columns.stride, depth),
-        missing,
-        weights.dtype,
-    )
-    padded[:, : rows.kernel, : columns.kernel] = weights
-    split = padded.reshape(
-        filters, rows.taps, rows.stride, columns.taps, columns.stride, depth
-    )
-    # the last tap meets the first input
-    return split.transpose(2, 4, 0, 1, 3, 5)[:, :, :, ::-1, ::-1]
-
-
-def _filters(weights: Array) -> Array:
-    """All phases' filters, one after the other."""
-    return weights.reshape(-1, *weights.shape[3:])
 
 
 def _constant(
@@ -180,7 +134,7 @@ def _constant(
     if element.is_per_axis:
         scales, zero_points = element.scales * phases, element.zero_points * phases
         element = QuantizedType.per_axis(8, True, 0, scales, zero_points)
-    stored = _filters(weights)
+    stored = filters_of(weights)
     type = TensorType(element, stored.shape)
     constant = qnn.ConstantOp(dense(stored, element.storage_type), type)
     return op.emit(constant, "weights")
@@ -195,7 +149,7 @@ def _repeated_bias(op: OperatorContext, phases: int) -> SSAValue | None:
 
 
 def _blocks_to_image(
-    op: OperatorContext, value: SSAValue, rows: _Axis, columns: _Axis, filters: int
+    op: OperatorContext, value: SSAValue, rows: Axis, columns: Axis, filters: int
 ) -> SSAValue:
     """Each pixel's channels as a block of pixels, of rows and columns by themselves."""
     batch, height, width, _ = shape_of(value)

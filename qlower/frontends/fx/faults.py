@@ -1,0 +1,69 @@
+"""Layers whose results PyTorch's engines get wrong, by what a module gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Protocol
+
+CLAMPS = ("hardtanh", "relu6")
+"""Operators that PyTorch's qnnpack gives wrong results for in images whose channels are
+last in memory: it takes them for images whose channels are first."""
+
+
+class _Image(Protocol):
+    def is_contiguous(self, *, memory_format: object = ...) -> bool: ...
+
+
+class TransposedLayer(Protocol):
+    """A transposed convolution, whose weights are unpacked on request."""
+
+    stride: Sequence[int]
+    padding: Sequence[int]
+    output_padding: Sequence[int]
+    groups: int
+    dilation: Sequence[int]
+
+    def weight(self) -> object: ...
+    def bias(self) -> object: ...
+
+
+def mixes_up_places(image: _Image) -> bool:
+    """Return whether an image has its channels last in memory, and only so."""
+    last = import_module("torch").channels_last
+    return not image.is_contiguous() and image.is_contiguous(memory_format=last)
+
+
+def fault_of_transposed(
+    name: str, layer: TransposedLayer, given: object, result: object, engine: str
+) -> str | None:
+    """Return why a transposed convolution isn't what PyTorch computed, if it isn't.
+
+    PyTorch 2.13 mixes up weights: of onednn and x86 where the numbers of channels
+    differ, of fbgemm from 16 input channels on.
+    """
+    if engine == "x86" and any(layer.output_padding):
+        return (
+            "with output_padding the engine x86 leaves it to fbgemm: convert for that"
+        )
+    torch = import_module("torch")
+    real = getattr(torch.nn.functional, name)(
+        torch.dequantize(given),
+        torch.dequantize(layer.weight()),
+        layer.bias(),
+        layer.stride,
+        layer.padding,
+        layer.output_padding,
+        layer.groups,
+        layer.dilation,
+    )
+    found = torch.int_repr(result).int()
+    scale, point = torch.q_scale(result), torch.q_zero_point(result)
+    expected = (real / scale).round() + point
+    apart = (expected.clamp(0, 255) - found).abs().max().item()
+    if apart <= 1:
+        return None
+    return (
+        f"PyTorch's engine {engine} gives other results than the convolution of its"
+        f" weights, by up to {apart:.0f} steps: it mixes up weights here"
+    )

@@ -1,0 +1,112 @@
+"""Transposed convolutions of PyTorch's quantized engines."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import SSAValue
+
+from qlower.dialects import qnn
+from qlower.dialects.types import element_type, shape_of
+
+from ..onnx.context import NodeContext
+from ..onnx.window import as_image, from_image
+from ..transposed import Axis, phase_weights
+
+INPUT, WEIGHTS, BIAS, RESULT = 0, 3, 6, 7
+"""Operands, as of a convolution."""
+
+FBGEMM = "pytorch-fbgemm"
+
+
+def import_transposed(node: NodeContext) -> None:
+    """Weights are [C, O / groups, KH, KW], with one scale."""
+    image = as_image(node, node.stored(INPUT, INPUT + 1, INPUT + 2), False)
+    batch, height, width, channels = image.type.get_shape()
+    type = node.quantization(WEIGHTS + 1, WEIGHTS + 2)
+    given = node.stored_array(WEIGHTS, type)
+    if given.ndim == 3:
+        given = given[:, :, np.newaxis, :]
+    groups = node.integer("group", 1, 1)
+    depth, share = channels // groups, given.shape[1]
+    rows, columns = (
+        Axis(size, taps, stride, pad, (size - 1) * stride - 2 * pad + taps + more)
+        for size, taps, stride, pad, more in zip(
+            (height, width), given.shape[2:], *_sides(node), strict=True
+        )
+    )
+    wanted = [axis.wanted for axis in (rows, columns)]
+    split = given.reshape(groups, depth, share, *given.shape[2:])
+    weights = np.concatenate(
+        [
+            phase_weights(part.transpose(1, 2, 3, 0), type.zero_point, rows, columns)
+            for part in split
+        ]
+    ).reshape(-1, rows.taps, columns.taps, depth)
+    phases = rows.stride * columns.stride
+    count = len(weights)
+    place = node.place(node.name(WEIGHTS))
+    operation = qnn.Conv2DOp(
+        image.ssa,
+        node.builder.constant(weights, type, place),
+        _bias(node, groups, phases),
+        TensorType(
+            node.quantization(RESULT, RESULT + 1),
+            (batch, rows.positions, columns.positions, count),
+        ),
+        pad=(rows.before, rows.after, columns.before, columns.after),
+        groups=groups,
+        transposed=True,
+        activation=node.text("activation", "") or None,
+        contract=node.text("contract", "") or None,
+    )
+    blocks = node.emit(operation, "blocks")
+    whole = _spread(node, blocks, rows, columns, groups)
+    result = TensorType(element_type(whole.type), (batch, *wanted, groups * share))
+    last = qnn.SliceOp(
+        whole,
+        result,
+        offsets=[0, rows.offset, columns.offset, 0],
+        sizes=result.get_shape(),
+        strides=[1] * 4,
+    )
+    from_image(node, last, image, False)
+
+
+def _sides(node: NodeContext) -> list[list[int]]:
+    """Strides, padding and what is added to the result, of rows and columns."""
+    found: list[list[int]] = []
+    for name, least, missing in (("strides", 1, 1), ("pads", 0, 0), ("more", 0, 0)):
+        numbers = node.integer_list(name, None, least)
+        found.append([missing] * (2 - len(numbers)) + numbers)
+    if any(size != 1 for size in node.integer_list("dilations", None, 1)):
+        raise node.error("dilations of a transposed convolution are not supported")
+    return found
+
+
+def _bias(node: NodeContext, groups: int, phases: int) -> SSAValue | None:
+    """The real bias of each filter, for each phase of its group."""
+    if not node.has(BIAS):
+        return None
+    bias = node.array(BIAS, "bias").reshape(groups, 1, -1)
+    repeated = np.tile(bias, (1, phases, 1)).reshape(-1)
+    return node.builder.constant(repeated, f32, node.place(node.name(BIAS)))
+
+
+def _spread(
+    node: NodeContext, blocks: SSAValue, rows: Axis, columns: Axis, groups: int
+) -> SSAValue:
+    """Each pixel's channels, of groups of phases, as a block of pixels."""
+    batch, height, width, count = shape_of(blocks)
+    element = element_type(blocks.type)
+    sides = (rows.stride, columns.stride)
+    share = count // groups // math.prod(sides)
+    split = (batch, height, width, groups, *sides, share)
+    perm = (0, 1, 4, 2, 5, 3, 6)
+    whole = (batch, height * sides[0], width * sides[1], groups * share)
+    value = node.emit(qnn.ReshapeOp(blocks, TensorType(element, split)), "reshape")
+    turned = TensorType(element, [split[dimension] for dimension in perm])
+    value = node.emit(qnn.TransposeOp(value, turned, perm=perm), "transpose")
+    return node.emit(qnn.ReshapeOp(value, TensorType(element, whole)), "whole")
