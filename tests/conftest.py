@@ -23,7 +23,9 @@ LONG_VARIABLES = (LARGE_VARIABLE, LEVELS_VARIABLE, VERIFY_EACH)
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the long tests, too")
     parser.addoption(
-        "--bless", action="store_true", help="write results into files of tests/run"
+        "--bless",
+        action="store_true",
+        help="write results into files of tests/run and tests/contracts/answers",
     )
 
 

@@ -1,0 +1,378 @@
+"""Values for the rules of contracts: layers whose scales and zero points make ties and
+reach ends, and operands for each.
+
+All rules see the same layers, and take from them the values that they ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, IntegerType
+from xdsl.ir import Attribute
+
+from qlower.contracts import Contract, Rule
+from qlower.contracts.rules import OF_WORDS, RULES, is_of_words
+from qlower.diagnostics import QlowerError
+from qlower.interp.values import Array
+
+Values = dict[str, Array]
+
+CODES = 256
+"""Elements that each layer gives a rule."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An operation: its scales, zero points and signs, and each choice that is a bit.
+
+    `flags` is the value of all bits but of those that say how an image is resized,
+    which are `resizing`: whether corners are aligned, and centres half pixels.
+    """
+
+    name: str
+    scales: tuple[float, float, float]
+    zero_points: tuple[int, int, int]
+    unsigned: bool = False
+    flags: bool = False
+    resizing: tuple[bool, bool] = (False, False)
+    count: int = 4
+    narrow: bool = False
+
+    @cached_property
+    def seed(self) -> list[int]:
+        """A seed for what the layer draws."""
+        return list(self.name.encode())
+
+
+LAYERS = (
+    # The same quantization on both sides, and a weight of 1: nothing is to be done.
+    Layer("equal", (0.5, 1.0, 0.5), (3, 3, 3)),
+    # Ratios of a half and an eighth: every other integer is a tie.
+    Layer("halves", (0.5, 1.0, 1.0), (-7, 5, 4), resizing=(True, False), count=2),
+    Layer(
+        "same", (0.0625, 0.11, 0.0625), (-20, 0, -20), False, True, count=5, narrow=True
+    ),
+    Layer("same, unsigned", (0.3, 0.2, 0.3), (128, 128, 128), True, count=6),
+    Layer("eighths", (0.25, 0.5, 1.0), (-7, 0, -4), flags=True, count=8),
+    Layer("unsigned", (0.5, 0.25, 0.5), (130, 0, 121), True, resizing=(False, True)),
+    Layer("uneven", (0.0123, 0.0471, 0.0037), (-128, 17, -3), count=7, narrow=True),
+    Layer("rising", (1.5, 0.7, 0.01), (127, -128, 5), flags=True, count=3),
+    Layer("falling", (0.003, 0.0471, 0.37), (11, 0, -128), count=49, narrow=True),
+    Layer("bytes", (0.02, 0.031, 0.0117), (128, 0, 0), True, True, (True, False), 5),
+    # Steps of the output that no ratio of common shifts reaches.
+    # An average of nothing, too.
+    Layer("tiny ratio", (2.0**-25, 2.0**-20, 1.0), (0, 0, 0), count=0),
+    Layer("large ratio", (2.0**20, 2.0**4, 2.0**-10), (0, 0, 0), flags=True),
+)
+
+_RESIZED = {
+    "output_index": [0, 1, 2, 3, 4, 5, 6, 9, 12],
+    "input_size": [4, 5, 4, 8, 7, 6, 13, 5, 13],
+    "output_size": [8, 3, 7, 4, 7, 9, 7, 10, 13],
+}
+"""Positions, the sizes of whose images are of every kind: whole multiples, quotients,
+the same, and neither."""
+
+_NUMBERS: Mapping[str, float] = {
+    "alpha": 0.3,
+    "beta": 1.0,
+    "row_size": 10,
+    "cell_clip": 0.0,
+    "input_channels": 8,
+    "groups": 1,
+    "channel_count": 37,
+    "element_count": CODES + 3,
+    "window_size": 9,
+    "output_size": 1,
+    "accumulator_min": -(1 << 24),
+    "accumulator_max": 1 << 24,
+    "bias": 77,
+    "real_bias": 0.3712,
+    "kernel_height": 3,
+    "kernel_width": 3,
+    "dilation_height": 1,
+    "dilation_width": 1,
+    "stride_height": 1,
+    "stride_width": 2,
+}
+"""Constants of every layer; others are 1."""
+
+_REALS = (
+    *(0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3.4e38, -3.4e38, 1e10),
+    *(0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 0.49999997, -0.49999997, 63.5, -64.5),
+)
+"""Reals that quantization meets at its edges: ties for a scale of 1 or a half, numbers
+that no integer holds, and no number."""
+
+_OUTPUTS: Mapping[str, tuple[float, int]] = {
+    "softmax_output": (2.0**-8, -128),
+    "softmax_output_i16": (2.0**-15, 0),
+    "log_softmax_output": (2.0**-4, 127),
+    "l2_normalize": (2.0**-7, 0),
+    "sigmoid": (2.0**-8, -128),
+    "sigmoid_i16": (2.0**-15, 0),
+    "tanh": (2.0**-7, 0),
+    "tanh_i16": (2.0**-15, 0),
+}
+"""Output quantizations, of signed integers, that are the only legal ones of a rule in
+some systems: all layers but two have them."""
+
+_OWN_OUTPUTS = ("uneven", "rising")
+
+_CELL = 2.0**-11
+"""The scale of an LSTM's cell, which has to be a power of two."""
+
+_STEPS = {name: index for index, name in enumerate(("input", "weight", "output"))}
+_SAME = {
+    **{"lhs": "input", "rhs": "weight", "state": "weight"},
+    **{"input_weight": "weight", "state_weight": "input", "time_weight": "weight"},
+}
+
+
+@cache
+def accumulators(layer: Layer, rule: str) -> Array:
+    """Sums: small ones one by one, which has all ties, then of each size and sign."""
+    small = np.arange(-100, 60, dtype=np.int64)
+    random = np.random.default_rng(layer.seed)
+    bits = 40 if is_of_words(rule) else 31
+    sizes = np.exp2(random.uniform(4, bits, CODES - small.size - 4))
+    large = np.rint(sizes * random.choice([-1, 1], sizes.size)).astype(np.int64)
+    most = (1 << bits) - 1
+    return np.concatenate([small, large, [most, -most - 1, most - 1, 1 << (bits - 1)]])
+
+
+@cache
+def codes(layer: Layer, rule: str, salt: int = 0) -> Array:
+    """Stored integers: of 8 bits each one, in another order for another salt."""
+    if is_of_words(rule):
+        random = np.random.default_rng([salt, *layer.seed])
+        ends = [-32768, 32767, -1, 0, 1, -32767, 16384, -16384]
+        rest = random.integers(-32768, 32768, CODES - len(ends))
+        return np.concatenate([ends, rest])
+    every = np.arange(CODES) - (0 if layer.unsigned else 128)
+    if salt:
+        every = np.random.default_rng([salt, *layer.seed]).permutation(every)
+    return every
+
+
+@cache
+def reals(layer: Layer) -> Array:
+    """Real numbers: ties of the output's codes, their neighbours, and special ones."""
+    steps = np.arange(-70, 6, dtype=np.float32) + np.float32(0.5)
+    ties = (steps * np.float32(layer.scales[2])).astype(np.float32)
+    above = np.nextafter(ties, np.float32(1e9))
+    below = np.nextafter(ties, np.float32(0))
+    found = np.concatenate([np.array(_REALS, np.float32), ties, above, below])
+    random = np.random.default_rng(layer.seed)
+    others = random.uniform(-200, 200, CODES - found.size) * layer.scales[2]
+    return np.concatenate([found, others.astype(np.float32)])
+
+
+class LayerValues:
+    """What a layer gives to the rules of a contract, by the names of values.
+
+    Values whose type a contract chooses come from its own rules.
+    """
+
+    def __init__(self, layer: Layer, contract: Contract, rule: str) -> None:
+        self.layer = layer
+        self.contract = contract
+        self.rule = rule
+        self.words = is_of_words(rule)
+
+    def of(self, rule: Rule) -> Values:
+        """The values that the rule asks for."""
+        types = rule.function.function_type.inputs.data
+        return {
+            name: np.asarray(self.value(name, type)).astype(_dtype(type))
+            for name, type in zip(rule.values, types, strict=True)
+        }
+
+    def value(self, name: str, type: Attribute) -> Array:
+        if name in ("term", "sum"):
+            return self._of_contract(name)
+        if name.endswith("_weight") and name in ("x_weight", "y_weight"):
+            return self._weights(salt=name == "y_weight")
+        if "position" in self.rule and name in _RESIZED:
+            return np.array(_RESIZED[name])
+        if self._is_runtime(name):
+            return self._runtime(name, type)
+        return np.asarray(self._constant(name, type))
+
+    def _is_runtime(self, name: str) -> bool:
+        return name in RULES[self.rule].runtime
+
+    def _runtime(self, name: str, type: Attribute) -> Array:
+        layer = self.layer
+        if isinstance(type, AnyFloat):
+            return reals(layer)
+        if name == "element":
+            return np.arange(CODES)
+        if name == "difference":
+            return np.arange(1 - CODES, 1)
+        if name in ("accumulator", "input_sum", "state_sum"):
+            sums = accumulators(layer, "" if name.endswith("_sum") else self.rule)
+            return self._limited(sums if name != "state_sum" else sums[::-1])
+        if name == "product":
+            first, second = (codes(layer, self.rule, salt) for salt in (1, 2))
+            return (first - layer.zero_points[0]) * (second - layer.zero_points[0])
+        if name.endswith("_gate"):
+            gates = codes(layer, OF_WORDS, len(name))
+            return gates if name == "update_gate" else np.abs(gates).clip(0, 32767)
+        salts = ("input", "rhs", "top_right", "bottom_left", "bottom_right", "lhs")
+        return codes(layer, self.rule, salts.index(name) if name in salts else 0)
+
+    def _limited(self, sums: Array) -> Array:
+        """The sums that a rule meets: of codes, no more than count of these."""
+        most = {"l2_normalize": 1 << 20}
+        if "sum" in RULES[self.rule].runtime or "count" in RULES[self.rule].constants:
+            bound = self.layer.count * (32767 if self.words else 255)
+            return np.clip(sums, 0 if self.layer.unsigned else -bound, bound)
+        bound = most.get(self.rule)
+        return sums if bound is None else np.abs(sums).clip(0, bound)
+
+    def _constant(self, name: str, type: Attribute) -> float | Array:
+        layer = self.layer
+        prefix, _, kind = name.rpartition("_")
+        prefix = prefix.removesuffix("_zero") if kind == "point" else prefix
+        operand = _SAME.get(prefix, prefix)
+        if name == "cell_scale":
+            return _CELL
+        if operand in _STEPS and kind in ("scale", "point", "unsigned"):
+            return self._quantization(_STEPS[operand], kind)
+        low, high = self._range()
+        match name:
+            case "align_corners":
+                return layer.resizing[0]
+            case "half_pixel_centers":
+                return layer.resizing[1]
+            case "storage_min":
+                return low
+            case "storage_max":
+                return high
+            case "output_min":
+                return low + 9 if layer.narrow else low
+            case "output_max":
+                return high - 30 if layer.narrow else high
+            case "activation_min":
+                return 0.0 if layer.narrow else -np.inf
+            case "activation_max":
+                return np.inf
+            case "count":
+                return layer.count
+            case "channel":
+                return np.arange(CODES) % 37
+            case "real":
+                most = 1e30 if layer.name == "rising" else 2.5 * layer.scales[2]
+                return np.array([0.0, 6.0, 1.0, -1.0, 0.25, most, -most])
+            case "half_scales":
+                return layer.name == "falling"
+            case "transposed":
+                return layer.name == "rising"
+            case "over_image" | "even_windows" | "keep_dims":
+                return not layer.narrow
+            case "is_update":
+                return layer.flags
+            case "real_bias" if not RULES[self.rule].runtime:
+                # A bias is a constant; here many are quantized at once.
+                return accumulators(layer, "") * np.float32(0.0371)
+            case "bias" if not RULES[self.rule].runtime:
+                return accumulators(layer, "")
+            case _ if isinstance(type, IntegerType) and type.width.data == 1:
+                return layer.flags
+            case _:
+                return _NUMBERS.get(name, 1)
+
+    def _quantization(self, index: int, kind: str) -> float:
+        layer = self.layer
+        if kind == "unsigned":
+            return layer.unsigned and not self.words
+        if index == 2 and self.rule in _OUTPUTS and layer.name not in _OWN_OUTPUTS:
+            scale, zero_point = _OUTPUTS[self.rule]
+            offset = 128 if layer.unsigned and not self.words else 0
+            return scale if kind == "scale" else zero_point + offset
+        if kind == "scale":
+            return layer.scales[index]
+        return 0 if self.words else layer.zero_points[index]
+
+    def _range(self) -> tuple[int, int]:
+        if self.words:
+            return -32768, 32767
+        return (0, 255) if self.layer.unsigned else (-128, 127)
+
+    def _of_contract(self, name: str) -> Array:
+        """Terms, and sums of addends, as the contract's own rules give them."""
+        rules, suffix = self.contract.rules, OF_WORDS if self.words else ""
+        if "softmax" in self.rule:
+            terms = self._ask(f"softmax_term{suffix}")
+            if name == "term":
+                return terms
+            addend = rules[f"softmax_addend{suffix}"]
+            (addends,) = addend.evaluate({"term": terms})
+            return np.maximum(addends, addends.max())
+        addend = f"{self.rule.removesuffix(OF_WORDS)}_addend"
+        if addend not in rules:
+            return self._limited(accumulators(self.layer, self.rule))
+        return self._ask(addend) * self.layer.count
+
+    def _weights(self, *, salt: bool) -> Array:
+        """Weights of neighbours, in the contract's own form."""
+        suffix = OF_WORDS if self.words else ""
+        positions = self._ask_all(f"resize_bilinear_position{suffix}")
+        return np.resize(positions[2][:: -1 if salt else 1], CODES)
+
+    def _ask(self, rule: str) -> Array:
+        (result,) = self._ask_all(rule)
+        return result
+
+    def _ask_all(self, rule: str) -> tuple[Array, ...]:
+        return _asked(self.layer, self.contract, rule)
+
+
+@cache
+def _asked(layer: Layer, contract: Contract, rule: str) -> tuple[Array, ...]:
+    found = contract.rule(rule)
+    return found.evaluate(LayerValues(layer, contract, rule).of(found))
+
+
+def answers(
+    contract: Contract, rule: str, layers: Sequence[Layer] = LAYERS
+) -> dict[str, tuple[Array, ...] | str]:
+    """What the rule gives for each layer by its name, or why it refuses it.
+
+    Layers are evaluated as one, whose constants differ along its first dimension, as
+    far as none is refused.
+    """
+    found = contract.rule(rule)
+    try:
+        each = [LayerValues(layer, contract, rule).of(found) for layer in layers]
+        results = found.evaluate({name: _stack(each, name) for name in found.values})
+    except QlowerError as error:
+        if len(layers) == 1:
+            return {layers[0].name: error.message}
+        half = (len(layers) + 1) // 2
+        first, second = layers[:half], layers[half:]
+        return answers(contract, rule, first) | answers(contract, rule, second)
+    many = [np.broadcast_to(one, (len(layers), *one.shape[1:])) for one in results]
+    return {
+        layer.name: tuple(result[index] for result in many)
+        for index, layer in enumerate(layers)
+    }
+
+
+def _stack(each: Sequence[Values], name: str) -> Array:
+    """A value of all layers, along the first dimension; elements are the second."""
+    stacked = np.stack([values[name] for values in each])
+    return stacked if stacked.ndim == 2 else stacked[:, np.newaxis]
+
+
+def _dtype(type: Attribute) -> np.dtype[np.generic]:
+    if isinstance(type, AnyFloat):
+        return np.dtype(np.float32 if type.bitwidth == 32 else np.float64)
+    assert isinstance(type, IntegerType)
+    width = type.width.data
+    return np.dtype(np.bool_ if width == 1 else f"i{width // 8}")
