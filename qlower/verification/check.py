@@ -1,12 +1,13 @@
-"""Checking a verdict's file again: what it is about, what it shows, what it decided."""
+"""Checking a verdict's file again: all that it says is found anew, and compared."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -17,15 +18,27 @@ from qlower.explain.observe import run_layer
 from qlower.files.json_text import parse_json
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
+from qlower.model import Model
+from qlower.model.layers import layer_name, layers
 from qlower.report.table import counted
-from qlower.verification.equal import equal
-from qlower.verification.fits import Order, fits
+from qlower.verification.equal import equal, layer_inputs
+from qlower.verification.fits import ORDERS, Order, fits
 from qlower.verification.groups import groups
 from qlower.verification.native.verdict import Level
 from qlower.verification.native.verify import native
 from qlower.verification.verdict import unpack
 
 Record: TypeAlias = Mapping[str, object]
+
+
+class Verdict(Protocol):
+    """What was decided."""
+
+    def to_dict(self) -> dict[str, object]: ...
+
+
+Decide: TypeAlias = Callable[[Record, Model, Collection[str] | None, Progress], Verdict]
+"""Decides again what a record is about: of all layers, or of those named only."""
 
 
 @dataclass(frozen=True)
@@ -54,146 +67,276 @@ def check(
 ) -> Check:
     """Whether a verdict's file holds for a model.
 
-    The hashes are compared, counterexamples run in the interpreter, and the layers
-    decided again: all, or a `sample` of so many, drawn anew each time.
+    Everything is decided again, and each entry of the file compared with what is found;
+    that runs the counterexamples, too. With `sample` only the given number of layers
+    are decided again, drawn anew each time; of the others the counterexamples are run.
     """
     try:
         record = cast(Record, parse_json(path.read_text(encoding="utf-8")))
-        loaded = as_model(model)
-        if record["question"] == "fits":
-            return _check_fits(record, loaded)
-        if record["question"] == "groups":
-            return _check_groups(record, loaded, sample, progress)
-        if record["question"] == "native":
-            return _check_native(record, loaded, sample, progress)
-        return _check_equal(record, loaded, sample, progress)
+        question = _text(record, "question")
+        if question not in DECIDE:
+            raise ValueError(f"question {question!r} isn't one of {list(DECIDE)}")
+        return _check(record, as_model(model), DECIDE[question], sample, progress)
     except OSError as error:
         raise QlowerError(f"cannot read {path}: {error.strerror}") from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except _MALFORMED as error:
         raise QlowerError(f"{path} is no verdict of qlower verify: {error}") from error
 
 
-def _check_equal(
-    record: Record, model: ModelOrPath, sample: int | None, progress: Progress
+_MALFORMED = (
+    *(KeyError, TypeError, ValueError, AttributeError, OverflowError),
+    RecursionError,
+)
+
+
+def _check(
+    record: Record,
+    model: Model,
+    decide: Decide,
+    sample: int | None,
+    progress: Progress,
 ) -> Check:
-    a, b = str(record["a"]), str(record["b"])
-    both, second = cast(Sequence[Mapping[str, str]], record["layer_contracts"])
-    rows = {str(row["layer"]): row for row in cast(Sequence[Record], record["layers"])}
-    names = _some(list(rows), sample)
-    found = equal(
-        a,
-        b,
+    rows = cast(Sequence[Record], record["layers"])
+    names = list(dict.fromkeys(_text(row, "layer") for row in rows))
+    chosen = None
+    if sample is not None and sample < len(names) and decide is not _fits_again:
+        chosen = np.random.default_rng().choice(names, sample, replace=False).tolist()
+    found = decide(record, model, chosen, progress)
+    again = cast(Record, json.loads(json.dumps(found.to_dict())))
+    own = cast(list[Record], again["layers"])
+    faults: list[str] = []
+    if chosen is not None:
+        if decide is not _native_again:  # whose functions aren't known before
+            faults += _other_names(names, map(layer_name, layers(model.module)))
+        others = [row for row in rows if row["layer"] not in chosen]
+        faults += _counterexample_faults(record, model, others)
+        again = _with_others(record, again, rows, chosen)
+    faults += _differences(record, again)
+    inputs = sum(
+        row.get(key) is not None for row in own for key in ("counterexample", "worst")
+    )
+    return Check(len(own), inputs, faults)
+
+
+def _other_names(before: Sequence[str], now: Iterable[str | None]) -> Iterator[str]:
+    """What layers a record lacks, or has besides."""
+    names = [name for name in now if name is not None]
+    if list(before) != names:
+        missing = [name for name in names if name not in before]
+        yield f"layers: not those of the model; the file lacks {missing or 'none'}"
+
+
+def _with_others(
+    record: Record, again: Record, rows: Sequence[Record], chosen: Collection[str]
+) -> Record:
+    """What was found again of the chosen layers, and what the file says of others."""
+    own = iter(cast(list[Record], again["layers"]))
+    layers = [next(own, None) if row["layer"] in chosen else row for row in rows]
+    layers += list(own)
+    is_all = all(row is not None and row.get("verdict") == "equal" for row in layers)
+    more: dict[str, object] = {"layers": layers}
+    if "equal" in again:
+        more["equal"] = is_all
+    if "levels" in again:  # the hash of a level is that of all its code
+        hashes = cast(Mapping[str, str], record["sha256"])
+        of_code = {k: v for k, v in hashes.items() if k.startswith("code for ")}
+        more["sha256"] = {**cast(Mapping[str, str], again["sha256"]), **of_code}
+    return {**again, **more}
+
+
+def _equal_again(
+    record: Record, model: Model, only: Collection[str] | None, progress: Progress
+) -> Verdict:
+    both, second = _contracts_of_layers(record)
+    examples = [row["counterexample"] for row in cast(list[Record], record["layers"])]
+    confirmed = [one["confirmed"] for one in cast(list[Record], examples) if one]
+    return equal(
+        _text(record, "a"),
+        _text(record, "b"),
         model,
         layer_contracts=both,
         b_layer_contracts=second,
-        only=names,
-        native=False,
+        only=only,
+        native=any("jit" in cast(list[str], one) for one in confirmed),
         progress=progress,
     )
-    faults = list(_other_hashes(record, found.hashes))
-    again = {row.layer: row.verdict for row in found.layers}
-    for name in names:
-        if again.get(name) != rows[name]["verdict"]:
-            is_now = again.get(name, "not there")
-            faults.append(f"{name}: {rows[name]['verdict']} in the file, now {is_now}")
-    first = Compilation(model, a, layer_contracts=both).model
-    sides = first, Compilation(first, b, layer_contracts=second).model
-    examples = 0
-    for name, row in rows.items():
-        if row["counterexample"] is None:
-            continue
-        example = cast(Record, row["counterexample"])
-        inputs = cast(Mapping[str, Record], example["inputs"])
-        values = {source: unpack(packed) for source, packed in inputs.items()}
-        index = tuple(cast(Sequence[int], example["index"]))
-        results = [
-            run_layer(side, contract, name, values).result[index].item()
-            for side, contract in zip(sides, (a, b), strict=True)
-        ]
-        examples += 1
-        if results != [example["a"], example["b"]]:
-            faults.append(f"{name}: its input gives {results[0]} | {results[1]}")
-    return Check(len(found.layers), examples, faults)
 
 
-def _check_groups(
-    record: Record, model: ModelOrPath, sample: int | None, progress: Progress
-) -> Check:
-    """All pairs of contracts are decided anew."""
-    rows = {str(row["layer"]): row for row in cast(Sequence[Record], record["layers"])}
-    names = _some(list(rows), sample)
-    contracts = cast(Sequence[str], record["contracts"])
-    found = groups(model, contracts, only=names, progress=progress)
-    faults = list(_other_hashes(record, found.hashes))
-    again = {row.layer: json.loads(json.dumps(asdict(row))) for row in found.layers}
-    faults += [
-        f"{name}: not the groups that the file says"
-        for name in names
-        if again.get(name) != rows[name]
-    ]
-    return Check(len(found.layers), 0, faults)
+def _fits_again(
+    record: Record, model: Model, only: Collection[str] | None, progress: Progress
+) -> Verdict:
+    """All sums, which takes no time."""
+    bits, order = record["bits"], _text(record, "order")
+    if not isinstance(bits, int) or not 2 <= bits <= 63 or order not in ORDERS:
+        raise ValueError(f"bits {bits}, order {order!r}")
+    return fits(
+        model,
+        bits,
+        contract=_text(record, "contract") or None,
+        order=cast(Order, order),
+        layer_contracts=_texts(record["layer_contracts"]),
+    )
 
 
-def _some(names: Sequence[str], sample: int | None) -> list[str]:
-    """All names, or so many, drawn."""
-    if sample is None or sample >= len(names):
-        return list(names)
-    return np.random.default_rng().choice(names, sample, replace=False).tolist()
+def _groups_again(
+    record: Record, model: Model, only: Collection[str] | None, progress: Progress
+) -> Verdict:
+    """All pairs of contracts."""
+    contracts = list(_texts(dict.fromkeys(cast(list[str], record["contracts"]), "")))
+    return groups(model, contracts, only=only, progress=progress)
 
 
-def _check_native(
-    record: Record, model: ModelOrPath, sample: int | None, progress: Progress
-) -> Check:
+def _native_again(
+    record: Record, model: Model, only: Collection[str] | None, progress: Progress
+) -> Verdict:
     """Machine code is made and looked at anew, for the levels of the file."""
-    rows = cast(Sequence[Record], record["layers"])
-    names = _some(list(dict.fromkeys(str(row["layer"]) for row in rows)), sample)
     targets = cast(Mapping[str, Mapping[str, str]], record["levels"])
-    levels = {level: Level(**target).resolved for level, target in targets.items()}
-    found = native(
+    return native(
         model,
-        levels,
-        contract=str(record["contract"]) or None,
-        layer_contracts=cast(Mapping[str, str], record["layer_contracts"]),
-        only=[name for title in names for name in title.split(" + ")],
+        {level: Level(**_texts(of)).resolved for level, of in targets.items()},
+        contract=_text(record, "contract") or None,
+        layer_contracts=_texts(record["layer_contracts"]),
+        only=None
+        if only is None
+        else [n for title in only for n in title.split(" + ")],
         progress=progress,
     )
-    again = {(row.level, row.layer): row.to_dict() for row in found.layers}
-    hashes = dict(found.hashes)
-    if sample is not None:  # the hash of a level is that of all its code
-        hashes |= cast(Mapping[str, str], record["sha256"])
-    faults = list(_other_hashes(record, hashes))
+
+
+DECIDE: dict[str, Decide] = {
+    "equal": _equal_again,
+    "fits": _fits_again,
+    "groups": _groups_again,
+    "native": _native_again,
+}
+
+
+def _counterexample_faults(
+    record: Record, model: Model, rows: Sequence[Record]
+) -> Iterator[str]:
+    """What recorded counterexamples don't show, of layers that aren't decided again."""
     for row in rows:
-        level, layer = str(row["level"]), str(row["layer"])
-        if layer in names and again.get((level, layer)) != row:
-            faults.append(f"{layer}: not what the file says, for {level}")
-    return Check(len(found.layers), 0, faults)
+        has_example = row.get("counterexample") is not None
+        if has_example != (row["verdict"] == "differs") and "counterexample" in row:
+            yield f"{row['layer']}: {row['verdict']}, counterexample: {has_example}"
+    rows = [row for row in rows if row.get("counterexample") is not None]
+    if not rows:
+        return
+    both, second = _contracts_of_layers(record)
+    contracts = _text(record, "a"), _text(record, "b")
+    first = Compilation(model, contracts[0], layer_contracts=both).model
+    sides = first, Compilation(first, contracts[1], layer_contracts=second).model
+    for row in rows:
+        name, example = _text(row, "layer"), cast(Record, row["counterexample"])
+        packed = cast(Mapping[str, Record], example["inputs"])
+        specs = layer_inputs(first, name)
+        if packed.keys() != specs.keys():
+            raise ValueError(f"{name} reads {list(specs)}, not {list(packed)}")
+        values = {
+            source: unpack(packed[source], spec.shape, spec.numpy_dtype)
+            for source, spec in specs.items()
+        }
+        results = [
+            run_layer(side, contract, name, values).result
+            for side, contract in zip(sides, contracts, strict=True)
+        ]
+        index = tuple(cast(Sequence[int], example["index"]))
+        whole = np.zeros(results[0].shape, bool)
+        if len(index) != whole.ndim or not all(
+            0 <= at < size for at, size in zip(index, whole.shape, strict=True)
+        ):
+            yield f"{name}: there is no element {list(index)}"
+            continue
+        pair = [result[index].item() for result in results]
+        if pair != [example["a"], example["b"]] or pair[0] == pair[1]:
+            yield f"{name}: its input gives {pair[0]} | {pair[1]}"
 
 
-def _check_fits(record: Record, model: ModelOrPath) -> Check:
-    found = fits(
-        model,
-        int(cast(int, record["bits"])),
-        contract=str(record["contract"]) or None,
-        order=cast(Order, record["order"]),
-        layer_contracts=cast(Mapping[str, str], record["layer_contracts"]),
-    )
-    again = [_without_input(row.to_dict()) for row in found.layers]
-    before = [_without_input(row) for row in cast(Sequence[Record], record["layers"])]
-    faults = list(_other_hashes(record, found.hashes))
-    if again != before or list(found.others) != record["undecided"]:
-        faults.append("the sums aren't those in the file")
-    worst = sum(row.worst is not None for row in found.layers)
-    return Check(len(again), worst, faults)
+def _differences(record: Record, again: Record) -> Iterator[str]:
+    """What a record says otherwise than what is found now, by entries and layers."""
+    for key in dict.fromkeys([*again, *record]):
+        before, now = record.get(key), again.get(key)
+        if key == "sha256":
+            yield from _other_hashes(before, now)
+        elif key == "layers":
+            yield from _other_rows(cast(list[Record], before), cast(list[Record], now))
+        elif key not in record or key not in again or not _is_same(before, now):
+            yield f"{key}: {_short(before)} in the file, now {_short(now)}"
 
 
-def _without_input(row: Record) -> Record:
-    """What was decided of sums; the worst input was made and run again."""
-    return {key: value for key, value in row.items() if key != "worst"}
+def _other_rows(before: list[Record], now: list[Record]) -> Iterator[str]:
+    """What is said otherwise of layers, or of other layers."""
+    names = [[str(row["layer"]) for row in rows if row] for rows in (before, now)]
+    if names[0] != names[1]:
+        yield from _other_names(*names)
+        return
+    for old, new in zip(before, now, strict=True):
+        for key in dict.fromkeys([*new, *old]):
+            if key not in old or key not in new or not _is_same(old[key], new[key]):
+                was, is_now = _short(old.get(key)), _short(new.get(key))
+                yield f"{old['layer']}: {key} {was} in the file, now {is_now}"
 
 
-def _other_hashes(record: Record, hashes: Mapping[str, str]) -> Iterator[str]:
+def _other_hashes(before: object, now: object) -> Iterator[str]:
     """What the verdict is about that is another now."""
-    recorded = cast(Mapping[str, str], record["sha256"])
+    recorded, hashes = cast(Mapping[str, str], before), cast(Mapping[str, str], now)
     for name in dict.fromkeys([*recorded, *hashes]):
         if recorded.get(name) != hashes.get(name):
             yield f"{name}: not what the verdict is about, by SHA-256"
+
+
+_PACKED = {"dtype", "shape", "zlib"}
+
+
+def _is_same(before: object, now: object) -> bool:
+    """Whether data is the same, but for how arrays are compressed."""
+    if isinstance(now, dict):
+        if not isinstance(before, dict):
+            return False
+        old, new = cast(Record, before), cast(Record, now)
+        if set(new) == set(old) == _PACKED:
+            return _is_same_array(old, new)
+        return new.keys() == old.keys() and all(_is_same(old[k], new[k]) for k in new)
+    if isinstance(now, list):
+        return (
+            isinstance(before, list)
+            and len(cast(list[object], before)) == len(cast(list[object], now))
+            and all(map(_is_same, cast(list[object], before), cast(list[object], now)))
+        )
+    both_nan = all(isinstance(x, float) and math.isnan(x) for x in (before, now))
+    return both_nan or (type(before) is type(now) and before == now)
+
+
+def _is_same_array(before: Record, now: Record) -> bool:
+    if before["dtype"] != now["dtype"] or before["shape"] != now["shape"]:
+        return False
+    shape = tuple(cast(Sequence[int], now["shape"]))
+    dtype = np.dtype(str(now["dtype"]))
+    arrays = (unpack(one, shape, dtype) for one in (before, now))
+    return len({array.tobytes() for array in arrays}) == 1
+
+
+def _short(value: object) -> str:
+    """Data in an error."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _text(record: Record, key: str) -> str:
+    value = record[key]
+    if not isinstance(value, str):
+        raise TypeError(f"{key} is no text")
+    return value
+
+
+def _texts(record: object) -> dict[str, str]:
+    """Names and texts."""
+    items = dict(cast(Mapping[object, object], record))
+    if not all(isinstance(one, str) for pair in items.items() for one in pair):
+        raise TypeError("names and contracts, or parts of targets, are texts")
+    return cast(dict[str, str], items)
+
+
+def _contracts_of_layers(record: Record) -> tuple[dict[str, str], dict[str, str]]:
+    both, second = cast(Sequence[object], record["layer_contracts"])
+    return _texts(both), _texts(second)

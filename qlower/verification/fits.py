@@ -43,7 +43,7 @@ Order: TypeAlias = Literal["any", "memory"]
 """In which order products are added: any at all, with the bias anywhere, or the bias
 first and then as the weights lie in memory."""
 
-_ORDERS: Mapping[Order, str] = {"any": "any order", "memory": "the order of memory"}
+ORDERS: Mapping[Order, str] = {"any": "any order", "memory": "the order of memory"}
 
 Bounds: TypeAlias = tuple[Integers, Integers]
 """The least and the greatest sum on the way, [channel] each."""
@@ -164,7 +164,7 @@ class Fits(Tabled[Fit]):
         ]
         notes = [
             f"{sum(row.fits for row in self.layers)} of {len(self.layers)} fit, with "
-            f"products added in {_ORDERS[self.order]}."
+            f"products added in {ORDERS[self.order]}."
         ]
         if not all(row.fits for row in self.layers):
             notes.append(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -59,14 +60,25 @@ def pack(array: Array) -> dict[str, object]:
     }
 
 
-def unpack(packed: Mapping[str, object]) -> Array:
-    """The array that `pack` wrote; ValueError, TypeError or KeyError if none did."""
-    shape = cast(Sequence[int], packed["shape"])
+def unpack(
+    packed: Mapping[str, object], shape: Sequence[int], dtype: np.dtype[np.generic]
+) -> Array:
+    """The array of that shape and type that `pack` wrote; ValueError, TypeError or
+    KeyError if none did."""
     data = packed["zlib"]
     if not isinstance(data, str):
         raise TypeError("an array's bytes are text")
-    stored = zlib.decompress(base64.b64decode(data))
-    return np.frombuffer(stored, str(packed["dtype"])).reshape(tuple(shape))
+    if packed["dtype"] != dtype.name or packed["shape"] != list(shape):
+        raise ValueError(f"an array isn't {dtype.name} of {list(shape)}")
+    size = math.prod(shape) * dtype.itemsize
+    stream = zlib.decompressobj()
+    try:
+        stored = stream.decompress(base64.b64decode(data, validate=True), size + 1)
+    except zlib.error as error:
+        raise ValueError(f"an array's bytes can't be unpacked: {error}") from error
+    if len(stored) != size or not stream.eof or stream.unused_data:
+        raise ValueError(f"an array hasn't {size} bytes")
+    return np.frombuffer(stored, dtype).reshape(tuple(shape))
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
+from qlower.diagnostics import QlowerError
+from qlower.verification.check import DECIDE, Verdict, check
+from qlower.verification.equal import equal
+from qlower.verification.groups import groups
+from qlower.verification.verify import verify
 
 ASKED = Path(__file__).parents[2] / "examples" / "fbgemm-overflow" / "asked.mlir"
 SIDES = ("pytorch-fbgemm-avx2", "pytorch-qnnpack")
@@ -47,7 +55,128 @@ def test_widths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 0
     verdict.write_text(verdict.read_text().replace('"minimum": -', '"minimum": -1'))
     assert main(words) == ExitCode.FOUND
-    assert "the sums aren't those in the file" in capsys.readouterr().out
+    assert "in the file, now -" in capsys.readouterr().out
+
+
+Leaf = tuple[tuple[str | int, ...], object]
+
+
+def forgeries(data: object, path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
+    """What may be said instead at each place of a record; DELETED for nothing."""
+    match data:
+        case dict():
+            for key, value in cast(dict[str, object], data).items():
+                yield (*path, key), DELETED
+                yield from forgeries(value, (*path, key))
+            yield (*path, "more"), 1
+        case list():
+            items = cast(list[object], data)
+            yield path, [*items, items[-1] if items else "more"]
+            if items:
+                yield path, items[:-1]
+                yield path, []
+            for place, value in enumerate(items):
+                yield from forgeries(value, (*path, place))
+        case bool():
+            yield path, not data
+        case int() | float():
+            yield from ((path, data + 1), (path, str(data)), (path, None))
+        case str():
+            flipped = {"equal": "differs", "fits": "leaves", "any": "memory"}
+            back = {new: old for old, new in flipped.items()}
+            yield path, {**flipped, **back, "undecided": "equal"}.get(data, data + "x")
+            yield from ((path, None), (path, [data]))
+        case _:
+            yield from ((path, "something"), (path, 0))
+
+
+DELETED = object()
+
+
+def forged(record: object, leaf: Leaf) -> object:
+    """A copy of a record that says something else at a place."""
+    copy = json.loads(json.dumps(record))
+    (*path, last), value = leaf
+    inner = copy
+    for step in path:
+        inner = inner[step]
+    if value is DELETED:
+        del inner[last]
+    else:
+        inner[last] = value
+    return copy
+
+
+QUESTIONS: dict[str, Callable[[], Verdict]] = {
+    "equal": lambda: verify(ASKED, equal=SIDES),
+    "fits": lambda: verify(ASKED, accumulator_bits=16, contract=SIDES[0]),
+    "groups": lambda: groups(ASKED, SIDES),
+    "native": lambda: verify(ASKED, native=True, cpu="host", contract="tflite"),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_no_forgery_is_accepted(
+    question: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every entry of a file, one at a time; what is decided again stays the same."""
+    found = QUESTIONS[question]()
+    record = json.loads(json.dumps(found.to_dict()))
+    path = tmp_path / "verdict.json"
+    path.write_text(json.dumps(record))
+    assert not check(path, ASKED).faults
+    for name in QUESTIONS:
+        monkeypatch.setitem(DECIDE, name, lambda *_: found)
+    count = 0
+    for leaf in forgeries(record):
+        path.write_text(json.dumps(forged(record, leaf)))
+        with suppress(QlowerError):  # what is no verdict at all
+            assert check(path, ASKED).faults, leaf
+        count += 1
+    assert count > 50
+
+
+TWO = """
+!x = !quant.uniform<i8:f32, 0.5:-3>
+!w = !quant.uniform<i8:f32, 0.3:0>
+!y = !quant.uniform<i8:f32, 40.0:-3>
+!z = !quant.uniform<i8:f32, 33.0:7>
+func.func @main(%x: tensor<1x4x!x>) -> tensor<1x3x!z> {
+  %w = qnn.constant dense<"0x7FC0812A05F911EE33D208B0"> : tensor<3x4xi8>
+    -> tensor<3x4x!w>
+  %y = qnn.linear %x, %w : (tensor<1x4x!x>, tensor<3x4x!w>) -> tensor<1x3x!y>
+  %v = qnn.constant dense<"0x7F40810305F911EE33"> : tensor<3x3xi8> -> tensor<3x3x!w>
+  %z = qnn.linear %y, %v : (tensor<1x3x!y>, tensor<3x3x!w>) -> tensor<1x3x!z>
+  return %z : tensor<1x3x!z>
+}
+"""
+
+
+@pytest.mark.parametrize("sampled", [[], ["--sample", "1"]])
+def test_forged_files(sampled: list[str], tmp_path: Path) -> None:
+    """All is decided again, or a layer that is drawn."""
+    model, path = tmp_path / "two.mlir", tmp_path / "verdict.json"
+    model.write_text(TWO)
+    record = equal("tflite", "glow-cpu", model, native=False).to_dict()
+    rows = cast(list[dict[str, object]], record["layers"])
+    assert [row["verdict"] for row in rows] == ["differs", "differs"]
+    words = ["verify", str(model), "--check", str(path), *sampled]
+    path.write_text(json.dumps(record))
+    assert main(words) == 0
+    example = "layers", 0, "counterexample"
+    for leaf in (
+        (("layers",), []),
+        (("layers",), rows[:1]),
+        (("equal",), True),
+        (("question",), "equalx"),
+        (example, None),
+        ((*example, "index"), [9, 9]),
+        ((*example, "index"), [0, 0, 0]),
+        ((*example, "a"), 1000),
+        ((*example, "inputs"), {}),
+    ):
+        path.write_text(json.dumps(forged(record, leaf)))
+        assert main(words) in (ExitCode.FOUND, ExitCode.WRONG_INPUT)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"question": "equal"}'])

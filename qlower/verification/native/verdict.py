@@ -30,6 +30,8 @@ class Level:
     def resolved(self) -> Target:
         """The target."""
         target = resolve_target(self.target, self.cpu, self.features)
+        if self.tuned_for:
+            resolve_target(self.target, self.tuned_for)  # which must be known, too
         return replace(target, tuned_for=self.tuned_for)
 
 
@@ -157,7 +159,6 @@ class Native(Tabled[list[NativeVerdict]]):
             "levels": {name: asdict(level) for name, level in self.levels.items()},
             "equal": self.holds,
             "sha256": dict(self.hashes),
-            "seconds": self.seconds,
             "layers": [row.to_dict() for row in self.layers],
         }
 
