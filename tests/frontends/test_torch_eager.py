@@ -156,6 +156,47 @@ def test_transposed_layers_that_are_refused(
         qlower.from_eager(network.quantized(engine), network.example())
 
 
+def _rescaled(net: Any, x: Any) -> Any:
+    return net.sum.add_scalar(net.layer(x), 50.0)
+
+
+def _reversed(net: Any, x: Any) -> Any:
+    return net.sum.mul_scalar(net.layer(x), -1.0)
+
+
+def _gathered(net: Any, x: Any) -> Any:
+    return net.layer(x)[:, [1, 0]]
+
+
+def _fractional(net: Any, x: Any) -> Any:
+    return nn.functional.interpolate(net.layer(x), size=(3, 7))
+
+
+def _smooth(net: Any, x: Any) -> Any:
+    return nn.functional.interpolate(net.layer(x), scale_factor=2, mode="bilinear")
+
+
+@pytest.mark.parametrize("engine", ["qnnpack"], indirect=True)
+@pytest.mark.parametrize(
+    ("forward", "message"),
+    [
+        (_rescaled, "add_scalar: 50.0 changes what is stored"),
+        (_reversed, "mul_scalar: -1.0 changes what is stored"),
+        (_gathered, "getitem: an index is not supported"),
+        (_fractional, r"\[1, 2, 3, 7\] of \[1, 2, 5, 5\] is not supported"),
+        (_smooth, "mode bilinear is not supported; expected nearest"),
+    ],
+)
+def test_operators_that_are_refused(
+    engine: str, forward: Callable[[Any, Any], Any], message: str
+) -> None:
+    sums = torch.ao.nn.quantized.FloatFunctional()
+    module = Stubs({"layer": nn.Conv2d(3, 2, 1), "sum": sums}, forward)
+    network = Network(module, (1, 3, 5, 5))
+    with pytest.raises(QlowerError, match=message):
+        qlower.from_eager(network.quantized(engine), network.example())
+
+
 def _float() -> Any:
     return nn.Linear(2, 2)
 

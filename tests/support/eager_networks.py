@@ -218,7 +218,38 @@ def transposed() -> Network:
     return Network(quantization.QuantWrapper(nn.Sequential(*layers)), IMAGE)
 
 
+def cut() -> Network:
+    """Parts of an image by index, some of them enlarged."""
+    layers = {"first": nn.Conv2d(3, 8, 3), "last": nn.Conv2d(4, 3, 1)}
+    layers["enlarge"] = nn.Upsample(scale_factor=2)
+
+    def forward(net: Any, x: Any) -> Any:
+        x = net.first(x)
+        height = x.shape[2]
+        left, right = x[:, ::2, 1:-1], x[:, 1::2][..., 1 : height - 1, :]
+        x = net.enlarge(net.last(torch.cat([left[:, :2], right[:, -2:]], 1)))
+        return nn.functional.interpolate(x[:, 1, None], size=(48, 40))
+
+    return Network(Stubs(layers, forward), IMAGE)
+
+
+def scaled() -> Network:
+    """Numbers that change scale and zero point alone."""
+    layers = {
+        "first": nn.Conv2d(3, 8, 3),
+        **{name: _sum() for name in ("plus", "share", "product")},
+        "last": nn.Conv2d(8, 3, 1),
+    }
+
+    def forward(net: Any, x: Any) -> Any:
+        x = net.first(x)
+        y = net.share.mul_scalar(net.plus.add_scalar(x, 0.25), 1 / 6)
+        return net.last(net.product.mul(x, y))
+
+    return Network(Stubs(layers, forward), IMAGE)
+
+
 NETWORKS = (
     *(plain, sequential, residual, depthwise, joined, activations, rows),
-    *(perceptron, shuffled, transposed),
+    *(perceptron, shuffled, transposed, cut, scaled),
 )

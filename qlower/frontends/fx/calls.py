@@ -131,6 +131,26 @@ def _adaptive_pool(site: CallSite) -> None:
     site.add("QuantizedAdaptivePool", operands, attributes, domain=TORCH)
 
 
+def _interpolate(site: CallSite) -> None:
+    """Each element as often as the result is larger."""
+    site.expect("mode", "nearest")
+    old, new = site.integers("shape"), site.integers("sizes")
+    if any(size % extent for size, extent in zip(new, old, strict=True)):
+        raise site.error(
+            f"{list(new)} of {list(old)} is not supported; expected whole multiples"
+        )
+    factors = np.array(new, np.float32) / np.array(old, np.float32)
+    site.add(
+        "Resize",
+        [site.tensor("self"), "", site.constant(factors, "FLOAT")],
+        {
+            "mode": "nearest",
+            "coordinate_transformation_mode": "asymmetric",
+            "nearest_mode": "floor",
+        },
+    )
+
+
 def _mean(site: CallSite) -> None:
     attributes = {
         "axes": site.integers("dim", ()),
@@ -167,6 +187,7 @@ TABLE: Mapping[str, Translate] = {
         for name, kind in (("add", "QLinearAdd"), ("mul", "QLinearMul"))
         for end in ("", "_relu")
     },
+    "fx.interpolate": _interpolate,
     "quantized.cat": _concat,
     "quantized.avg_pool2d": _pool,
     "quantized.adaptive_avg_pool2d": _adaptive_pool,

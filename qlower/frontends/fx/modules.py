@@ -18,6 +18,17 @@ from qlower.files.arrays import Array
 from ..onnx.schema import Constant, Port
 from ..pt2.program import Argument, Call, Program, Tensor
 from .faults import CLAMPS, TransposedLayer, fault_of_transposed, mixes_up_places
+from .indexing import steps_of
+from .tables import (
+    FUNCTIONS,
+    LISTED,
+    MODULES,
+    RENAMED,
+    RESCALING,
+    STORED,
+    TARGETS,
+    WEIGHTED,
+)
 
 NAME = "FX module"
 """What stands for a file in locations and messages."""
@@ -66,107 +77,6 @@ class GraphModule(Protocol):
 
 SIZE = 1 << 30
 """A module in memory may have any number of operations."""
-
-WEIGHTED = {
-    "Conv1d": ("conv1d", False),
-    "Conv2d": ("conv2d", False),
-    "ConvReLU1d": ("conv1d", True),
-    "ConvReLU2d": ("conv2d", True),
-    "ConvTranspose1d": ("conv_transpose1d", False),
-    "ConvTranspose2d": ("conv_transpose2d", False),
-    "Linear": ("linear", False),
-    "LinearReLU": ("linear", True),
-}
-"""Quantized modules with weights: the operator, and whether a RELU follows."""
-
-MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "AdaptiveAvgPool2d": ("adaptive_avg_pool2d", ("output_size",)),
-    "AvgPool2d": (
-        "avg_pool2d",
-        (
-            *("kernel_size", "stride", "padding", "ceil_mode"),
-            *("count_include_pad", "divisor_override"),
-        ),
-    ),
-    "DeQuantize": ("dequantize", ()),
-    "Dropout": ("alias", ()),
-    "ELU": ("elu", ("alpha",)),
-    "Flatten": ("flatten", ("start_dim", "end_dim")),
-    "Hardsigmoid": ("hardsigmoid", ()),
-    "Hardswish": ("hardswish", ()),
-    "Hardtanh": ("hardtanh", ("min_val", "max_val")),
-    "Identity": ("alias", ()),
-    "LeakyReLU": ("leaky_relu", ("negative_slope",)),
-    "MaxPool2d": (
-        "max_pool2d",
-        ("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
-    ),
-    "Quantize": ("quantize_per_tensor", ()),
-    "ReLU": ("relu", ()),
-    "ReLU6": ("relu6", ()),
-    "Sigmoid": ("sigmoid", ()),
-    "Tanh": ("tanh", ()),
-}
-"""Modules without weights: the operator, and its arguments among their attributes."""
-
-FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    "adaptive_avg_pool2d": ("self", "output_size"),
-    "add": ("self", "other"),
-    "add_relu": ("self", "other"),
-    "avg_pool2d": MODULES["AvgPool2d"][1],
-    "cat": ("tensors", "dim"),
-    "chunk": ("self", "chunks", "dim"),
-    "contiguous": ("self",),
-    "dequantize": ("self",),
-    "dropout": ("self",),
-    "elu": ("self", "scale", "zero_point", "alpha"),
-    "flatten": ("self", "start_dim", "end_dim"),
-    "hardsigmoid": ("self",),
-    "hardswish": ("self",),
-    "hardtanh": ("self", "min_val", "max_val"),
-    "leaky_relu": ("self", "negative_slope"),
-    "max_pool2d": ("self", *MODULES["MaxPool2d"][1]),
-    "mean": ("self", "dim", "keepdim"),
-    "mul": ("self", "other"),
-    "mul_relu": ("self", "other"),
-    "permute": ("self", "dims"),
-    "quantize_per_tensor": ("self",),
-    "relu": ("self",),
-    "relu6": ("self",),
-    "reshape": ("self", "shape"),
-    "sigmoid": ("self",),
-    "squeeze": ("self", "dim"),
-    "tanh": ("self",),
-    "transpose": ("self", "dim0", "dim1"),
-    "unsqueeze": ("self", "dim"),
-    "view": ("self", "size"),
-}
-"""Functions and methods, and the names of their arguments by place."""
-
-RENAMED = {"negative_slope": "alpha", "output_scale": "scale"}
-LISTED = ("dims", "shape", "size")
-"""Arguments that take all that is left when given one by one."""
-
-TARGETS = {
-    "alias": "aten.alias.default",
-    "cat": "aten.cat.default",
-    "dropout": "aten.alias.default",
-    "flatten": "aten.flatten.using_ints",
-    "mean": "aten.mean.dim",
-    "squeeze": "aten.squeeze.dim",
-    "transpose": "aten.transpose.int",
-    **{name: f"aten.{name}.Tensor" for name in ("add", "mul")},
-}
-"""ATen's operators whose overload isn't called "default"."""
-
-STORED = frozenset(
-    (
-        *("adaptive_avg_pool2d", "add", "add_relu", "avg_pool2d", "cat", "dequantize"),
-        *("elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mean", "mul"),
-        *("mul_relu", "quantize_per_tensor", "relu", "relu6", "sigmoid", "tanh"),
-    )
-)
-"""Operators whose arithmetic on quantized tensors is the engine's."""
 
 
 def read_module(
@@ -248,10 +158,7 @@ class _Reader:
         )
         assert isinstance(name, str)
         if name == "getitem":
-            of, at = node.args
-            source = f"{cast(FxNode, of).name}.{at}"
-            arguments: dict[str, Argument] = {"self": Tensor(source)}
-            return self.made("alias", arguments, node)
+            return self.indexed(node)
         names = FUNCTIONS.get(name)
         if names is None:
             raise self.error(
@@ -266,7 +173,53 @@ class _Reader:
         }
         if "self" not in arguments and "input" in arguments:
             arguments["self"] = arguments.pop("input")
+        if name in RESCALING:
+            self.check_codes(name, node)
+            return self.made("alias", {"self": arguments["self"]}, node)
         return self.made(name, arguments, node)
+
+    def indexed(self, node: FxNode) -> Call:
+        """One of several values, or parts of one, a step for each dimension."""
+        source, index = cast(tuple[FxNode, object], tuple(node.args))
+        if isinstance(self.values[source.name], tuple | list):
+            value = Tensor(f"{source.name}.{index}")
+            return self.made("alias", {"self": value}, node)
+        several = isinstance(index, tuple)
+        items = cast(Sequence[object], index) if several else (index,)
+        known = [self.known(item) for item in items]
+        steps = steps_of(tuple(self.tensor(source).shape), known)
+        if steps is None:
+            raise self.error(f"node {self.index} getitem: an index is not supported")
+        name = source.name
+        for number, (target, arguments) in enumerate(steps):
+            result = f"{node.name}/{number}"
+            operands = {"self": Tensor(name), **arguments}
+            self.calls.append(Call(self.index, target, operands, (result,)))
+            name = result
+        return self.made("alias", {"self": Tensor(name)}, node)
+
+    def known(self, item: object) -> object:
+        """An index as Python has it, of numbers that the graph computes."""
+        if isinstance(item, slice):
+            ends = cast("slice[object, object, object]", item)
+            return slice(*map(self.known, (ends.start, ends.stop, ends.step)))
+        return self.values.get(str(getattr(item, "name", "")), item)
+
+    def check_codes(self, name: str, node: FxNode) -> None:
+        """Refuse a sum or product with a number that changes what is stored: most
+        change scale and zero point alone."""
+        given, result = (
+            self.step(Tensor(one.name)) for one in (cast(FxNode, node.args[0]), node)
+        )
+        number = self.known(node.args[1])
+        if given is None or result is None or not isinstance(number, int | float):
+            raise self.error(f"node {self.index} {name}: its operand isn't quantized")
+        kept = 0 if name == "add_scalar" else 1
+        if given[kept] != result[kept] or (name == "mul_scalar" and number <= 0):
+            raise self.error(
+                f"node {self.index} {name}: {number} changes what is stored, which is"
+                " not supported"
+            )
 
     def call_module(self, node: FxNode) -> Call:
         module = self.module.get_submodule(cast(str, node.target))
@@ -315,6 +268,10 @@ class _Reader:
         results = (node.name,)
         if isinstance(value, tuple | list):
             results = tuple(f"{node.name}.{at}" for at in range(len(self.parts(node))))
+        if name == "interpolate":
+            arguments["sizes"] = tuple(self.tensor(node).shape)
+            of = cast(Tensor, arguments["self"]).name
+            arguments["shape"] = tuple(cast(TorchTensor, self.values[of]).shape)
         target = TARGETS.get(name, f"aten.{name}.default")
         if is_stored and name in CLAMPS and self.engine == "qnnpack":
             self.check_places(name, node, taken[0])
