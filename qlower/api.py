@@ -350,7 +350,7 @@ def _sha256(model: Model) -> str:
 def check_emitted(emit: Sequence[str]) -> None:
     """Refuse a kind of output that `Compiled.save` doesn't know."""
     if not emit:
-        raise QlowerError(f"nothing to emit: choose of {', '.join(EMITTED)}")
+        raise QlowerError(f"nothing to emit; choose from {', '.join(EMITTED)}")
     for kind in emit:
         if kind not in EMITTED:
             raise QlowerError(

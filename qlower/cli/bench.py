@@ -34,7 +34,7 @@ STANDARD_OUTPUT = "-"
 
 def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
-    summary = "time models beside other runtimes"
+    summary = "compare the speed of models with other runtimes"
     parser = add_command(commands, common, "bench", summary, EXAMPLE)
     parser.add_argument(
         "models", nargs="+", metavar="MODEL", help="a .tflite, .onnx or .mlir file"
@@ -66,7 +66,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         type=int,
         default=101,
         metavar="N",
-        help="how many turns each contestant has (default: 101)",
+        help="runs of each contestant (default: 101)",
     )
     parser.add_argument(
         "--json", metavar="FILE", help="also write everything as JSON (- prints it)"
@@ -109,7 +109,10 @@ def run(options: argparse.Namespace) -> int:
     if options.outputs and options.against:
         raise QlowerError("--against and --outputs: peers run models as a whole")
     if options.signature and options.against:
-        raise QlowerError("--against and --signature: peers run a file's first")
+        raise QlowerError(
+            "--against cannot be combined with --signature: peers always run the first "
+            "one"
+        )
     chosen = Options(_peers(options.against), options.rounds)
     threads = _counts(options.threads)
     if options.rounds < 1:

@@ -21,9 +21,9 @@ from qlower.cli.progress import clear_status
 EXAMPLE = """  qlower bisect model.tflite image.npy
   qlower bisect model.mlir left=a.npy right=b.npy --cpu x86-64-v3
 
-Exits with 0 where native code and interpreter give the same bits, with 1 where they
-don't, and tells the first kernel that differs, and the proof, fusion or schedule that
-does it."""
+Exits with 0 if native code and interpreter give the same bits. Otherwise exits with 1
+and prints the first kernel that differs, with the proof, fusion or schedule that causes
+it."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:

@@ -11,8 +11,8 @@ from qlower.cli.parser import ArgumentParser, Commands
 EXAMPLE = """  qlower cache
   qlower cache --clear
 
-$QLOWER_CACHE_DIR says where it is, and is empty for no cache; $QLOWER_CACHE_MEGABYTES
-how large it gets (default: 1024)."""
+$QLOWER_CACHE_DIR is its folder, and is empty for no cache; $QLOWER_CACHE_MEGABYTES
+limits its size (default: 1024)."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:

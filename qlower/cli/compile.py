@@ -26,8 +26,8 @@ EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.tflite -o out/ --target aarch64-linux-gnu \\
       --cpu generic,generic+dotprod,generic+dotprod+i8mm
 
-Several CPUs, the least first, give one object with code for each. It runs the last one
-whose instructions the processor has, and returns an error where it has none."""
+Several CPUs, the least first, make one object with code for each. It runs the
+last one whose instructions the processor has, and returns an error if there is none."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--name",
         metavar="NAME",
-        help="what C symbols, macros and files begin with (default: the model's file)",
+        help="the prefix of C symbols, macros and files (default: the model's file)",
     )
     add_target(parser, cpu="CPU[,CPU...]")
     parser.add_argument(
@@ -55,7 +55,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--stack",
         action="store_true",
-        help="tell how deep the stack becomes, for which code is generated twice "
+        help="print the depth of the stack, for which code is generated twice "
         "(default: for targets without an operating system)",
     )
     parser.add_argument(

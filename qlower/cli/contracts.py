@@ -110,10 +110,13 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="one of the contracts to compare (default: all that come with qlower)",
     )
     compare.add_argument(
-        "--examples", type=int, metavar="COUNT", help="take so many of a set's inputs"
+        "--examples",
+        type=int,
+        metavar="COUNT",
+        help="use the first COUNT inputs of a set",
     )
     compare.add_argument(
-        "--layers", action="store_true", help="tell of each layer, not of each kind"
+        "--layers", action="store_true", help="count for each layer, not for each kind"
     )
     compare.add_argument(
         "--output",
@@ -128,7 +131,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 def _register_new(actions: Commands, common: ArgumentParser) -> None:
     """The action that writes a contract of a device's own."""
     new = add_command(
-        actions, common, "new", "write a contract put together of steps", NEW_EXAMPLE
+        actions, common, "new", "write a contract composed of steps", NEW_EXAMPLE
     )
     new.add_argument(
         "name", help="the contract's name: the file is NAME.mlir, which has to be new"

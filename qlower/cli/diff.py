@@ -33,17 +33,17 @@ A and B are each one of
                   Polygraphy's .json, ONNX Runtime's .tensorproto or .pb
 
 Each layer is compared twice: carried, where each side has its own values, and alone,
-where both have those of A (of B, if A alone can be computed here).
+where both have those of A (of B, if only A can be computed here).
 
-Exits with 0 where all is equal, with 1 where anything differs."""
+Exits with 0 if everything is equal, otherwise with 1."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
     summary = "find the layer and the rounding where two systems part"
     parser = add_command(commands, common, "diff", summary, EXAMPLE)
-    parser.add_argument("a", metavar="A", help="what is compared with")
-    parser.add_argument("b", metavar="B", help="what is compared")
+    parser.add_argument("a", metavar="A", help="the first side")
+    parser.add_argument("b", metavar="B", help="the second side")
     add_model(parser)
     add_inputs(parser)
     parser.add_argument(

@@ -26,13 +26,13 @@ class ExitCode(IntEnum):
 
 
 MEANINGS: Mapping[ExitCode, str] = {
-    ExitCode.DONE: "done, and everything that was asked for is written",
-    ExitCode.WRONG_INPUT: "a file, a value or the machine is the reason, or what was "
-    "looked for is found",
+    ExitCode.DONE: "success: everything that was asked for is written",
+    ExitCode.WRONG_INPUT: "invalid input: a file, a value or the machine; or a finding "
+    "of lint, diff, verify or bisect",
     ExitCode.USAGE: "no such command or option, or one is missing",
-    ExitCode.OUR_BUG: "qlower itself failed, and says what reproduces it",
+    ExitCode.OUR_BUG: "internal error of qlower; the message says how to reproduce it",
     ExitCode.INTERRUPTED: "interrupted from the keyboard",
-    ExitCode.BROKEN_PIPE: "the reader of the output has gone",
+    ExitCode.BROKEN_PIPE: "the reader of the output was closed",
 }
 
 

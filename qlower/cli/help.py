@@ -19,12 +19,14 @@ def register(
     whole: ArgumentParser,
 ) -> None:
     """Add both commands to the parser `whole`."""
-    parser = add_command(commands, common, "help", "show what commands take", EXAMPLE)
+    parser = add_command(
+        commands, common, "help", "show the help of a command", EXAMPLE
+    )
     parser.add_argument(
         "words",
         nargs="*",
         metavar="COMMAND",
-        help="the command to tell of (default: all)",
+        help="the command (default: all)",
     )
     parser.set_defaults(run=partial(show_help, whole))
     version = add_command(

@@ -27,10 +27,10 @@ EXAMPLE = """  qlower identify device.npz model.tflite --input images.npy
 
 A dump has outputs of the whole model, or of its layers: .npz (as of --save-layers),
 .npy, a folder, Polygraphy's .json, ONNX Runtime's .tensorproto or .pb; or it is a live
-system, as for `qlower diff`. Each layer gets what the dump has of those before it.
+system, as for `qlower diff`. Each layer gets the dump's results of those before it.
 
---probe writes a model and inputs that tell arithmetics apart best: run it on the
-device, and identify by it.
+--probe writes a model and inputs that distinguish arithmetics best: run it on the
+device, and identify the device by its outputs.
 
 Exits with 0 where a contract explains all outputs, with 1 where none does."""
 
@@ -40,7 +40,10 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     summary = "find whose arithmetic made given outputs"
     parser = add_command(commands, common, "identify", summary, EXAMPLE)
     parser.add_argument(
-        "dump", metavar="DUMP", nargs="?", help="the outputs, or what gives them"
+        "dump",
+        metavar="DUMP",
+        nargs="?",
+        help="the outputs, or a live system that computes them",
     )
     add_model(parser, optional=True)
     add_inputs(parser)
@@ -54,24 +57,24 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--contract",
         default="",
         metavar="A,B,...",
-        help="those that are tried, by name or as .mlir files (default: all)",
+        help="the contracts to try, by name or as .mlir files (default: all)",
     )
     parser.add_argument(
         "--no-verify",
         action="store_true",
-        help="don't decide whether those that explain the same do so for all inputs",
+        help="don't decide whether equally good contracts agree for all inputs",
     )
     parser.add_argument(
         "--family",
         action=argparse.BooleanOptionalAction,
-        help="search the arithmetics that are put together of steps (default: where no "
+        help="search the arithmetics that are composed of steps (default: where no "
         "contract explains everything, and the model gives no reason for that)",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="write what was found as a contract's file; of --probe the folder",
+        help="write the result as a contract's file; with --probe, the folder to write",
     )
     add_json(parser)
     parser.set_defaults(run=run)

@@ -21,7 +21,7 @@ EXAMPLE = """  qlower import model.tflite -o model.mlir
   qlower import model.tflite --generic -o netron.mlir
   qlower import --check zoo/ other.tflite
 
-With --check, exits with 0 where all can be imported and compiled, else with 1."""
+With --check, exits with 0 if all can be imported and compiled, otherwise with 1."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -40,8 +40,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="tell of each model whether it can be imported and compiled, and all that "
-        "keeps it",
+        help="list for each model whether it can be imported and compiled, and every "
+        "obstacle",
     )
     parser.add_argument(
         "-o",

@@ -97,29 +97,29 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=SIZES",
         help="the shape of an input that the file leaves open, such as x=8x224x224x3 "
-        "(repeatable; sizes that nobody gives are 1)",
+        "(repeatable; sizes that are not given are 1)",
     )
     group.add_argument(
         "--outputs",
         type=_names,
         default=[],
         metavar="NAME,...",
-        help="cut the model at these tensors: they become its outputs, and what they "
-        "don't need isn't read",
+        help="cut the model at these tensors: they become its outputs, and parts that "
+        "they don't need are not read",
     )
     group.add_argument(
         "--qdq",
         choices=("integer", "x86", "as-written"),
         default="integer",
-        help="what groups of dequantize, operator, quantize in an ONNX file become: "
-        "operators on integers wherever ONNX Runtime may have those (default), where "
-        "its default session on x86-64 has, or nowhere",
+        help="how groups of dequantize, operator, quantize in an ONNX file are read: "
+        "as operators on integers wherever ONNX Runtime may use those (default), where "
+        "its default session on x86-64 does, or nowhere",
     )
     group.add_argument(
         "--signature",
         metavar="NAME",
-        help="the signature of a TFLite file whose subgraph is read (default: that of "
-        "its first subgraph)",
+        help="the signature of a TFLite file to read (default: that of its first "
+        "subgraph)",
     )
 
 
@@ -189,7 +189,7 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--contract",
         metavar="NAME",
-        help="whose arithmetic: a name, or an .mlir file (default: the model's own)",
+        help="the contract: a name, or an .mlir file (default: the model's own)",
     )
     group.add_argument(
         "--layer-contract",
@@ -197,7 +197,7 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="LAYER=NAME",
         help="another contract for some layers: by number, name, kind of operation or "
-        "glob, such as 'pool*=tflite' (repeatable, the last holds)",
+        "glob, such as 'pool*=tflite' (repeatable; the last match holds)",
     )
 
 
@@ -221,9 +221,9 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]FILE",
-        help="an .npy or .npz file of stored values (of several arrays the one that is "
-        "called like the input, or alone fits it); one more leading dimension than the "
-        "model's input makes it a set, run in turn",
+        help="an .npy or .npz file of stored values (of several arrays, the one named "
+        "after the input or the only one that fits); with one more leading dimension "
+        "than the model's input it is a set, run row by row",
     )
     group.add_argument(
         "--random",
@@ -240,7 +240,7 @@ def add_full_names(parser: argparse.ArgumentParser) -> None:
     section(parser, OUTPUT).add_argument(
         "--full-names",
         action="store_true",
-        help="call layers as the model's file does, not by short names",
+        help="show layers by their full names in the model's file, not by short ones",
     )
 
 
@@ -259,8 +259,8 @@ def add_tune(parser: argparse.ArgumentParser) -> None:
     section(parser, CODE).add_argument(
         "--tune",
         action="store_true",
-        help="measure on this machine how contractions are best cut, and keep that in "
-        "the cache, in place of an estimate; the results are the same",
+        help="measure the best tiling of contractions on this machine instead of "
+        "estimating it, and keep it in the cache; the results are the same",
     )
 
 
@@ -312,8 +312,8 @@ def add_observers(parser: argparse.ArgumentParser) -> None:
     section(parser, COMPILER).add_argument(
         "--dump-ir",
         metavar="DIR",
-        help="write the IR after each pass into this folder, as NN-pass.mlir, from "
-        "which qlower-opt goes on, and LLVM's at the end; the cache is not used",
+        help="write the IR after each pass into this folder, as NN-pass.mlir, which "
+        "qlower-opt can continue from, and LLVM IR at the end; the cache is not used",
     )
     add_timing(parser)
 
@@ -322,8 +322,9 @@ def add_timing(parser: argparse.ArgumentParser) -> None:
     section(parser, COMPILER).add_argument(
         "--timing",
         action="store_true",
-        help="print the time of each pass, what it did, and the time of each layer in "
-        "passes that go by layers, on standard error; the cache is not used",
+        help="print the time and work of each pass, and the time of each layer in "
+        "passes that process layers one by one, on standard error; the cache is not "
+        "used",
     )
 
 

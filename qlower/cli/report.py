@@ -49,7 +49,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--against",
         metavar="B",
-        help="what the contract is compared with: a contract, an executor, a live "
+        help="the other side: a contract, an executor, a live "
         "system or a dump, as in `qlower diff`",
     )
     parser.add_argument(
@@ -60,8 +60,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--no-native",
         action="store_true",
-        help="make no machine code: there are neither times nor LLVM IR, and the same "
-        "command writes the same file",
+        help="generate no machine code: the page has neither times nor LLVM IR, and "
+        "the same command writes the same file",
     )
     add_inputs(parser)
     add_contract(parser)

@@ -46,13 +46,13 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--labels",
         metavar="FILE",
-        help="an .npy or .npz file with the right class of each example; tells how "
-        "many have it as the largest element of the model's only output",
+        help="an .npy or .npz file with the right class of each example; counts how "
+        "often it is the largest element of the model's only output",
     )
     parser.add_argument(
         "--output",
         metavar="FILE",
-        help="the .npz file to write, with one array an output, stacked for a set "
+        help="the .npz file to write, with one array per output, stacked for a set "
         "(default: print a summary)",
     )
     parser.add_argument(

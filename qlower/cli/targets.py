@@ -20,7 +20,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "target",
         nargs="?",
         metavar="TARGET",
-        help="the triple, or its first part, to list CPUs and features of, or host",
+        help="a triple or its first part, or host: list its CPUs and features",
     )
     add_format(parser)
     parser.set_defaults(run=run)

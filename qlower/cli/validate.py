@@ -40,7 +40,7 @@ Exits with 1 where no example could be used."""
 
 def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
-    summary = "tell what contracts make of a set of examples"
+    summary = "measure accuracy and agreement on a set of examples"
     parser = add_command(commands, common, "validate", summary, EXAMPLE)
     parser.add_argument("model", metavar="MODEL", help="a model's file")
     add_import_options(parser)
@@ -56,7 +56,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--contract",
         default="",
         metavar="A,B,...",
-        help="whose arithmetic, one or more; all get the same rows, read once "
+        help="one contract or more; all get the same rows, read once "
         "(default: the model's own)",
     )
     parser.add_argument(
@@ -69,7 +69,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--against",
         metavar="REFERENCE",
-        help="what outputs are held against: a contract; litert or onnxruntime, on the "
+        help="the reference for outputs: a contract; litert or onnxruntime, on the "
         "model's own file; or a .tflite or .onnx file, such as the float model",
     )
     _add_labels(parser)
@@ -78,15 +78,15 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--metrics",
         metavar="FILE.py:NAME",
         help="your own function, called with an example's outputs (real numbers) and "
-        "its set of classes; returns named numbers, whose means are told",
+        "its set of classes; returns named numbers, whose means are shown",
     )
     parser.add_argument(
         "--layers",
         action="store_true",
-        help="tell which layer loses the signal; --against is a contract",
+        help="show which layer loses the signal; --against is a contract",
     )
     parser.add_argument(
-        "--classes", action="store_true", help="tell the accuracy of each class"
+        "--classes", action="store_true", help="show the accuracy of each class"
     )
     parser.add_argument(
         "--limit", type=int, metavar="N", help="the first N examples only"
@@ -100,13 +100,13 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="share them among a Dask cluster's workers, which find the data under "
-        "the same path",
+        help="share the examples among the workers of a Dask cluster, which find the "
+        "data under the same path",
     )
     parser.add_argument(
         "--resume",
         metavar="FILE",
-        help="keep what was counted in this file, and go on from it",
+        help="keep the counts in this file, and continue from them",
     )
     parser.add_argument(
         "--plot", metavar="FILE", help="draw the figures, as .svg or .png"

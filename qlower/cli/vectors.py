@@ -28,7 +28,7 @@ FILES = ("npy", "hex", "c")
 
 def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
-    summary = "write test vectors that show every rounding of a device"
+    summary = "write test vectors that exercise every rounding of a device"
     parser = add_command(commands, common, "vectors", summary, EXAMPLE)
     add_model(parser)
     parser.add_argument(
@@ -38,16 +38,16 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--layer",
         default="*",
         metavar="LAYER",
-        help="these layers alone: a number, a name or a glob (default: all)",
+        help="only these layers: a number, a name or a glob (default: all)",
     )
     parser.add_argument(
         "--files",
         default=",".join(FILES),
         metavar="LIST",
-        help="of npy, hex and c those that are written (default: all)",
+        help="the kinds to write, of npy, hex and c (default: all)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="of inputs that are drawn (default: 0)"
+        "--seed", type=int, default=0, help="the seed of drawn inputs (default: 0)"
     )
     add_format(parser)
     add_contract(parser)

@@ -43,22 +43,20 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   undecided   and why
 
 --native runs the machine code of each layer on every sum of every channel, or every
-byte or pair of bytes, and compares with the contract. By default it does so for all
-levels of this machine; code for another one runs under emulation.
+byte or pair of bytes, and compares the results with the contract, by default at all
+levels of this machine. Code for another machine runs under emulation.
 
---groups does what --equal does for all pairs of contracts, and tells which are equal.
+--groups compares all pairs of contracts like --equal, and lists which are equal.
 
---accumulator-bits tells of each contraction the width that its sums need.
+--accumulator-bits shows the width that the sums of each contraction need.
 
-Exits with 0 where all is equal or fits, or every pair is decided, with 1 where anything
-isn't or doesn't."""
+Exits with 0 if everything is equal or fits, or every pair is decided, otherwise with
+1."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
     """Add the command to the parser."""
-    summary = (
-        "show for all inputs that contracts, or contract and machine code, are the same"
-    )
+    summary = "show that contracts, or contract and machine code, agree for all inputs"
     parser = add_command(commands, common, "verify", summary, EXAMPLE)
     add_model(parser)
     parser.add_argument(
@@ -76,7 +74,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--groups",
         action="store_true",
-        help="all contracts, by which are the same in each layer",
+        help="group all contracts by which agree in each layer",
     )
     parser.add_argument(
         "--accumulator-bits",
@@ -102,7 +100,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--sample",
         type=int,
         metavar="COUNT",
-        help="of --check: decide so many layers again, drawn each time",
+        help="with --check: decide COUNT layers again, drawn at random",
     )
     add_contracts_of_two(parser)
     add_target(parser, cpu="CPU[,CPU...]")

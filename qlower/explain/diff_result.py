@@ -21,7 +21,7 @@ from qlower.report.table_formats import wrapped
 
 @dataclass
 class LayerDifference:
-    """One result of a layer, of so many elements for one input.
+    """One result of a layer, with its number of `elements` for one input.
 
     `carried` is with each side on its own values, `alone` with both on those of
     `Diff.reference`; None where a side has no value for it. `steps` tells of another
@@ -61,7 +61,7 @@ class ChainPair:
 
 @dataclass(frozen=True, repr=False)
 class Diff(Tabled[LayerDifference]):
-    """What is told of two sides, `a` and `b`.
+    """The comparison of two sides, `a` and `b`.
 
     `reference` is the side whose values both get where layers run alone, None where
     neither side can run a layer; `notes` say how dumps were matched. `causes` has what
@@ -111,7 +111,7 @@ class Diff(Tabled[LayerDifference]):
         return _table(self)
 
     def render(self, width: int | None = None) -> str:
-        """The text for a terminal that is so many characters wide."""
+        """The text for a terminal of the given width in characters."""
         return "\n".join(_lines(self, width))
 
     def to_dict(self) -> dict[str, object]:

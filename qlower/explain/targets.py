@@ -16,7 +16,7 @@ from qlower.report.table import counted
 Integers = NDArray[np.int64]
 
 FEW_SUMS = 1 << 21
-"""So many accumulators of all channels together are all looked at."""
+"""Up to this many accumulators (over all channels) are checked exhaustively."""
 
 SAMPLES = 1 << 13
 """Where there are more, so many are looked at, at even distances, and besides those

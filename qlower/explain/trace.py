@@ -30,8 +30,8 @@ from qlower.report.table_formats import wrapped
 class Trace:
     """One element of a layer's result, and each step on the way to it.
 
-    `chains` has one entry for each use of a rule of the contract, the last of which
-    stores the result, if any does; none for layers that only move elements. `products`
+    `chains` has one entry for each use of a rule of the contract; the last one stores
+    the result, if any does. Layers that only move elements have none. `products`
     are those of a contraction. `axes` says what the index has, `nhwc`.
     """
 
@@ -67,7 +67,7 @@ class Trace:
         return str(self)
 
     def render(self, width: int | None = None) -> str:
-        """The text for a terminal that is so many characters wide."""
+        """The text for a terminal of the given width in characters."""
         return "\n".join(self._lines(width))
 
     def to_dict(self) -> dict[str, object]:

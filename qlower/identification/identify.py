@@ -26,7 +26,8 @@ from qlower.model.signature import assign_inputs
 from qlower.verification.equal import equal
 
 MOST_VERIFIED = 6
-"""Of more contracts that explain the same the outputs tell too little."""
+"""Maximum number of equally good contracts to compare; beyond it the outputs are too
+weak to decide."""
 
 
 @default_floats()
@@ -48,7 +49,7 @@ def identify(
     `interpret`, one or a set; with `random` one is drawn by that seed. Each layer gets
     what the dump has of the layers before it, and a new state. `contracts` are those
     that are tried, all by default; those that explain the same are compared for all
-    inputs if `verify`. The family of arithmetics that are put together of steps is
+    inputs if `verify`. The family of arithmetics that are composed of steps is
     searched if `family`, by default where no contract explains everything and the
     model's own remarks give no other reason for that.
 

@@ -45,7 +45,7 @@ class Alike:
 
 @dataclass(frozen=True, repr=False)
 class Identification(Tabled[Explanation]):
-    """What explains the outputs that `title` has for so many inputs.
+    """What explains the outputs of `title`, for the given number of inputs.
 
     `contracts` are ordered by the outputs that they explain; `alike` are those that
     give all that the first one gives, for everything recorded. `notes` say how the dump
@@ -89,7 +89,7 @@ class Identification(Tabled[Explanation]):
 
     @property
     def names(self) -> list[str]:
-        """The contracts that explain everything, as far as the outputs tell."""
+        """The contracts that explain every output."""
         return [one.name for one in self.contracts if one.is_complete]
 
     @property
@@ -153,7 +153,7 @@ class Identification(Tabled[Explanation]):
             yield f"so, to the bit, {_do(names)}: {text}"
 
     def render(self, width: int | None = None) -> str:
-        """The text for a terminal that is so many characters wide."""
+        """The text for a terminal of the given width in characters."""
         parts = [*self.notes, "", self.table.render("plain", width), ""]
         if self.device is not None:
             parts += [self.device.table.render("plain", width), ""]

@@ -1,4 +1,4 @@
-"""A model in memory. A name from here is had without xDSL, until a model is used."""
+"""A model in memory. Importing these names doesn't load xDSL; using a model does."""
 
 from __future__ import annotations
 

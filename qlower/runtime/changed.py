@@ -8,7 +8,7 @@ for the data that is passed to it, then the code of the whole is what the cache 
 with other data; objects of data are all that is made.
 
 What layers know of each other is what stands between them: shapes, types, signs, who
-reads a result, where it lies. Code that is equal says that none of that is another.
+reads a result, where it lies. If the code is identical, none of these has changed.
 A constant's bytes reach other layers in three ways besides, which are ruled out:
 
 - A layer may be defined only for the numbers that another one gives: of such a model

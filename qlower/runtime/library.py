@@ -22,7 +22,7 @@ from qlower.runtime.executors import Executor, Results, Variant
 class CompiledLibrary(Executor):
     """A compiled model from a shared library: the same calls as `qlower.jit` gives.
 
-    Thread-safe: every call has an arena of its own. `interface` tells the contract,
+    Thread-safe: every call has an arena of its own. `interface` has the contract,
     the model's hash and the target.
     """
 

@@ -197,7 +197,7 @@ def validate(
     array, a mapping of arrays by input name, a `dask.array`, or any iterable of
     examples or (example, class) pairs. Floats are quantized by the model's own
     parameters; `preprocessing` says what else is done. `labels` names a file with the
-    right classes, to each of which `label_offset` is added; `class_names` tells the
+    right classes, `label_offset` is added to each; `class_names` gives the
     order of folders of pictures.
 
     `against` names what outputs are held against: a contract, `litert` or

@@ -1,4 +1,4 @@
-"""What is told of a model, to be written as a page or for Model Explorer."""
+"""A report on a model, to be written as a page or for Model Explorer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qlower.viewer.page import page
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A model as a graph, what its layers are coloured by, and what is told of each.
+    """A model as a graph, with measures that colour it and details of each layer.
 
     `about` has names and texts, of the whole; `layers` what a layer shows, by the
     number of its node; `verdict` what was found, in sentences, the first in short.

@@ -69,7 +69,7 @@ class Function(ScopedText):
         self._constants: set[str] = set()
         """Addresses of what is never written."""
         self._indices: dict[str, tuple[Value, int, int]] = {}
-        """Of an i64 what it is a multiple of, the factor, and what is added."""
+        """For each i64 value `base * factor + offset`, those three."""
         self._last: dict[str, int] = {}
         """The greatest value of a loop's index."""
 

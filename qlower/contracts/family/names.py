@@ -20,7 +20,7 @@ BASE = "tflite"
 
 
 def arithmetic(base: str = BASE, **choices: str | int) -> str:
-    """The name of a contract whose convolutions and linear layers are put together of
+    """The name of a contract whose convolutions and linear layers are composed of
     steps, and whose other operations are those of `base`.
 
     `choices` are of `CHOICES`, in any spelling that leaves out commas or what comes

@@ -129,7 +129,7 @@ class NodeContext(Site):
         return self.has(number) and self.name(number) in self.graph.constants
 
     def constant(self, number: int, what: str) -> Constant:
-        """A constant whose elements can be had."""
+        """A constant whose elements are available."""
         name = self.name(number)
         constant = self.graph.constants.get(name)
         if constant is None:

@@ -348,7 +348,7 @@ class OperatorContext(Site):
     ) -> SSAValue:
         """Add an operation; with `suffix` it is a step on the way to the result.
 
-        It is called like the result, or like the last operand where there is none.
+        It is named after the result, or after the last operand if there is none.
         """
         has_result = len(self.operator.outputs) > 0
         name = self.graph.name(self.output(output) if has_result else self.input(-1))

@@ -18,7 +18,7 @@ The channels are an array of x's length, and of its shape or of extents of 1.
 """
 
 _ROUNDS = 12
-"""Rounds of looking at neighbours, before a function counts as no staircase of ours."""
+"""Neighbour-search rounds before we give up on a function as a staircase."""
 
 _PARTS = 16
 """Into how many parts an interval is divided where a step is searched for."""

@@ -37,8 +37,8 @@ CHAINS = 4
 def real_product(
     op: OperatorContext, matrices: Sequence[Array], together: int = 1
 ) -> Product:
-    """Of float32 matrices, whose outputs follow each other, and rows of which so many
-    at once are multiplied."""
+    """Product of float32 matrices with rows, `together` rows at a time; the outputs of
+    the matrices are concatenated."""
     if is_of_matrices(matrices[0], together):
         return matrix_product(op, matrices, together)
     weights = np.concatenate(matrices)

@@ -47,7 +47,7 @@ def import_dilate(op: OperatorContext) -> None:
 
 
 def import_sparse_to_dense(op: OperatorContext) -> None:
-    """Rows of indices are the places of values, of which the last at a place stays."""
+    """Each row of indices gives one value's position; the last value written wins."""
     shape = tuple(op.integers(1, "shape"))
     op.check_range("number of dimensions", len(shape), 1, MAX_RANK)
     for size in shape:
