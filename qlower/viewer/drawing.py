@@ -74,9 +74,9 @@ def _box(node: Node, x: float, y: float, measure: Measure) -> Iterator[str]:
     second, third = _lines(node)
     name = escape(shorten(printable(node.name), LONGEST_NAME))
     yield f'<g clip-path="url(#inside)"><text class="name" x="10" y="19">{name}</text>'
-    yield f'<text class="kind" x="10" y="34">{escape(second)}</text>'
+    yield f'<text class="kind" x="10" y="33">{escape(second)}</text>'
     shown = escape(text or third)
-    yield f'<text class="value" x="10" y="49">{shown}</text></g></g>'
+    yield f'<text class="value" x="10" y="46">{shown}</text></g></g>'
 
 
 def _lines(node: Node) -> tuple[str, str]:
