@@ -11,6 +11,10 @@ from qlower.identification.replay import Explanation
 from qlower.identification.search import Found
 from qlower.report.table import Column, Table, counted
 
+NEAR = 0.9
+"""The share of elements below which an arithmetic that explains them is no evidence:
+one that is right but for its ties explains more."""
+
 NAME = "device"
 """What the contract is called that has no file yet."""
 
@@ -43,6 +47,11 @@ class Device:
     explanation: Explanation
 
     @property
+    def is_near(self) -> bool:
+        """Whether it explains so much that its steps are evidence."""
+        return self.found.explained >= NEAR * self.found.elements
+
+    @property
     def table(self) -> Table[_Line]:
         """A line for each choice that makes a difference."""
         chosen = self.found.arithmetic.choices()
@@ -55,7 +64,7 @@ class Device:
             Column("step", "step", lambda row: TITLES[row.choice], right=False),
             Column("found", "found", lambda row: row.found, right=False),
             Column(
-                "explains as much, the rest being so",
+                "explains as much with all else equal",
                 "others",
                 lambda row: row.others,
                 lambda row: "; ".join(ranges(row.others)),

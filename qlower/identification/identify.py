@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from qlower.contracts import contract_names, load_contract, parse_contract
 from qlower.diagnostics import QlowerError
-from qlower.explain.diff import Progress, no_progress
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.explain.causes import Causes
+from qlower.explain.diff import EXAMINED, Progress, no_progress
 from qlower.explain.make_side import SideLike, make_side
-from qlower.explain.sides import Values
+from qlower.explain.sides import Computed, Side, Values
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
@@ -20,10 +23,17 @@ from qlower.identification.search import search
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.input_sets import ordered_input_set
-from qlower.model.layers import layer_name
+from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import assign_inputs
 from qlower.verification.equal import equal
+
+LIVE_FAMILIES = {
+    "torch": "pytorch",
+    "litert": "tflite",
+    "live:onnxruntime": "onnxruntime",
+}
+"""The contracts of live systems, by how their names begin."""
 
 MOST_VERIFIED = 6
 """Maximum number of equally good contracts to compare; beyond it the outputs are too
@@ -69,9 +79,9 @@ def identify(
         {**states, **side.values(number, run)}
         for number, run in enumerate(examples.runs)
     ]
-    for number in progress(range(len(known)), "identify"):
-        replay.run(number, known[number])
-    ranked = sorted(replay.explanations, key=lambda one: -one.explained)
+    replay.run_all(known, progress)
+    own = _families(side, loaded)
+    ranked = sorted(replay.explanations, key=partial(_rank, own=own))
     best = ranked[0]
     if not best.outputs:
         raise QlowerError(f"{side.title} has no result that a contract computes")
@@ -88,7 +98,58 @@ def identify(
     device = None
     if replay.observed and family:
         device = _device(replay, ranked, known, side.title, progress)
-    return replace(found, alike=alike, device=device, doubt=doubt)
+    causes = None if best.is_complete else _causes(best, loaded, known, side.title)
+    return replace(found, alike=alike, device=device, doubt=doubt, causes=causes)
+
+
+def _families(side: Side, model: Model) -> list[str]:
+    """The families of contracts that the outputs may be of, the likeliest first: the
+    one of a live system, and the one of the model's own contract."""
+    live = next((name for name in LIVE_FAMILIES if side.title.startswith(name)), "")
+    own = module_contract(model.module) or ""
+    return list(filter(None, [LIVE_FAMILIES.get(live, ""), own]))
+
+
+def _rank(one: Explanation, own: Sequence[str]) -> tuple[float, int, bool]:
+    """The order of contracts: by what they explain; of equals the own families come
+    first, and `exact`, which is nobody's arithmetic, last."""
+    places = [
+        2 * place + (one.name != name)
+        for place, name in enumerate(own)
+        if one.name.partition("-")[0] == name.partition("-")[0]
+    ]
+    return -one.share, min(places, default=2 * len(own)), one.name == "exact"
+
+
+def _completed(side: Computed, known: Values, name: str) -> Values:
+    """The values, and what the contract makes of those for the layers before one."""
+    values = dict(known)
+    for op in layers(side.model.module):
+        layer = layer_name(op) or ""
+        if layer == name:
+            break
+        if layer not in values:
+            values[layer] = side.layer(layer, values).result
+    return values
+
+
+def _causes(
+    best: Explanation, model: Model, known: Sequence[Values], title: str
+) -> Causes | None:
+    """What the outputs that a contract misses have in common, in its first layer with
+    some; None for a layer with several results."""
+    name, layer = next((n, one) for n, one in best.layers.items() if one.missed)
+    side = Computed(best.name, model, best.name)
+    several = any(":" in layer_result for layer_result in known[0])
+    if layer.miss is None or several:
+        return None
+    found = Causes((title, best.name), (False, True), layer.missed)
+    for values in known[layer.miss.run :][:EXAMINED]:
+        run = side.layer(name, _completed(side, values, name))
+        found.add([run], (values[name], run.result))
+        if found.is_full:
+            break
+    return found
 
 
 def _device(
@@ -110,8 +171,7 @@ def _device(
     found = search(replay.observed, base.contract, progress)
     text = device_text(found, base.name, title)
     again = Replay(replay.model, {NAME: parse_contract(text, NAME, f"{NAME}.mlir")})
-    for number, values in enumerate(known):
-        again.run(number, values)
+    again.run_all(known, no_progress)
     return Device(found, text, again.explanations[0])
 
 

@@ -6,19 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from qlower.explain.causes import Causes
 from qlower.explain.place import show
-from qlower.identification.device import Device
-from qlower.identification.replay import Explanation
+from qlower.identification.device import NEAR, Device
+from qlower.identification.replay import FIRST, Explanation
 from qlower.report.table import Cell, Column, Table, Tabled, counted
+from qlower.report.table_formats import wrapped
 
 FEW = 4
-"""So many names are told in a line."""
+"""Names that are listed in a line."""
 
 
 @dataclass(frozen=True)
 class Alike:
     """A contract that explains the same as the best one: the layers of the dump in
-    which some other input tells them apart, and those where that isn't known."""
+    which some other input gives different outputs, and those where that isn't known."""
 
     name: str
     differs: Sequence[str]
@@ -33,14 +35,14 @@ class Alike:
 
     def __str__(self) -> str:
         layers = self.differs or self.undecided
-        told = ", ".join([*layers[:FEW], *(["..."] if len(layers) > FEW else [])])
+        shown = ", ".join([*layers[:FEW], *(["..."] if len(layers) > FEW else [])])
         match self.verdict:
             case "equal":
-                return "the same, for all inputs of these layers"
+                return "equal for all inputs of these layers"
             case "differs":
-                return f"with other inputs they differ, in {told}"
+                return f"other inputs give different outputs, in {shown}"
             case "undecided":
-                return f"the same for all inputs, but for {told}: undecided"
+                return f"equal for all inputs, except in {shown}: undecided"
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,6 +53,7 @@ class Identification(Tabled[Explanation]):
     give all that the first one gives, for everything recorded. `notes` say how the dump
     was matched. `device` is of the family of arithmetics that was searched, if it was.
     `doubt` says why the model may not be the one that was run, if there is a reason.
+    `causes` has what the outputs that the best contract misses have in common.
     """
 
     title: str
@@ -60,6 +63,7 @@ class Identification(Tabled[Explanation]):
     notes: Sequence[str] = ()
     device: Device | None = None
     doubt: str | None = None
+    causes: Causes | None = None
 
     @property
     def best(self) -> Explanation:
@@ -77,12 +81,24 @@ class Identification(Tabled[Explanation]):
     @property
     def text(self) -> str:
         """A contract's file, with all that was found: what was put together, if that
-        explains more than the best contract does."""
+        explains more than the best contract does, and enough."""
         device, best = self.device, self.best
-        if device is not None and device.explanation.explained > best.explained:
+        is_more = (
+            device is not None
+            and device.is_near
+            and device.explanation.explained > best.explained
+        )
+        if device is not None and is_more:
             return device.text
+        if best.is_complete:
+            found = f"The arithmetic in {self.title}, as `qlower identify` found it."
+        else:
+            found = (
+                f"A start for the arithmetic in {self.title}: {best.name} explains "
+                f"{_show_share(best)} of its outputs."
+            )
         return (
-            f"// The arithmetic in {self.title}, as `qlower identify` found it.\n\n"
+            f"// {found}\n\n"
             f'module attributes {{\n  contract.summary = "a device like {best.name}",\n'
             f'  contract.base = "{best.name}"\n}} {{\n}}\n'
         )
@@ -106,10 +122,10 @@ class Identification(Tabled[Explanation]):
             Column("contract", "contract", lambda row: row.name, right=False),
             Column("explained", "explained", lambda row: row.explained),
             Column("of", "outputs", lambda row: row.outputs, rank=3),
-            Column("share", "share", _share, _show_share),
+            Column("share", "share", lambda row: row.share, _show_share),
             Column("layers", "layers", _whole_layers, rank=1),
             Column(
-                "the first that it doesn't",
+                "first output not explained",
                 "miss",
                 _miss,
                 right=False,
@@ -118,9 +134,12 @@ class Identification(Tabled[Explanation]):
             ),
         ]
         title = f"what explains {self.title}, {counted(self.runs, 'input')}"
-        notes = [
-            "layers: those of which everything is explained, of those in the dump."
-        ]
+        notes = ["layers: those that are explained entirely, of those in the dump."]
+        if len({one.outputs for one in self.contracts}) > 1:
+            notes.append(
+                "Contracts that were far behind in every layer after the first "
+                f"{min(FIRST, self.runs)} inputs were run on these alone."
+            )
         return Table(title, self.contracts, columns, notes=notes, whole="--json")
 
     @property
@@ -132,10 +151,21 @@ class Identification(Tabled[Explanation]):
             yield from self._others()
         else:
             yield f"no contract explains all of the {many}"
-            yield f"{best.name} explains the most, {_show_share(best)}"
+            yield f"{best.name} explains the most, {_show_share(best)}{_if_far(best)}"
             if self.doubt is not None:
                 yield f"the reason may be the model: {self.doubt}"
-        if self.device is not None:
+            if self.causes is not None and str(self.causes):
+                yield f"{_first_missed(best)}: {self.causes}"
+        if self.device is not None and not self.device.is_near:
+            found = self.device.found
+            yield (
+                f"nothing in the family of arithmetics comes near: the best of "
+                f"{found.tried:,} explains {found.explained / found.elements:.1%} of "
+                f"{counted(found.elements, 'element')} of convolutions and linear "
+                f"layers, and below {NEAR:.0%} its steps are no evidence (--json has "
+                "them)"
+            )
+        elif self.device is not None:
             one = self.device.explanation
             how = "explains all" if one.is_complete else f"explains {_show_share(one)}"
             rest = "" if (miss := _miss(one)) is None else f", but {miss}"
@@ -144,27 +174,29 @@ class Identification(Tabled[Explanation]):
     def _others(self) -> Iterator[str]:
         """What gives the same as the best contract does."""
         if self.same and not self.alike:
-            yield f"these give the same, to the bit: {', '.join(self.same)}"
-            yield "other inputs may tell them apart: qlower identify --probe has some"
+            yield f"these give the same bits: {', '.join(self.same)}"
+            yield "other inputs may distinguish them: qlower identify --probe has some"
         by_verdict: dict[str, list[str]] = {}
         for one in self.alike:
             by_verdict.setdefault(str(one), []).append(one.name)
         for text, names in by_verdict.items():
-            yield f"so, to the bit, {_do(names)}: {text}"
+            yield f"{_give(names)} the same bits here: {text}"
 
     def render(self, width: int | None = None) -> str:
         """The text for a terminal of the given width in characters."""
         parts = [*self.notes, "", self.table.render("plain", width), ""]
-        if self.device is not None:
+        if self.device is not None and self.device.is_near:
             parts += [self.device.table.render("plain", width), ""]
-        return "\n".join([*parts, *self.verdict])
+        for line in self.verdict:
+            parts += [line] if width is None else wrapped(line, width)
+        return "\n".join(parts)
 
     def _repr_html_(self) -> str:
         from html import escape
 
         lines = [f"<p>{escape(line)}</p>" for line in self.verdict]
         tables = [self.table.render("html")]
-        if self.device is not None:
+        if self.device is not None and self.device.is_near:
             tables.append(self.device.table.render("html"))
         return "\n".join([*tables, *lines])
 
@@ -189,6 +221,7 @@ class Identification(Tabled[Explanation]):
                 for one in self.alike
             ],
             "contracts": self.table.records(),
+            "in_words": list(self.verdict),
             "device": None if self.device is None else _device_dict(self.device),
             "layers": {
                 one.name: {
@@ -207,6 +240,7 @@ class Identification(Tabled[Explanation]):
 def _device_dict(device: Device) -> dict[str, object]:
     found = device.found
     return {
+        "near": device.is_near,
         "explained": device.explanation.explained,
         "outputs": device.explanation.outputs,
         "tried": found.tried,
@@ -217,17 +251,23 @@ def _device_dict(device: Device) -> dict[str, object]:
     }
 
 
-def _do(names: Sequence[str]) -> str:
-    return f"{'does' if len(names) == 1 else 'do'} {', '.join(names)}"
-
-
-def _share(row: Explanation) -> float:
-    return row.explained / row.outputs
+def _give(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} {'gives' if len(names) == 1 else 'give'}"
 
 
 def _show_share(row: Explanation) -> str:
     """A percentage, which is 100 for everything alone."""
-    return "100 %" if row.is_complete else f"{min(99.999, 100 * _share(row)):.3f} %"
+    return "100 %" if row.is_complete else f"{min(99.999, 100 * row.share):.3f} %"
+
+
+def _if_far(row: Explanation) -> str:
+    if row.share >= NEAR:
+        return ""
+    return f": below {NEAR:.0%} that is no identification"
+
+
+def _first_missed(row: Explanation) -> str:
+    return next(name for name, layer in row.layers.items() if layer.missed)
 
 
 def _whole_layers(row: Explanation) -> Cell:
