@@ -156,6 +156,24 @@ def test_transposed_layers_that_are_refused(
         qlower.from_eager(network.quantized(engine), network.example())
 
 
+@pytest.mark.parametrize("engine", ["x86", "fbgemm"], indirect=True)
+def test_averages_of_contiguous_images_are_remarked_on(engine: str) -> None:
+    """By default images are so until a convolution makes them channels_last."""
+    body = nn.Sequential(nn.AvgPool2d(2), nn.Conv2d(16, 4, 1))
+    network = Network(quantization.QuantWrapper(body), (2, 16, 12, 12))
+    module = network.quantized(engine)
+    module.quant.zero_point = torch.tensor([61])
+    x = network.example()
+    (_, remark) = qlower.from_eager(module, x).remarks
+    assert "node 2 avg_pool2d 'module_0': its image has the channels first" in remark
+    last = x.contiguous(memory_format=torch.channels_last)
+    assert len(qlower.from_eager(module, last).remarks) == 1
+    if engine == "x86":
+        assert "as the contract pytorch-nchw does" in remark
+        run = qlower.jit(qlower.from_eager(module, x), contract="pytorch-nchw")
+        assert (np.asarray(run(x.numpy())) == module(x).numpy()).all()
+
+
 def _rescaled(net: Any, x: Any) -> Any:
     return net.sum.add_scalar(net.layer(x), 50.0)
 

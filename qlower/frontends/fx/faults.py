@@ -1,4 +1,5 @@
-"""Layers whose results PyTorch's engines get wrong, by what a module gave."""
+"""Layers whose results in PyTorch aren't those of the engine's contract, by what a
+module gave: because PyTorch gets them wrong, or by the memory format of an image."""
 
 from __future__ import annotations
 
@@ -11,7 +12,13 @@ CLAMPS = ("hardtanh", "relu6")
 last in memory: it takes them for images whose channels are first."""
 
 
-class _Image(Protocol):
+POOLS = ("adaptive_avg_pool2d", "avg_pool2d")
+"""Operators that round otherwise in images whose channels are first in memory."""
+
+
+class Image(Protocol):
+    """A quantized tensor in some memory format."""
+
     def is_contiguous(self, *, memory_format: object = ...) -> bool: ...
 
 
@@ -28,10 +35,22 @@ class TransposedLayer(Protocol):
     def bias(self) -> object: ...
 
 
-def mixes_up_places(image: _Image) -> bool:
-    """Return whether an image has its channels last in memory, and only so."""
+def remark_on(name: str, image: Image, engine: str) -> str | None:
+    """Return what a user is told about an operator on an image, if anything."""
     last = import_module("torch").channels_last
-    return not image.is_contiguous() and image.is_contiguous(memory_format=last)
+    formats = image.is_contiguous(), image.is_contiguous(memory_format=last)
+    if engine == "qnnpack" and name in CLAMPS and formats == (False, True):
+        return (
+            "PyTorch's qnnpack mixes up the elements of images here, qlower does not:"
+            " outputs differ from PyTorch's"
+        )
+    if engine != "qnnpack" and name in POOLS and formats == (True, False):
+        whose = ", as the contract pytorch-nchw does" if engine == "x86" else ""
+        return (
+            "its image has the channels first in memory, where PyTorch rounds averages"
+            f" in another way{whose}; here they are those of channels_last"
+        )
+    return None
 
 
 def fault_of_transposed(

@@ -17,7 +17,14 @@ from qlower.files.arrays import Array
 
 from ..onnx.schema import Constant, Port
 from ..pt2.program import Argument, Call, Program, Tensor
-from .faults import CLAMPS, TransposedLayer, fault_of_transposed, mixes_up_places
+from .faults import (
+    CLAMPS,
+    POOLS,
+    Image,
+    TransposedLayer,
+    fault_of_transposed,
+    remark_on,
+)
 from .indexing import steps_of
 from .tables import (
     FUNCTIONS,
@@ -273,8 +280,8 @@ class _Reader:
             of = cast(Tensor, arguments["self"]).name
             arguments["shape"] = tuple(cast(TorchTensor, self.values[of]).shape)
         target = TARGETS.get(name, f"aten.{name}.default")
-        if is_stored and name in CLAMPS and self.engine == "qnnpack":
-            self.check_places(name, node, taken[0])
+        if is_stored and name in (*CLAMPS, *POOLS):
+            self.remark(name, node, taken[0])
         if is_stored and (name in STORED or "weight" in arguments):
             target = f"quantized.{name}"
             for key, held in list(arguments.items()):
@@ -299,14 +306,11 @@ class _Reader:
         if fault is not None:
             raise self.error(f"node {self.index} {name} {node.name!r}: {fault}")
 
-    def check_places(self, name: str, node: FxNode, operand: object) -> None:
-        """Remark on a clamp whose results PyTorch mixes up."""
-        if mixes_up_places(cast(TorchTensor, operand)):
-            self.remarks.append(
-                f"node {self.index} {name} {node.name!r}: PyTorch's qnnpack mixes up"
-                " the elements of images here, qlower does not: outputs differ from"
-                " PyTorch's"
-            )
+    def remark(self, name: str, node: FxNode, operand: object) -> None:
+        """Remark on an operator whose results differ from PyTorch's."""
+        found = remark_on(name, cast(Image, operand), self.engine)
+        if found is not None:
+            self.remarks.append(f"node {self.index} {name} {node.name!r}: {found}")
 
     def step(self, argument: object) -> tuple[float, int] | None:
         """Scale and zero point of a quantized value."""
