@@ -1,9 +1,9 @@
 """Fewer searches for cyclic garbage while modules are made, and none in the end.
 
-What a compilation makes it mostly uses till its end: Python's own searches, one for
-every 700 new objects, find next to nothing there and take a tenth of the time. Arrays
-come and go, but others of their size follow: memory that is handed back to the system
-for each is to be had again page by page, which takes a twentieth.
+A compilation uses most of its objects until its end: Python's own searches, one for
+every 700 new objects, find almost nothing and take a tenth of the time. Arrays come and
+go, and others of their size follow: returning memory after each array and faulting it
+back in, page by page, costs 5 %.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ LEGEND = (
     "in the same round, above 1 where qlower is faster"
 )
 DIFFER_LEGEND = (
-    "differ: outputs of the peer, on one drawn input, that aren't those of the code "
-    "that is timed; by CONTRACT: that aren't qlower's under the peer's own contract"
+    "differ: outputs of the peer, on one drawn input, that differ from those of the "
+    "timed code; by CONTRACT: from qlower's under the peer's own contract"
 )
 
 

@@ -19,8 +19,8 @@ FEW_SUMS = 1 << 21
 """Up to this many accumulators (over all channels) are checked exhaustively."""
 
 SAMPLES = 1 << 13
-"""Where there are more, so many are looked at, at even distances, and besides those
-next to where results change."""
+"""Number of accumulators that are checked if there are more, at even distances; those
+next to a change of the result are checked too."""
 
 CHOICES = 4
 """Accumulators that are tried for each thing to be shown."""

@@ -83,7 +83,7 @@ class Device:
 def device_text(found: Found, base: str, title: str) -> str:
     """The contract of what was found in the dump `title`."""
     notes = [
-        f"The arithmetic of convolutions and linear layers in {title}, put together by",
+        f"The arithmetic of convolutions and linear layers in {title}, composed by",
         f"`qlower identify`. It explains {found.explained:,} of {found.elements:,}",
         f"elements. Everything else is that of {base}.",
         "",

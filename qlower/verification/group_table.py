@@ -92,9 +92,9 @@ class Groups(Tabled[LayerGroups]):
         whole = [group for group in everywhere if len(group) > 1]
         pairs = sum(len(one) * (len(one) - 1) // 2 for one in whole)
         notes = [
-            f"{counted(len(self.contracts), 'contract')}; the same in every layer, and"
-            f" told by the first above: {_written(whole) or 'none'}"
-            f" ({counted(pairs, 'pair')})."
+            f"{counted(len(self.contracts), 'contract')}; equal in every layer, and "
+            f"listed above by the first name: {_written(whole) or 'none'} "
+            f"({counted(pairs, 'pair')})."
         ]
         title = "contracts that are the same for all inputs"
         return Table(title, self.layers, columns, notes=notes, whole="--json")

@@ -140,8 +140,8 @@ class Native(Tabled[list[NativeVerdict]]):
         ]
         if any(row.difference for row in self.layers):
             notes.append(
-                "Of code that differs: a channel and its sum, or bytes, and the bits "
-                "of the result by the contract and by machine code."
+                "For each function that differs: a channel and its sum, or its bytes, "
+                "and both results as bits: the contract's and machine code's."
             )
         title = f"machine code and {self.contract or 'contracts'} for all inputs"
         return Table(title, lines, columns, notes=notes, whole="--json")
