@@ -175,6 +175,28 @@ def test_products(tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.parametrize("qdq", [X86, AS_WRITTEN])
+def test_linear_layers_of_several_dimensions(qdq: str, tmp_path: Path) -> None:
+    """ONNX Runtime makes one product of all rows, and the sum a part of it."""
+    build = Layers()
+    for shape, columns in (
+        ((2, 3, 4, 40), 24),
+        ((1, 1, 67), 13),
+        ((7, 1, 300), 33),
+        ((2, 5, 600), 1),
+    ):
+        depth = shape[-1]
+        for weights in (
+            build.weights((depth, columns)),
+            build.constant(build.random.normal(size=(depth, columns))),
+        ):
+            value = build.pair(build.value(*shape), 0.03, 120)
+            product = build.node("MatMul", [value, weights])
+            bias = build.constant(build.random.normal(size=columns))
+            build.returned(build.node("Add", [product, bias]))
+    build.check(tmp_path, qdq)
+
+
 @pytest.mark.parametrize("opset", [17, 21])
 def test_pools(opset: int, tmp_path: Path) -> None:
     build = Layers(opset)

@@ -242,7 +242,8 @@ def refuse_stored_weights(node: NodeContext) -> None:
 
 
 def import_gemm(node: NodeContext) -> None:
-    """`x w + c`, which the sums start from."""
+    """`x w + c`, which the sums start from; of a MatMul and an Add, whose rows may lie
+    in several dimensions."""
     node.expect("transA", 0)
     for factor in ("alpha", "beta"):
         value = node.number(factor, 1.0)
@@ -253,11 +254,12 @@ def import_gemm(node: NodeContext) -> None:
     rhs = _matrix(node, 1, lhs)
     transposed = bool(node.integer("transB", 0, 0, 1))
     columns, depth = rhs.shape if transposed else reversed(rhs.shape)
-    if len(lhs.shape) != 2 or lhs.shape[1] != depth:
+    if len(lhs.shape) < 2 or lhs.shape[-1] != depth:
         raise node.error(
             f"an input of shape {list(lhs.shape)} with weights of {depth} rows"
         )
-    rows = lhs.shape[0]
+    *outer, _ = lhs.shape
+    rows = math.prod(outer)
     emit = node.builder.emitter(node.place(), "product")
     before = None
     if node.has(2):
@@ -268,7 +270,7 @@ def import_gemm(node: NodeContext) -> None:
         Product(
             emit,
             (1, rows, columns),
-            Operand(lhs.ssa, (1, DEPTH)),
+            Operand(_reshaped(node, lhs.ssa, (rows, depth)), (1, DEPTH)),
             Operand(rhs.ssa, (2, DEPTH) if transposed else (DEPTH, 2)),
             depth,
             before,
@@ -276,8 +278,9 @@ def import_gemm(node: NodeContext) -> None:
         packed=packed,
         transposed=transposed,
     )
-    type = node.typed(f32, (rows, columns), identity(2))
-    node.define(Value(node.emit(qnn.ReshapeOp(sums, type)), identity(2), True))
+    order = identity(len(lhs.shape))
+    type = node.typed(f32, (*outer, columns), order)
+    node.define(Value(node.emit(qnn.ReshapeOp(sums, type)), order, True))
 
 
 def _broadcast(node: NodeContext, value: Value, shape: tuple[int, int]) -> Operand:
