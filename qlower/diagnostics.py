@@ -80,6 +80,19 @@ class QlowerError(Exception):
             lines.append(f"help: {self.help}")
         return printable_lines("\n".join(lines))
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the parts of the report as plain data."""
+        place = file_location(self.location)
+        return {
+            "message": self.message,
+            "file": None if place is None else place.filename.data,
+            "line": None if place is None else place.line.data,
+            "column": None if place is None else place.column.data,
+            "layer": location_name(self.location),
+            "notes": list(self.notes),
+            "help": self.help,
+        }
+
 
 def warn(message: str, location: LocationAttr | None = None) -> None:
     """Tell the user about something that is accepted but looks wrong."""

@@ -29,7 +29,7 @@ FLOORS = (
     ("runtime",),
     ("compilation",),
     ("bisection", "emulation", "report"),
-    ("bench", "observers", "packages", "validation"),
+    ("bench", "linting", "observers", "packages", "validation"),
     ("explain",),
     ("verification",),
     ("identification", "viewer"),
@@ -40,7 +40,7 @@ FLOORS = (
 )
 """The rooms, the lowest floor first. A room imports from its own floor only itself."""
 
-PARTS = {"report.table_formats": "report.table"}
+PARTS = dict.fromkeys(("report.json_text", "report.table_formats"), "report.table")
 """Modules that are one room with another."""
 
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

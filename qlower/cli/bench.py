@@ -86,7 +86,6 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, then print and write what was measured."""
-    import json
     import os
 
     from qlower.bench.comparison import (
@@ -105,6 +104,7 @@ def run(options: argparse.Namespace) -> int:
     from qlower.compilation import Compilation
     from qlower.files.replacing import write_text
     from qlower.frontends.model_files import check_model_path
+    from qlower.report.json_text import json_text
 
     if options.outputs and options.against:
         raise QlowerError("--against and --outputs: peers run models as a whole")
@@ -153,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json != STANDARD_OUTPUT:
         print(_written(report, options.format))
     if options.json is not None:
-        data = json.dumps(as_data(report), indent=1) + "\n"
+        data = json_text(as_data(report)) + "\n"
         write_text(options.json, lambda: data)
     return 0
 

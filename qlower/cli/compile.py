@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from qlower.cli.options import (
@@ -18,6 +17,7 @@ from qlower.cli.options import (
 )
 from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
+from qlower.report.json_text import json_text
 
 EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
     memory = compiled.memory(with_stack=with_stack)
     files = [str(folder / name) for name in names]
     if options.json:
-        print(json.dumps({"files": files, "memory": memory.to_json()}, indent=2))
+        print(json_text({"files": files, "memory": memory.to_json()}))
     else:
         show("\n".join([*files, "", str(memory.table())]))
     return 0

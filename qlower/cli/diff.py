@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import (
@@ -15,9 +15,14 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
-from qlower.cli.output import add_json, show, terminal_width
+from qlower.cli.output import add_json, add_junit, show, terminal_width, write_junit
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
+from qlower.report.json_text import json_text
+
+if TYPE_CHECKING:
+    from qlower.explain.diff_result import LayerDifference
+    from qlower.report.junit import Case
 
 EXAMPLE = """  qlower diff tflite pytorch-fbgemm model.tflite --input images.npy
   qlower diff tflite device_layers.npz model.tflite --input image.npy
@@ -54,6 +59,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     add_contracts_of_two(parser)
     add_json(parser)
+    add_junit(parser)
     add_timing(parser)
     parser.set_defaults(run=run)
 
@@ -84,8 +90,21 @@ def run(options: argparse.Namespace) -> int:
     except UnknownSide as error:
         raise UsageError(error.message, help=error.help) from error
     clear_status()
+    write_junit(options, lambda: [_case(layer) for layer in found.layers])
     if options.json:
-        print(json.dumps(found.to_dict(), indent=1))
+        print(json_text(found.to_dict()))
     else:
         show(found.render(terminal_width()))
     return 0 if found.is_equal else ExitCode.FOUND
+
+
+def _case(layer: LayerDifference) -> Case:
+    """A layer passes where none of its elements differs."""
+    from qlower.report.junit import Case
+
+    told = [
+        f"{found.differing:,} of {found.elements:,} elements differ, {how}"
+        for how, found in (("alone", layer.alone), ("carried", layer.carried))
+        if found is not None and found.differing
+    ]
+    return Case(layer.name, "; ".join(told))

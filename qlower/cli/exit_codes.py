@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
+from itertools import pairwise
 from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 
 from qlower.cli.colour import complain
@@ -52,8 +53,18 @@ def ending(
     """The exit code of `run`, whose exceptions are told on standard error.
 
     `tool` and `arguments` repeat what was asked for, where that is our own bug. With
-    `debug`, errors and bugs are raised.
+    `debug`, errors and bugs are raised. Where results were asked for as JSON, standard
+    output has the error as JSON besides.
     """
+
+    def complain_of(error: QlowerError, kind: str) -> None:
+        sys.stdout.flush()
+        if _is_json(arguments):
+            from qlower.report.json_text import json_text
+
+            print(json_text({"error": {"kind": kind, **error.to_dict()}}), flush=True)
+        complain(str(error))
+
     try:
         code = run()
         sys.stdout.flush()
@@ -63,9 +74,8 @@ def ending(
     except QlowerError as error:
         if debug:
             raise
-        sys.stdout.flush()
-        complain(str(error))
         is_usage = isinstance(error, UsageError)
+        complain_of(error, "usage" if is_usage else "input")
         return ExitCode.USAGE if is_usage else ExitCode.WRONG_INPUT
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
@@ -73,7 +83,7 @@ def ending(
         _write_nowhere()
         return ExitCode.BROKEN_PIPE
     except MemoryError:
-        complain("error: the model needs more memory than there is")
+        complain_of(QlowerError("the model needs more memory than there is"), "input")
         return ExitCode.WRONG_INPUT
     except Exception as error:
         if debug:
@@ -84,15 +94,32 @@ def ending(
             return ExitCode.WRONG_INPUT
         room = getrlimit(RLIMIT_AS)[0]
         if isinstance(error, OSError | ImportError) and room != RLIM_INFINITY:
-            complain(
-                f"error: the {room >> 20} MB of addresses that `ulimit -v` allows are"
+            few = QlowerError(
+                f"the {room >> 20} MB of addresses that `ulimit -v` allows are"
                 f" too few for a library: {str(error).strip().partition('.')[0]}"
             )
+            complain_of(few, "input")
             return ExitCode.WRONG_INPUT
         from qlower.cli.crash import report_crash
 
+        if _is_json(arguments):
+            from qlower.report.json_text import json_text
+
+            failed = {"kind": "bug", "message": f"{type(error).__name__}: {error}"}
+            print(json_text({"error": failed}), flush=True)
         report_crash(error, arguments, tool)
         return ExitCode.OUR_BUG
+
+
+def _is_json(arguments: Sequence[str]) -> bool:
+    """Whether a command line asks for JSON on standard output; `bench` names a file."""
+    if list(arguments[:1]) == ["bench"]:
+        return "--json=-" in arguments or ("--json", "-") in pairwise(arguments)
+    return (
+        "--json" in arguments
+        or "--format=json" in arguments
+        or ("--format", "json") in pairwise(arguments)
+    )
 
 
 def _write_nowhere() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ from qlower.cli.options import add_command, add_inputs, add_model, given_model
 from qlower.cli.output import add_json, show, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
+from qlower.report.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.identification.result import Identification
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
             output.write(found.text.encode())
     clear_status()
     if options.json:
-        print(json.dumps(found.to_dict(), indent=1))
+        print(json_text(found.to_dict()))
     else:
         show(found.render(terminal_width()))
     return 0 if found.is_found else ExitCode.FOUND
@@ -125,7 +125,7 @@ def _probe(options: argparse.Namespace) -> int:
         "numbers": made.outputs,
     }
     if options.json:
-        print(json.dumps(found, indent=1))
+        print(json_text(found))
         return 0
     count = len(made.model.outputs)
     show(

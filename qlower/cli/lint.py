@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode
@@ -15,14 +14,11 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
-from qlower.cli.output import add_format, print_table
+from qlower.cli.output import add_format, add_junit, print_table, write_junit
 from qlower.cli.parser import ArgumentParser, Commands
-from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
-    from qlower.compilation import Compilation
-    from qlower.model.signature import Array
-    from qlower.report.lint import Finding
+    from qlower.model.signature import Array, TensorSpec
 
 EXAMPLE = """  qlower lint model.tflite --accumulator-bits 24
   qlower lint model.mlir --contract pytorch-fbgemm-avx2
@@ -62,62 +58,37 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     add_contract(parser)
     add_format(parser)
+    add_junit(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings."""
-    from qlower.compilation import Compilation
-    from qlower.dialects.qnn.attributes import module_contract
-    from qlower.report.lint import (
-        PAIRS,
-        lint,
-        lint_table,
-        not_looked_at,
-        saturates_elsewhere,
-    )
+    from qlower.linting import lint
+    from qlower.report.junit import Case
 
-    if not 2 <= options.accumulator_bits <= 63:
-        raise QlowerError(
-            f"--accumulator-bits must be in [2, 63], not {options.accumulator_bits}"
-        )
-    chosen = layer_contracts(options.layer_contract)
-    compilation = Compilation(
-        given_model(options), options.contract, with_layers=True, layer_contracts=chosen
-    )
-    if module_contract(compilation.model.module) is not None:
-        # what layers take is what the model itself computes
-        compilation = replace(compilation, contract=None)
-    contract = options.contract or module_contract(compilation.model.module)
     found = lint(
-        compilation.model,
+        given_model(options),
         options.contract,
-        bits=options.accumulator_bits,
-        pairs=True,
-        values=_values(compilation, options.input) if options.input else (),
+        accumulator_bits=options.accumulator_bits,
+        pairs=options.pairs,
+        inputs=(lambda specs: _inputs(specs, options)) if options.input else None,
+        layer_contracts=layer_contracts(options.layer_contract),
     )
-    elsewhere: list[Finding] = []
-    model = compilation.model
-    is_safe = contract is not None and not saturates_elsewhere(model, contract)
-    if is_safe and not options.pairs:
-        own = lint(compilation.model, options.contract, bits=options.accumulator_bits)
-        kept = {row.layer for row in own if row.what == PAIRS}
-        is_own = [row.what != PAIRS or row.layer in kept for row in found]
-        elsewhere = [row for row, own in zip(found, is_own, strict=True) if not own]
-        found = [row for row, own in zip(found, is_own, strict=True) if own]
-    table = lint_table(found, elsewhere, not_looked_at(compilation.model))
-    print_table(table, options)
-    return ExitCode.FOUND if found else 0
+
+    def cases() -> list[Case]:
+        if found.is_clean:
+            return [Case("findings")]
+        return [Case(f"{one.layer} {one.what}", str(one)) for one in found.findings]
+
+    write_junit(options, cases)
+    print_table(found.table, options)
+    return 0 if found.is_clean else ExitCode.FOUND
 
 
-def _values(
-    compilation: Compilation, arguments: Sequence[str]
-) -> list[Mapping[str, Array]]:
-    """What inputs and layers are, for each of the inputs in the files."""
+def _inputs(
+    specs: Sequence[TensorSpec], options: argparse.Namespace
+) -> Mapping[str, Array]:
     from qlower.cli.inputs import assign_inputs, read_inputs
-    from qlower.model.input_sets import input_set
 
-    specs = compilation.model.inputs
-    inputs = input_set(specs, assign_inputs(specs, read_inputs(arguments)))
-    function = compilation.function()
-    return [{**run, **function.run([], run)[1]} for run in inputs.runs]
+    return assign_inputs(specs, read_inputs(options.input))

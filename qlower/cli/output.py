@@ -6,11 +6,16 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from qlower.cli.parser import OUTPUT, section
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import printable_lines
 from qlower.report.table import FORMATS, Format, Row, Table
+
+if TYPE_CHECKING:
+    from qlower.report.junit import Case
 
 
 def add_format(parser: argparse.ArgumentParser, default: Format = "plain") -> None:
@@ -37,6 +42,28 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     section(parser, OUTPUT).add_argument(
         "--json", action="store_true", help="write everything as JSON"
     )
+
+
+def add_junit(parser: argparse.ArgumentParser) -> None:
+    """The option of commands that give verdicts."""
+    section(parser, OUTPUT).add_argument(
+        "--junit",
+        metavar="FILE",
+        help="also write the verdicts as JUnit's XML, for continuous integration",
+    )
+
+
+def write_junit(
+    options: argparse.Namespace, cases: Callable[[], Sequence[Case]]
+) -> None:
+    """Write the file of `add_junit`, if it was asked for."""
+    if options.junit is None:
+        return
+    from qlower.files.replacing import write_text
+    from qlower.report.junit import junit_text
+
+    suite = f"qlower {options.command}"
+    write_text(options.junit, lambda: junit_text(suite, cases()))
 
 
 def print_table(table: Table[Row], options: argparse.Namespace) -> None:

@@ -26,12 +26,14 @@ from qlower.cli.output import add_format, print_table, show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
+from qlower.report.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.compilation import Compilation
     from qlower.model.signature import Array, TensorSpec
+    from qlower.report.table import Table
     from qlower.runtime.executors import Executor
-    from qlower.runtime.profiling import Profile
+    from qlower.runtime.profiling import KernelTime, Profile
 
 EXAMPLE = """  qlower run model.tflite --input image.npy
   qlower run model.mlir --input images.npz --output y.npz --save-layers layers.npz
@@ -105,7 +107,10 @@ def run(options: argparse.Namespace) -> int:
             labels.check(executor.outputs, len(inputs.runs))
         state = executor.new_state()
         results = [executor.run((), run, state) for run in progress(inputs.runs, "run")]
-        if options.profile:
+        profile = None
+        if options.profile and options.format == "json" and output is None:
+            profile = _profile(executor, inputs.runs[0]).table
+        elif options.profile:
             print_table(_profile(executor, inputs.runs[0]).table, options)
         outputs = {
             spec.name: inputs.join([arrays[index] for arrays, _ in results])
@@ -121,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
             }
             _write(layers_output, layers)
     if output is None:
-        _show(executor.outputs, [arrays for arrays, _ in results], options)
+        _show(executor.outputs, [arrays for arrays, _ in results], options, profile)
     if labels is not None:
         clear_status()
         complain(f"note: {labels.judge([arrays[0] for arrays, _ in results])}")
@@ -132,8 +137,10 @@ def _show(
     specs: Sequence[TensorSpec],
     results: Sequence[Sequence[Array]],
     options: argparse.Namespace,
+    profile: Table[KernelTime] | None,
 ) -> None:
-    """The outputs of one run in lines, of several in a table."""
+    """The outputs of one run in lines, of several in a table; as JSON with the profile,
+    so that it is one object."""
     from qlower.report.output_table import OutputSummary, output_table
 
     rows = [
@@ -141,6 +148,11 @@ def _show(
         for number, arrays in enumerate(results)
         for spec, array in zip(specs, arrays, strict=True)
     ]
+    if profile is not None:
+        clear_status()
+        outputs = output_table(rows).records()
+        print(json_text({"rows": outputs, "profile": profile.records()}))
+        return
     if len(results) > 1 or options.format != "plain":
         print_table(output_table(rows), options)
         return

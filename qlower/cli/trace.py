@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from qlower.cli.options import (
     add_command,
@@ -16,6 +15,7 @@ from qlower.cli.options import (
 from qlower.cli.output import add_json, show, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
+from qlower.report.json_text import json_text
 
 EXAMPLE = """  qlower trace model.tflite --input image.npy --at conv1[0,3,4,7]
   qlower trace model.mlir --random --at 2[0,5] --contract tvm --products"""
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     )
     clear_status()
     if options.json:
-        print(json.dumps(found.to_dict(), indent=1))
+        print(json_text(found.to_dict()))
     else:
         show(found.render(terminal_width()))
     return 0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +18,14 @@ from qlower.cli.options import (
     layer_contracts,
     model_of,
 )
-from qlower.cli.output import add_format, print_table
+from qlower.cli.output import add_format, add_junit, print_table, write_junit
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
+from qlower.report.json_text import json_text
 
 if TYPE_CHECKING:
+    from qlower.report.junit import Case
     from qlower.validation.preprocessing import Preprocessing
     from qlower.validation.validate import Job
     from qlower.validation.work import Metric
@@ -35,7 +36,8 @@ EXAMPLE = """  qlower validate model.tflite --data inputs.npz --labels labels.np
   qlower validate model.tflite --data x.npy --contract pow2-shift --against tflite
   qlower validate model.tflite --data set/ --scheduler tcp://10.0.0.1:8786
 
-Exits with 1 where no example could be used."""
+Exits with 1 where no example could be used, or a bound (--min-top1, --max-loss,
+--min-agreement) is missed by some contract."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -111,9 +113,34 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--plot", metavar="FILE", help="draw the figures, as .svg or .png"
     )
+    for bound, what in BOUNDS.items():
+        parser.add_argument(bound, type=share, metavar="SHARE", help=what)
     add_format(parser)
+    add_junit(parser)
     add_timing(parser)
     parser.set_defaults(run=run)
+
+
+BOUNDS = {
+    "--min-top1": "the least top-1 accuracy, such as 0.9 or 90%%",
+    "--max-loss": "how far the top-1 accuracy may be below that of --against, such as "
+    "0.005 or 0.5%%",
+    "--min-agreement": "the least share of examples whose largest output is that of "
+    "--against",
+}
+"""Options for what every contract has to reach."""
+
+
+def share(text: str) -> float:
+    """A share of 1, or in percent."""
+    number = text.removesuffix("%")
+    try:
+        found = float(number) / (100 if number != text else 1)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share: 0.9, or 90%")
+    return found
 
 
 def _add_labels(parser: argparse.ArgumentParser) -> None:
@@ -178,6 +205,7 @@ def _add_preprocessing(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check everything, say what a row holds, count, and print."""
+    from qlower.validation.gates import Gates
     from qlower.validation.validate import prepare
     from qlower.validation.validate import run as run_job
 
@@ -198,6 +226,8 @@ def run(options: argparse.Namespace) -> int:
         layer_contracts=layer_contracts(options.layer_contract),
         limit=options.limit,
     )
+    gates = Gates(options.min_top1, options.max_loss, options.min_agreement)
+    gates.check(has_reference=options.against is not None)
     if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
         raise QlowerError(f"--plot {options.plot!r} ends with neither .svg nor .png")
     if options.jobs is not None and options.jobs < 1:
@@ -215,10 +245,13 @@ def run(options: argparse.Namespace) -> int:
             resume=None if options.resume is None else Path(options.resume),
             on_progress=advance,
         )
+    missed = gates.missed(found)
+    sentences = [one for own in missed.values() for one in own]
+    write_junit(options, lambda: [_case(*own) for own in missed.items()])
     if options.format == "json":
-        print(json.dumps(found.to_dict(), indent=1))
+        print(json_text({**found.to_dict(), "missed": sentences}))
     else:
-        print_table(found.table(), options)
+        print_table(found.table, options)
         if options.classes:
             print()
             print_table(found.class_table(), options)
@@ -227,8 +260,17 @@ def run(options: argparse.Namespace) -> int:
             print_table(found.layer_table(), options)
     if options.plot is not None:
         found.plot(Path(options.plot))
+    for sentence in sentences:
+        complain(f"error: {sentence}")
     is_useless = found.rows > 0 and found.failed == found.rows
-    return ExitCode.WRONG_INPUT if is_useless else ExitCode.DONE
+    return ExitCode.WRONG_INPUT if is_useless or sentences else ExitCode.DONE
+
+
+def _case(contract: str, missed: Sequence[str]) -> Case:
+    """A contract passes where it reaches what is asked for."""
+    from qlower.report.junit import Case
+
+    return Case(contract, "; ".join(missed))
 
 
 def load_metric(place: str) -> Metric:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from qlower.cli.options import add_command, add_contract, add_model, given_model
 from qlower.cli.output import add_format, print_table
 from qlower.cli.parser import ArgumentParser, Commands
+from qlower.report.json_text import json_text
 
 EXAMPLE = """  qlower vectors model.tflite -o vectors
   qlower vectors model.mlir -o vectors --layer conv1 --contract ./my_npu.mlir
@@ -85,5 +86,5 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _write_json(path: Path, data: object) -> None:
-    path.write_text(json.dumps(data, indent=1) + "\n")
+def _write_json(path: Path, data: Mapping[str, object]) -> None:
+    path.write_text(json_text(data) + "\n")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import (
@@ -18,11 +18,13 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
-from qlower.cli.output import add_json, show, terminal_width
+from qlower.cli.output import add_json, add_junit, show, terminal_width, write_junit
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
+from qlower.report.json_text import json_text
 
 if TYPE_CHECKING:
+    from qlower.report.junit import Case
     from qlower.verification.fits import Fits
     from qlower.verification.group_table import Groups
     from qlower.verification.native.verdict import Native
@@ -113,6 +115,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="write counterexamples and worst inputs, by layer, to this .npz file",
     )
     add_json(parser)
+    add_junit(parser)
     add_timing(parser)
     parser.set_defaults(run=run)
 
@@ -138,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
             for path in (options.output, options.save)
         )
         found = _decide(options)
-        text = json.dumps(found.to_dict(), indent=1)
+        text = json_text(found.to_dict())
         if output is not None:
             output.write(text.encode())
         if saved is not None:
@@ -146,8 +149,30 @@ def run(options: argparse.Namespace) -> int:
 
             write_arrays(saved, found.inputs())
     clear_status()
+    write_junit(options, lambda: _cases(found))
     show(text if options.json else found.render(terminal_width()))
     return 0 if found.holds else ExitCode.FOUND
+
+
+def _cases(found: Equality | Fits | Groups | Native) -> list[Case]:
+    """A layer passes where what was asked holds for all inputs."""
+    from qlower.report.junit import Case
+    from qlower.verification.group_table import Groups
+
+    if isinstance(found, Groups):
+        layers = found.layers
+        return [Case(one.layer, "undecided" * bool(one.undecided)) for one in layers]
+    rows = cast(Sequence[Mapping[str, object]], found.to_dict()["layers"])
+    return [_verdict_case(row) for row in rows]
+
+
+def _verdict_case(row: Mapping[str, object]) -> Case:
+    from qlower.report.junit import Case
+
+    names = [str(row[key]) for key in ("layer", "what", "level") if row.get(key)]
+    verdict = str(row["verdict"])
+    failure = "" if verdict in ("equal", "fits") else f"{verdict} {row.get('how', '')}"
+    return Case(" ".join(names), failure.strip())
 
 
 def _check(options: argparse.Namespace) -> int:

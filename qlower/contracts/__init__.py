@@ -150,12 +150,12 @@ def load_contract(name: str, heirs: tuple[str, ...] = ()) -> Contract:
 
     `heirs` are the files of the contracts that it is a base of.
     """
+    if name.startswith(PREFIX):
+        return _arithmetic(name)
     if name.endswith(".mlir"):
         return _load_file(name, Path(name).stem, heirs)
     if name not in _shipped_names() and name in plugin_contracts():
         return _load_file(str(plugin_contracts()[name]), name, heirs)
-    if name.startswith(PREFIX):
-        return _arithmetic(name)
     return _load_shipped_contract(name)
 
 

@@ -220,6 +220,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
             "Reference": [
                 "python.md",
                 "exit-codes.md",
+                "json.md",
                 "debugging.md",
                 "glossary.md",
                 "speed.md",

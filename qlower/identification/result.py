@@ -10,7 +10,7 @@ from qlower.explain.causes import Causes
 from qlower.explain.place import show
 from qlower.identification.device import NEAR, Device
 from qlower.identification.replay import FIRST, Explanation
-from qlower.report.table import Cell, Column, Table, Tabled, counted
+from qlower.report.table import Column, Table, Tabled, counted
 from qlower.report.table_formats import wrapped
 
 FEW = 4
@@ -123,7 +123,8 @@ class Identification(Tabled[Explanation]):
             Column("explained", "explained", lambda row: row.explained),
             Column("of", "outputs", lambda row: row.outputs, rank=3),
             Column("share", "share", lambda row: row.share, _show_share),
-            Column("layers", "layers", _whole_layers, rank=1),
+            Column("layers", "layers_explained", _whole_layers, _show_layers, rank=1),
+            Column(None, "layers", lambda row: len(row.layers)),
             Column(
                 "first output not explained",
                 "miss",
@@ -270,9 +271,12 @@ def _first_missed(row: Explanation) -> str:
     return next(name for name, layer in row.layers.items() if layer.missed)
 
 
-def _whole_layers(row: Explanation) -> Cell:
-    whole = sum(layer.explained == layer.outputs for layer in row.layers.values())
-    return f"{whole}/{len(row.layers)}"
+def _whole_layers(row: Explanation) -> int:
+    return sum(layer.explained == layer.outputs for layer in row.layers.values())
+
+
+def _show_layers(row: Explanation) -> str:
+    return f"{_whole_layers(row)}/{len(row.layers)}"
 
 
 def _miss(row: Explanation) -> str | None:

@@ -31,7 +31,7 @@ from qlower.model import Model
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, own_arithmetic
 from qlower.model.signature import Array
-from qlower.report.table import Column, Table, counted
+from qlower.report.table import Column, Table, Tabled, counted
 
 Integers = NDArray[np.int64]
 
@@ -138,6 +138,26 @@ def not_looked_at(model: Model) -> list[str]:
             if isinstance(op, UNBOUNDED)
         )
     )
+
+
+@dataclass(frozen=True, repr=False)
+class Lint(Tabled[Finding]):
+    """The findings of a model; those `elsewhere` are of machines that multiply in
+    pairs, and `unbounded` layers could not be looked at."""
+
+    findings: Sequence[Finding]
+    elsewhere: Sequence[Finding] = ()
+    unbounded: Sequence[str] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    @property
+    def table(self) -> Table[Finding]:
+        """A line for each finding."""
+        return lint_table(self.findings, self.elsewhere, self.unbounded)
 
 
 def lint_table(

@@ -103,6 +103,10 @@ class Tabled(ABC, Generic[Row]):
     def table(self) -> Table[Row]:
         """The result's rows."""
 
+    def to_dict(self) -> Mapping[str, object]:
+        """Plain data."""
+        return {"rows": self.table.records()}
+
     def render(self, width: int | None = None) -> str:
         """The text for a terminal that is so many characters wide."""
         return self.table.render("plain", width)

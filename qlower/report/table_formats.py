@@ -129,10 +129,10 @@ def csv(table: Table[Row]) -> str:
 
 
 def json(table: Table[Row]) -> str:
-    """A list with an object for each row."""
-    import json
+    """An object with an object for each row."""
+    from qlower.report.json_text import json_text
 
-    return json.dumps(table.records(), indent=1)
+    return json_text({"rows": table.records()})
 
 
 def html(table: Table[Row]) -> str:

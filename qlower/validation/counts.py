@@ -256,10 +256,18 @@ def to_ticks(own: TensorSpec, spec: TensorSpec, values: Array) -> Ticks:
         return (values.astype(np.int64) - spec.zero_point) * TICKS
     if own.scale is None and values.dtype.kind in "iub" and not spec.scales:
         return values.astype(np.int64) * TICKS
-    step = 2.0**-20 if own.scale is None else own.scale
+    step = output_step(own) or 2.0**-20
     ticks = np.rint(spec.dequantize(values) * (TICKS / step))
     ticks = np.clip(np.nan_to_num(ticks), -_LARGEST_TICK, _LARGEST_TICK)
     return ticks.astype(np.int64)
+
+
+def output_step(spec: TensorSpec) -> float | None:
+    """The step in which a tensor's differences are counted, as a real number: its
+    scale, or 2^-20 for real numbers; None for integers without a scale."""
+    if spec.scale is not None:
+        return spec.scale
+    return 2.0**-20 if spec.numpy_dtype.kind == "f" else None
 
 
 def wilson_interval(hits: int, count: int) -> tuple[float, float]:

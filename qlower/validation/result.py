@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from qlower.files.replacing import writing
-from qlower.report.table import NOTHING, Column, Table
+from qlower.report.table import NOTHING, Column, Table, Tabled
 from qlower.validation.counts import Counts, Signal, wilson_interval
 
 
@@ -19,6 +19,23 @@ class ContractRow:
 
     contract: str
     counts: Counts
+    step: float | None = None
+    """The step of the output; None where it holds integers without a scale."""
+    reference: Counts | None = None
+
+    @property
+    def loss(self) -> float | None:
+        """The reference's top-1 accuracy less the own one."""
+        own = self.share(self.counts.top1)
+        if own is None or self.reference is None or not self.reference.labelled:
+            return None
+        return self.reference.top1 / self.reference.labelled - own
+
+    @property
+    def agreement(self) -> float | None:
+        """The share of examples whose largest output is where the reference's is."""
+        counts = self.counts
+        return counts.agreeing / counts.compared if counts.compared else None
 
     def share(self, hits: int) -> float | None:
         """A share of the labelled examples."""
@@ -52,13 +69,15 @@ class ClassRow:
     met: int
 
 
-@dataclass(frozen=True)
-class Validation:
+@dataclass(frozen=True, repr=False)
+class Validation(Tabled[ContractRow]):
     """What contracts made of a set of examples.
 
     `rows` were read; `failed` of them could not be used, `not_finite` of these because
     they hold infinities or NaN. The first that failed are in `failures` by number.
-    `counts` has each contract's sums of integers, from which all figures are computed.
+    `counts` has each contract's sums of integers, from which all figures are computed,
+    `reference` those of a reference that is no contract. `step` is that of the output,
+    and `is_real` whether that holds real numbers.
     """
 
     rows: int
@@ -67,12 +86,23 @@ class Validation:
     failures: tuple[tuple[int, str], ...]
     against: str | None
     counts: Mapping[str, Counts]
+    step: float | None = None
+    is_real: bool = False
+    reference: Counts | None = None
 
     @property
     def contracts(self) -> list[ContractRow]:
-        """The contracts in order."""
-        return [ContractRow(name, counts) for name, counts in self.counts.items()]
+        """The contracts in order, and the reference."""
+        rows = dict(self.counts)
+        reference = rows.get(self.against or "", self.reference)
+        if self.against is not None and reference is not None:
+            rows[self.against] = reference
+        return [
+            ContractRow(name, counts, self.step, reference)
+            for name, counts in rows.items()
+        ]
 
+    @property
     def table(self) -> Table[ContractRow]:
         """A row a contract."""
         columns: list[Column[ContractRow]] = [
@@ -86,14 +116,20 @@ class Validation:
                 Column("95 %", "interval", lambda r: r.interval, _interval),
                 Column("top-5", "top5", lambda r: r.share(r.counts.top5), _percent(5)),
             ]
+        if any(row.loss is not None for row in self.contracts):
+            columns.append(Column("loss", "loss", lambda r: r.loss, _shown_loss))
         if self.against is not None:
             columns += [
-                Column("argmax agrees", "agreement", _agreement, _shown_agreement),
+                Column(
+                    "argmax agrees",
+                    "agreement",
+                    lambda r: r.agreement,
+                    _shown_agreement,
+                ),
                 Column(
                     "outputs that differ", "differing", _differing, _shown_differing
                 ),
-                Column("mean", "mean_steps", _of_output("mean_steps")),
-                Column("largest", "largest_steps", _of_output("largest_steps")),
+                *self._distances(),
                 Column("dB", "decibels", _of_output("decibels"), _decibels),
                 Column("cosine", "cosine", _of_output("cosine"), _cosine),
             ]
@@ -103,8 +139,9 @@ class Validation:
         notes: list[str] = []
         if self.against is not None:
             notes.append(
-                f"held against {self.against}; mean and largest difference in steps of "
-                "the output, signal to noise in dB"
+                f"held against {self.against}; mean and largest difference in "
+                f"{'real numbers' if self.is_real else 'steps of the output'}, signal "
+                "to noise in dB"
             )
         if self.failed:
             note = f"{self.failed:,} of {self.rows:,} rows could not be used"
@@ -115,6 +152,16 @@ class Validation:
             more = self.failed - len(self.failures)
             notes += [f"  and {more:,} more"] if more else []
         return Table("validation", self.contracts, columns, notes=notes)
+
+    def _distances(self) -> Iterator[Column[ContractRow]]:
+        """Mean and largest difference: in steps of the output, and real numbers."""
+        for name in ("mean", "largest"):
+            steps, real = _of_output(f"{name}_steps"), _real_output(f"{name}_steps")
+            if self.is_real:
+                yield Column(name, f"{name}_real", real)
+                continue
+            yield Column(name, f"{name}_steps", steps)
+            yield Column(None, f"{name}_real", real)
 
     def class_table(self) -> Table[ClassRow]:
         """A row a contract and class."""
@@ -180,10 +227,11 @@ class Validation:
             "not_finite": self.not_finite,
             "failures": [{"row": row, "reason": why} for row, why in self.failures],
             "against": self.against,
-            "contracts": self.table().records(),
+            "contracts": self.table.records(),
             "classes": self.class_table().records(),
             "layers": self.layer_table().records(),
             "sums": {name: counts.to_json() for name, counts in self.counts.items()},
+            "reference": self.reference and self.reference.to_json(),
         }
 
     def plot(self, path: Path) -> None:
@@ -214,12 +262,6 @@ class Validation:
         with writing(path):
             save(figure, path)
 
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table().render("html")
-
 
 def _examples(row: ContractRow) -> int:
     return row.counts.examples
@@ -241,13 +283,8 @@ def _interval(row: ContractRow) -> str:
     return NOTHING if row.interval is None else "{:.1%} to {:.1%}".format(*row.interval)
 
 
-def _agreement(row: ContractRow) -> float | None:
-    counts = row.counts
-    return counts.agreeing / counts.compared if counts.compared else None
-
-
 def _shown_agreement(row: ContractRow) -> str:
-    share = _agreement(row)
+    share = row.agreement
     return NOTHING if share is None else f"{share:.2%}"
 
 
@@ -272,6 +309,20 @@ def _of_output(name: str) -> Any:
         return None if found is None else _finite(found)
 
     return value
+
+
+def _real_output(name: str) -> Any:
+    steps = _of_output(name)
+
+    def value(row: ContractRow) -> float | None:
+        found: float | None = steps(row)
+        return None if found is None or row.step is None else found * row.step
+
+    return value
+
+
+def _shown_loss(row: ContractRow) -> str:
+    return NOTHING if row.loss is None else f"{100 * row.loss:.2f} points"
 
 
 def _decibels(row: ContractRow) -> str:

@@ -15,8 +15,8 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.model import Model
-from qlower.model.signature import Signature
-from qlower.validation.counts import Partial
+from qlower.model.signature import Signature, TensorSpec
+from qlower.validation.counts import Partial, output_step
 from qlower.validation.data import open_source
 from qlower.validation.key import Key, metric_key, model_key, reference_key
 from qlower.validation.labels import check_labels
@@ -55,6 +55,7 @@ class Job:
     limit: int | None
     key: Callable[[], Key]
     summary: str
+    output: TensorSpec
 
     def task(self, target: Target) -> Task:
         """What a worker with this target does."""
@@ -127,6 +128,7 @@ def prepare(
             "which layers have which contract": repr(layer_contracts or {}),
             "what outputs are held against": str(against),
             **(live or {}),
+            "whether the reference is counted": "True",
             "the data": source.identity,
             "preprocessing": str(preprocessing),
             **({} if metric is None else metric_key(metric)),
@@ -134,10 +136,11 @@ def prepare(
             "the limit of rows": str(limit),
         }
 
+    output = loaded.outputs[0]
     summary = source.describe()
     if loaded.signature.states:
         summary += "; each is a first call, with a new state"
-    return Job(source, reference, metric, compilations, limit, key, summary)
+    return Job(source, reference, metric, compilations, limit, key, summary, output)
 
 
 def run(
@@ -258,8 +261,13 @@ def _result(job: Job, total: Partial) -> Validation:
         for found in job.compilations
         if found in total.counts
     }
+    live = total.counts.get(name) if name is not None else None
+    failures = tuple(total.failures)
     return Validation(
-        total.rows, total.failed, total.not_finite, tuple(total.failures), name, counts
+        *(total.rows, total.failed, total.not_finite, failures, name, counts),
+        step=output_step(job.output),
+        reference=None if name in counts else live,
+        is_real=not job.output.scales and job.output.numpy_dtype.kind == "f",
     )
 
 

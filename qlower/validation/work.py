@@ -107,6 +107,9 @@ class Task:
             for name, rows in results.items()
         }
         reference = self._reference(inputs, outputs)
+        if reference is not None and not isinstance(self.against, str | None):
+            own = found.counts[self.against.name] = Counts()
+            own.count_classes(reference[1], classes)
         for name, rows in results.items():
             counts = found.counts[name] = Counts()
             spec = self.functions[name].function.outputs[0]
@@ -134,8 +137,8 @@ class Task:
         if isinstance(self.against, str):
             spec = self.functions[self.against].function.outputs[0]
             return spec, outputs[self.against]
-        rows = [self.against.run(row).reshape(-1) for row in inputs]
-        return self.against.output, np.stack(rows)
+        rows = np.stack([self.against.run(row).reshape(-1) for row in inputs])
+        return self.against.output, rows
 
 
 def run_chunk(task: Task, chunk: Chunk) -> Partial:

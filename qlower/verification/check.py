@@ -20,6 +20,7 @@ from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
+from qlower.report.json_text import SCHEMA
 from qlower.report.table import counted
 from qlower.verification.equal import equal, layer_inputs
 from qlower.verification.fits import ORDERS, Order, fits
@@ -72,7 +73,9 @@ def check(
     are decided again, drawn anew each time; of the others the counterexamples are run.
     """
     try:
-        record = cast(Record, parse_json(path.read_text(encoding="utf-8")))
+        record = dict(cast(Record, parse_json(path.read_text(encoding="utf-8"))))
+        if (schema := record.pop("schema", SCHEMA)) != SCHEMA:
+            raise QlowerError(f"{path} has schema {schema}, {SCHEMA} is known")
         question = _text(record, "question")
         if question not in DECIDE:
             raise ValueError(f"question {question!r} isn't one of {list(DECIDE)}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from qlower.explain.place import Index, show
 from qlower.interp import Array
-from qlower.report.table import Cell, Column, Table, Tabled, counted
+from qlower.report.table import Column, Table, Tabled, counted, show_cell
 
 Kind: TypeAlias = Literal["equal", "differs", "undecided"]
 
@@ -140,7 +140,14 @@ class Equality(Tabled[LayerVerdict]):
             Column("layer", "layer", lambda row: row.layer, right=False, least=12),
             Column("op", "op", lambda row: row.kind, right=False, rank=2),
             Column("verdict", "verdict", lambda row: row.verdict, right=False),
-            Column("channels", "channels", _channels, rank=3),
+            Column(
+                "channels",
+                "channels",
+                lambda row: row.lanes or None,
+                _show_channels,
+                rank=3,
+            ),
+            Column(None, "channels_that_differ", lambda row: row.apart),
             Column("decided", "numbers", lambda row: row.numbers or None, rank=1),
             Column("how", "how", _reason, right=False, least=20),
         ]
@@ -183,8 +190,8 @@ class Equality(Tabled[LayerVerdict]):
         }
 
 
-def _channels(row: LayerVerdict) -> Cell:
-    return f"{row.apart}/{row.lanes}" if row.apart else row.lanes or None
+def _show_channels(row: LayerVerdict) -> str:
+    return f"{row.apart}/{row.lanes}" if row.apart else show_cell(row.lanes or None)
 
 
 def _reason(row: LayerVerdict) -> str:

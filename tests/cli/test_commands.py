@@ -128,7 +128,7 @@ def test_inspect_layer_by_number_name_and_glob(model: str, capsys: Capture, laye
 def test_inspect_several_layers(model: str, capsys: Capture):
     rows = json.loads(
         output(capsys, "inspect", model, "--stats", "--json", "--layer", "*[ts]")
-    )
+    )["rows"]
     assert [(row["number"], row["layer"]) for row in rows] == [
         (1, "flat"),
         (2, "scores"),
@@ -146,7 +146,7 @@ def test_layers_have_short_names_and_full_ones(model: str, image: str, capsys: C
     stats = ("inspect", "long.mlir", "--stats")
     assert "n/conv/Relu" not in output(capsys, *stats)
     assert "n/conv/Relu;n/conv/Conv2D" in output(capsys, *stats, "--full-names")
-    (row,) = json.loads(output(capsys, *stats, "--json", "--layer", "0"))
+    (row,) = json.loads(output(capsys, *stats, "--json", "--layer", "0"))["rows"]
     assert (row["layer"], row["full_name"]) == ("conv", "n/conv/Relu;n/conv/Conv2D")
     command = ["run", "long.mlir", "--input", image, "--save-layers", "l.npz"]
     assert main(command) == 0
@@ -175,7 +175,7 @@ def test_inspect_statistics(model: str, capsys: Capture):
 
 def test_inspect_statistics_for_programs(model: str, capsys: Capture):
     command = ("inspect", model, "--stats")
-    rows = json.loads(output(capsys, *command, "--json"))
+    rows = json.loads(output(capsys, *command, "--json"))["rows"]
     assert [row["layer"] for row in rows] == ["conv", "flat", "scores"]
     conv = rows[0]
     bounds = (conv["accumulator_min"], conv["accumulator_max"])
@@ -195,7 +195,7 @@ def test_statistics_where_a_rule_is_missing(model: str, capsys: Capture):
     assert "No epilogue of 1 layer (conv): contract none has no rule conv2d" in text
     rows = json.loads(
         output(capsys, *command, "--layer-contract", "conv=tflite", "--json")
-    )
+    )["rows"]
     assert [row["epilogue"] for row in rows] == ["fma", None, None]
 
 
@@ -206,7 +206,10 @@ def test_statistics_by_a_contract_that_does_not_exist(
     command = ["inspect", model, "--stats", "--contract", "nosuch", "--format", format]
     assert main(command) == 1
     printed = capsys.readouterr()
-    assert printed.out == ""
+    if format == "json":
+        assert json.loads(printed.out)["error"]["kind"] == "input"
+    else:
+        assert printed.out == ""
     assert "nosuch" in printed.err
     assert main(["inspect", model, "--stats", "--layer-contract", "conv=nosuch"]) == 1
 

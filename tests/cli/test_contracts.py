@@ -23,7 +23,7 @@ def test_the_list_has_one_line_a_contract(capsys: pytest.CaptureFixture[str]):
 def test_the_list_says_what_the_files_say(capsys: pytest.CaptureFixture[str]):
     """It reads no functions, and finds the same."""
     assert main(["contracts", "list", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == [
+    assert json.loads(capsys.readouterr().out)["rows"] == [
         {
             "name": name,
             "summary": contract.summary,

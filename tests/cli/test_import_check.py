@@ -47,7 +47,7 @@ def folder(model: str) -> Path:
 
 def test_all_reasons_at_once(folder: Path, capsys: Capture) -> None:
     assert main(["import", "--check", str(folder), "--json"]) == 1
-    lines = json.loads(capsys.readouterr().out)
+    lines = json.loads(capsys.readouterr().out)["rows"]
     assert [(line["model"], line["line"]) for line in lines] == [
         ("zoo/bad.tflite", 0),
         ("zoo/bad.tflite", 2),
@@ -78,7 +78,7 @@ def test_what_has_no_machine_code(folder: Path, capsys: Capture) -> None:
     path = folder / "angle.mlir"
     path.write_text(ANGLE)
     assert main(["import", "--check", str(path), "--json"]) == 1
-    (line,) = json.loads(capsys.readouterr().out)
+    (line,) = json.loads(capsys.readouterr().out)["rows"]
     assert (line["imports"], line["compiles"], line["line"]) == (True, False, 7)
     expected = "no native code for operation math.atan inside a loop nest"
     assert line["reason"] == expected

@@ -18,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 
 def findings(capsys: Capture, *arguments: str) -> list[dict[str, object]]:
     code = main(["lint", *arguments, "--json"])
-    found: list[dict[str, object]] = json.loads(capsys.readouterr().out)
+    found: list[dict[str, object]] = json.loads(capsys.readouterr().out)["rows"]
     assert code == bool(found)
     return found
 

@@ -26,7 +26,7 @@ def printed(capsys: Capture, *arguments: str) -> str:
 
 
 def test_targets(capsys: Capture):
-    rows = json.loads(printed(capsys, "targets", "--json"))
+    rows = json.loads(printed(capsys, "targets", "--json"))["rows"]
     assert len(rows) == 6
     for row in rows:
         for cpu in row["cpus"]:
@@ -40,7 +40,9 @@ def test_targets(capsys: Capture):
 
 
 def test_names_of_a_target(capsys: Capture):
-    rows = json.loads(printed(capsys, "targets", "thumbv7em-none-eabi", "--json"))
+    rows = json.loads(printed(capsys, "targets", "thumbv7em-none-eabi", "--json"))[
+        "rows"
+    ]
     assert {"option": "--cpu", "name": "cortex-m4", "has": ["vfp4d16sp"]} in rows
     dsp = {"option": "--feature", "name": "dsp", "has": []}
     assert dsp in rows
@@ -51,7 +53,7 @@ def test_names_of_a_target(capsys: Capture):
 
 def test_cache(model: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch):
     def state(*arguments: str) -> dict[str, str | int | None]:
-        (row,) = json.loads(printed(capsys, "cache", "--json", *arguments))
+        (row,) = json.loads(printed(capsys, "cache", "--json", *arguments))["rows"]
         return row
 
     monkeypatch.setenv("QLOWER_CACHE_DIR", str(Path("kept").resolve()))

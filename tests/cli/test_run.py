@@ -98,7 +98,7 @@ def test_summary_of_a_set(model: str, capsys: Capture):
     ]
     assert error == ""
     assert main(["run", model, "--input", "images.npy", "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = json.loads(capsys.readouterr().out)["rows"]
     expected = np.asarray(qlower.jit(model)(np.zeros((1, 2, 2, 1), np.int8)))
     for number, entry in enumerate(data):
         assert entry["input"] == number

@@ -185,7 +185,7 @@ def test_every_choice_can_be_named(name: str) -> None:
 def test_spellings() -> None:
     names = {qlower.arithmetic(multiplier=v) for v in (12, "12", "12 bits, half_up")}
     assert len(names) == 1
-    assert names == {"arithmetic: multiplier 12 bits half_up; base tflite"}
+    assert names == {"arithmetic: base tflite; multiplier 12 bits half_up"}
 
 
 def test_an_arithmetic_goes_wherever_a_contract_does(tmp_path: Path) -> None:
@@ -204,6 +204,15 @@ def test_an_arithmetic_goes_wherever_a_contract_does(tmp_path: Path) -> None:
     assert main(["contracts", "new", str(file), *given]) == 1
     arguments = ["run", str(DIGITS), "--random", "--layer-contract", f"conv*={one}"]
     assert main(arguments) == 0
+
+
+def test_the_base_may_be_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.mlir"
+    file.write_text('module attributes {contract.base = "tvm"} {\n}\n')
+    for choices in ({}, CHOSEN):
+        one = load_contract(qlower.arithmetic(base=str(file), **choices))
+        assert one.base is not None
+        assert one.base.name == "own"
 
 
 def test_the_command_has_all_choices() -> None:

@@ -69,7 +69,7 @@ def test_the_first_subgraph_is_read(
     assert not caplog.text
     capsys.readouterr()
     assert main(["import", "--check", str(path), "--signature", "x", "--json"]) == 1
-    (line,) = json.loads(capsys.readouterr().out)
+    (line,) = json.loads(capsys.readouterr().out)["rows"]
     assert line["help"] == "its signatures are 'encode', 'decode'"
 
 

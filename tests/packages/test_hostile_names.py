@@ -158,7 +158,7 @@ def test_commands_take_the_model(name: str, capsys: pytest.CaptureFixture[str]) 
             out = capsys.readouterr().out
             assert "\x1b" not in out
             if format == "json":
-                assert [row["layer"] for row in json.loads(out)] == short
+                assert [row["layer"] for row in json.loads(out)["rows"]] == short
             if format == "html":
                 assert not Elements(out).found & {"script", "img", "a"}
     assert not Path("harm").exists()

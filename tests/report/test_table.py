@@ -71,10 +71,13 @@ def test_a_column_that_is_left_out_is_named():
 
 def test_csv_and_json_have_every_row_as_it_is():
     table = make_table()
-    assert json.loads(table.render("json")) == [
-        {"macs": 12000, "share": 0.25, "layer": "conv", "is_first": True},
-        {"macs": None, "share": 1 / 3, "layer": LAYERS[1].name, "is_first": False},
-    ]
+    assert json.loads(table.render("json")) == {
+        "schema": 1,
+        "rows": [
+            {"macs": 12000, "share": 0.25, "layer": "conv", "is_first": True},
+            {"macs": None, "share": 1 / 3, "layer": LAYERS[1].name, "is_first": False},
+        ],
+    }
     head, *rows = csv.reader(io.StringIO(table.render("csv")))
     assert head == ["macs", "share", "layer", "is_first"]
     assert rows[0] == ["12000", "0.25", "conv", "True"]
@@ -97,7 +100,7 @@ def test_hostile_names_stay_in_their_cell(format: str):
     table = make_table(Layer(HOSTILE, 1, 0.5))
     text = table.render("csv") if format == "csv" else write(table, format)
     if format == "json":
-        assert json.loads(text)[0]["layer"] == HOSTILE
+        assert json.loads(text)["rows"][0]["layer"] == HOSTILE
     if format == "csv":
         assert next(csv.DictReader(io.StringIO(text)))["layer"] == printable(HOSTILE)
         return
@@ -124,7 +127,7 @@ def test_an_unknown_format():
 
 def test_no_rows():
     empty = Table("layers", [], make_table().columns, "total")
-    assert empty.render("json") == "[]"
+    assert json.loads(empty.render("json"))["rows"] == []
     assert empty.render(width=80).splitlines()[0] == "MACs  share  layer"
 
 

@@ -519,3 +519,88 @@ class TestCommand:
         assert out == ""
         assert message in error
         assert "Traceback" not in error
+
+
+def test_a_reference_has_its_own_accuracy(products: Callable[..., Path]):
+    """Also where it is no contract; the loss is what lies between."""
+    own, other = products("a.onnx"), products("b.onnx", 0.01, 128, 0.4)
+    rows = [(row, 2) for row in ROWS]
+    found = qlower.validate(own, rows, against=str(other))
+    first, reference = found.contracts
+    (port,), (taken,) = (qlower.load(path).inputs for path in (own, other))
+    same = [(taken.quantize(port.dequantize(row)), 2) for row in ROWS]
+    wanted = qlower.validate(other, same, contracts=["onnxruntime"])
+    (alone,) = wanted.counts.values()
+    assert reference.contract == found.against
+    assert reference.counts.top1 == alone.top1
+    assert reference.counts.labelled == first.counts.labelled == len(ROWS)
+    assert first.loss == reference.counts.top1 / 30 - first.counts.top1 / 30
+    assert found.table.records()[0]["loss"] == first.loss
+    assert "reference" in found.to_dict()
+
+
+def test_real_outputs_are_compared_in_real_units(tmp_path: Path):
+    build = OnnxBuilder()
+    build.input("x", (1, 5), "f4")
+    parameters = build.parameters(0.5, 3, "i1")
+    build.node("QuantizeLinear", ["x", *parameters], "q")
+    build.node("DequantizeLinear", ["q", *parameters], "y")
+    build.output("y", "f4")
+    path = build.save(tmp_path / "real.onnx")
+    exact = OnnxBuilder()
+    exact.input("x", (1, 5), "f4")
+    exact.node("Identity", ["x"], "y")
+    exact.output("y", "f4")
+    other = exact.save(tmp_path / "exact.onnx")
+    rows = np.full((4, 1, 5), 0.625, np.float32)
+    found = qlower.validate(path, {"x": rows}, against=str(other))
+    assert found.is_real
+    (record, _) = found.table.records()
+    assert record["mean_real"] == record["largest_real"] == 0.125
+    assert "in real numbers" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "missed"),
+    [
+        (["--min-top1", "100%"], ["pow2-shift: top-1 is"]),
+        (["--min-top1", "0%"], []),
+        (["--min-agreement", "100%"], ["argmax agrees in"]),
+        (["--max-loss", "0"], ["below the reference's by"]),
+        (["--max-loss", "100%", "--min-agreement", "0.1"], []),
+    ],
+)
+def test_bounds(
+    model: Path,
+    tmp_path: Path,
+    images: Array,
+    labels: Array,
+    capsys: Capture,
+    bounds: list[str],
+    missed: list[str],
+):
+    """tflite's answers are the classes: what pow2-shift answers otherwise, it loses."""
+    scores = qlower.jit(qlower.load(model), "tflite")(images).reshape(len(images), -1)
+    other = qlower.jit(qlower.load(model), "pow2-shift")(images)
+    answers = scores.argmax(axis=1)
+    assert (other.reshape(len(images), -1).argmax(axis=1) != answers).any()
+    np.savez(tmp_path / "set.npz", image=images, labels=answers)
+    command = ["validate", str(model), "--data", str(tmp_path / "set.npz")]
+    given = ["--contract", "pow2-shift", "--against", "tflite", *bounds]
+    code = main([*command, *given])
+    told = capsys.readouterr().err
+    assert code == bool(missed)
+    for sentence in missed:
+        assert sentence in told
+
+
+@pytest.mark.parametrize("bound", ["--min-top1=90", "--max-loss=x", "--min-top1=-1%"])
+def test_bounds_are_shares(bound: str, model: Path, capsys: Capture):
+    assert main(["validate", str(model), "--data", "x.npy", bound]) == 2
+    assert "is not a share" in capsys.readouterr().err
+
+
+def test_bounds_without_a_reference(model: Path, stored: Path, capsys: Capture):
+    command = ["validate", str(model), "--data", str(stored)]
+    assert main([*command, "--max-loss", "0.1"]) == 1
+    assert "need --against" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Members of the family by name: `arithmetic: multiplier 12 bits floor; base tflite`.
+"""Members of the family by name: `arithmetic: base tflite; multiplier 12 bits floor`.
 
 Such a name is a contract wherever one is named; it has all that the contract is.
 """
@@ -19,6 +19,10 @@ BASE = "tflite"
 """The contract that has all other operations, by default."""
 
 
+USUAL = "multiplier 32 bits half_up"
+"""A choice that is named where no other is: names of files end with .mlir."""
+
+
 def arithmetic(base: str = BASE, **choices: str | int) -> str:
     """The name of a contract whose convolutions and linear layers are composed of
     steps, and whose other operations are those of `base`.
@@ -30,7 +34,8 @@ def arithmetic(base: str = BASE, **choices: str | int) -> str:
     """
     if base.endswith(".mlir"):
         base = os.path.abspath(base)
-    return f"{PREFIX} {'; '.join([*_chosen(_member(choices)), f'base {base}'])}"
+    chosen = _chosen(_member(choices)) or [USUAL]
+    return f"{PREFIX} {'; '.join([f'base {base}', *chosen])}"
 
 
 def _member(choices: Mapping[str, str | int]) -> Arithmetic:
@@ -99,7 +104,7 @@ def text_of(name: str) -> str:
         "",
         f"Everything else is that of {base}.",
     ]
-    chosen = "; ".join(_chosen(one)) or "multiplier 32 bits, rounded once, half up"
+    chosen = "; ".join(_chosen(one) or [USUAL])
     return arithmetic_text(one, base, summary=chosen, notes=notes)
 
 
