@@ -36,7 +36,7 @@ def test_pairs_are_decided_as_one_by_one() -> None:
     for a, b in combinations(SOME, 2):
         check_pair(found, a, b)
     assert ["tflite", "tflm"] in found.layers[0].groups
-    assert "contracts; the same in every layer" in str(found)
+    assert "contracts; equal in every layer" in str(found)
     assert "tflite = tflm" in str(found)
 
 
