@@ -9,7 +9,6 @@ qlower.compile(model, cpu="x86-64-v3").save("out/")
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -31,6 +30,7 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.files.replacing import replacing_files
 from qlower.frontends.load import ModelOrPath
+from qlower.frontends.model_files import file_digest
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.fingerprint import fingerprint
@@ -341,10 +341,9 @@ def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:
 
 
 def _sha256(model: Model) -> str:
-    """The SHA-256 in hex of the model's file, or of its module if it came from none."""
-    if model.path is None:
-        return fingerprint(model.module).hex()
-    return hashlib.sha256(model.path.read_bytes()).hexdigest()
+    """The hash of the model's file, or of its module if it came from none."""
+    path = model.path
+    return fingerprint(model.module).hex() if path is None else file_digest(path)
 
 
 def check_emitted(emit: Sequence[str]) -> None:

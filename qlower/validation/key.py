@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -13,11 +12,10 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias, cast
 
 from qlower.contracts import load_contract
-from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
 from qlower.files.installed import releases
-from qlower.files.journal import Journal
 from qlower.files.parts import digest_of
+from qlower.frontends.model_files import file_digest
 from qlower.model import Model
 from qlower.model.fingerprint import fingerprint
 from qlower.model.layers import layers
@@ -46,20 +44,9 @@ def contract_digest(name: str) -> str:
 
 def reference_key(path: Path) -> Key:
     """A model's file, with external data of an ONNX file, and what runs it."""
-    content = [path.read_bytes()]
-    if path.suffix == ".onnx":
-        from qlower.frontends.onnx.reader import read_model
-
-        journal = Journal(os.path.dirname(path))
-        try:
-            with journal.kept():
-                read_model(content[0], str(path), path.parent)
-        except QlowerError:
-            pass  # the system may know what we don't
-        content += journal.hashes.values()
     systems = releases(("ai_edge_litert", "onnxruntime"))
     return {
-        "the reference's file": digest_of(content).hex(),
+        "the reference's file": file_digest(path),
         "the reference's system": ", ".join(systems),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,21 @@ def test_the_same_model_beside_other_files(name: str):
 def test_absolute_paths(name: str):
     first = run(Path("1", name).absolute())
     assert (run(Path("2", name).absolute()) != first).any()
+
+
+def test_the_hash_of_a_model_covers_its_files(tmp_path: Path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    digests: set[str] = set()
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = folder / write_external(folder, number)
+        digests.add(qlower.compile(path).interface.model_sha256)
+    assert len(digests) == 2
+    plain = tmp_path / "plain.onnx"
+    plain.write_bytes(CASES["conv"]().build())
+    expected = sha256(plain.read_bytes()).hexdigest()
+    assert qlower.compile(plain).interface.model_sha256 == expected
 
 
 def test_a_link_that_leads_elsewhere(name: str):
