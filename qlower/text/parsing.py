@@ -18,6 +18,7 @@ from typing import TypeVar
 from xdsl.context import Context
 from xdsl.dialects.arith import IntegerOverflowAttr, TruncIOp
 from xdsl.dialects.builtin import (
+    LocationAttr,
     ModuleOp,
     UnknownLoc,
 )
@@ -31,6 +32,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.journal import read_given
+from qlower.text.aliases import Expansion
 from qlower.text.constants import ConstantParser
 from qlower.text.context import make_context, operation_on_demand
 from qlower.text.source_errors import decode, first_line, line_of, located
@@ -85,6 +87,7 @@ class LocatingParser(ConstantParser):
         self._operation_starts: list[int] = []
         self._early_aliases: set[str] = set()
         self._first_uses: dict[str, Span] = {}
+        self._expansion = Expansion(text)
         # Parser's own constructor would make xDSL's lexer.
         lexer = _Lexer(Input(text, filename))
         super(Parser, self).__init__(ParserState(lexer), context)
@@ -120,7 +123,7 @@ class LocatingParser(ConstantParser):
         for match in _LOCATION_ALIAS.finditer(self.lexer.input.content):
             self._resume_from(match.start())
             self._early_aliases.add(self._current_token.text)
-            super()._parse_alias_def()
+            self._measured_alias()
         self._resume_from(0)
 
     def _parse_alias_def(self) -> None:
@@ -128,7 +131,37 @@ class LocatingParser(ConstantParser):
         if name in self._early_aliases:
             self._early_aliases.remove(name)
             del self.attribute_aliases[name]
+        self._measured_alias()
+
+    def _measured_alias(self) -> None:
+        name, start = self._current_token.text, self._current_token.span.start
+        size = self._expansion.start()
         super()._parse_alias_def()
+        end = self._current_token.span.start
+        self._expansion.define(name, size, start, end)
+
+    def _measured(self, parse: Callable[[], ElementT], sigil: str) -> ElementT:
+        """What `parse` gives, unless it stands for too much text.
+
+        Aliases that it takes itself begin with `sigil`; others are taken within it.
+        """
+        token = self._current_token.text
+        fault = self._expansion.enter(token if token[:1] == sigil else "")
+        if fault is not None:
+            self.raise_error(fault)
+        try:
+            return parse()
+        finally:
+            self._expansion.leave()
+
+    def _parse_location(self) -> LocationAttr:
+        if self._current_token.kind == MLIRTokenKind.HASH_IDENT:  # an attribute
+            return super()._parse_location()
+        return self._measured(super()._parse_location, "")
+
+    def parse_optional_attribute(self) -> Attribute | None:
+        """An attribute, within the limits of `Expansion`."""
+        return self._measured(super().parse_optional_attribute, "#")
 
     def parse_operation(self) -> Operation:
         op = super().parse_operation()
@@ -195,7 +228,7 @@ class LocatingParser(ConstantParser):
                 self.raise_error(
                     f"integer width {integer[1]} is larger than {WIDEST_INTEGER}"
                 )
-        return super().parse_optional_type()
+        return self._measured(super().parse_optional_type, "!")
 
     def _parse_file_metadata_dictionary(self) -> None:
         """What stands at the end of the file is read where it is used."""
@@ -231,9 +264,10 @@ def parse_module(
     except ParseError as error:
         raise located(error, source, line_offset) from error
     except RecursionError:
+        place = (1, 1) if reader is None else reader.line_and_column(reader.pos)
         raise QlowerError(
             "the text is nested too deeply to be parsed",
-            make_file_location(filename, 1, 1),
+            make_file_location(filename, *place),
         ) from None
     except QlowerError:
         raise
