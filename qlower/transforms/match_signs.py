@@ -160,12 +160,15 @@ def _multiplied(block: Block, *, unsigned: bool) -> Iterator[SSAValue]:
 
 def _is_factor(value: SSAValue) -> bool:
     """Whether a value is multiplied, maybe after its zero point was subtracted."""
-    users = [use.operation for use in value.uses]
-    return any(
-        isinstance(user, arith.MuliOp)
-        or (isinstance(user, arith.SubiOp) and _is_factor(user.result))
-        for user in users
-    )
+    seen, pending = {value}, [value]
+    while pending:
+        users = [use.operation for use in pending.pop().uses]
+        if any(isinstance(user, arith.MuliOp) for user in users):
+            return True
+        new = {user.result for user in users if isinstance(user, arith.SubiOp)} - seen
+        pending += new
+        seen |= new
+    return False
 
 
 def _flip_input(nest: NestOp, index: int, passed_on: set[SSAValue]) -> None:

@@ -55,22 +55,50 @@ def _bits(value: SSAValue) -> int:
     return Type(scalar_type(value.type)).bits
 
 
-def largest_magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:
+def largest_magnitude(value: SSAValue, bounds: dict[SSAValue, float]) -> float:
     """A bound on |value|, from how it is computed and `bounds` on the arguments.
 
     That of an integer is exact. A float may be rounded to a little more; it is infinite
     where nothing is known. One whose bound is finite is a number: it is computed from
-    numbers none of which can have become infinite.
+    numbers none of which can have become infinite. What is found is kept in `bounds`.
     """
+    pending = [value]
+    while pending:
+        current, owner = pending[-1], pending[-1].owner
+        missing: list[SSAValue] = []
+        if isinstance(owner, Operation) and owner.name in _KNOWN:
+            missing = [operand for operand in owner.operands if operand not in bounds]
+        if missing:
+            pending += missing
+        else:
+            if current not in bounds:
+                bounds[current] = _magnitude(current, bounds)
+            pending.pop()
+    return bounds[value]
+
+
+_KNOWN = frozenset(
+    (
+        *("arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp", "arith.extf"),
+        *("arith.muli", "arith.mulf", "arith.addi", "arith.subi", "arith.addf"),
+        *("arith.subf", "arith.select", "math.copysign", "math.fma"),
+        "fixed.shift_right",
+    )
+)
+"""Operations whose results `_magnitude` bounds by their operands."""
+
+
+def _magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:
+    """The bound on |value| by those on its operands."""
     type = Type(scalar_type(value.type))
     limit = math.inf if type.is_float else 1 << (type.bits - 1)
     if isinstance(value, BlockArgument):
-        return bounds.get(value, limit)
+        return limit
     op = value.owner
     assert isinstance(op, Operation)
 
     def operands() -> list[float]:
-        return [largest_magnitude(operand, bounds) for operand in op.operands]
+        return [bounds[operand] for operand in op.operands]
 
     match op.name:
         case "arith.extsi" | "arith.sitofp" | "arith.extf" | "math.copysign":
@@ -112,7 +140,7 @@ def _selected_magnitude(op: Operation, bounds: Mapping[SSAValue, float]) -> floa
         ends.setdefault(side, end)
     if len(ends) == 2:
         return max(ends.values())
-    return max(largest_magnitude(choice, bounds) for choice in op.operands[1:])
+    return max(bounds[choice] for choice in op.operands[1:])
 
 
 def _clamped(value: SSAValue) -> tuple[SSAValue, str, float] | None:

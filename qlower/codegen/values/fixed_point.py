@@ -6,7 +6,7 @@ lanes for it: `rounding` and LLVM then have a sequence that gives the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
@@ -23,7 +23,7 @@ _LANE_BITS = frozenset((8, 16, 32, 64))
 
 
 def doubling_product(
-    op: Operation, bounds: Mapping[SSAValue, float]
+    op: Operation, bounds: dict[SSAValue, float]
 ) -> tuple[str, SSAValue, SSAValue] | None:
     """Whether a saturation is that of a product's upper half: its rounding and factors.
 

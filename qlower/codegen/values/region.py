@@ -124,7 +124,7 @@ class _Emitter:
         self,
         context: Context,
         values: dict[SSAValue, Value],
-        bounds: Mapping[SSAValue, float],
+        bounds: dict[SSAValue, float],
     ):
         self.context = context
         self.f = context.function
@@ -358,14 +358,15 @@ def _is_extended(value: SSAValue) -> bool:
 
 def _before_clamps(value: SSAValue) -> tuple[SSAValue, list[tuple[bool, int]]]:
     """What `value` is clamped from, and how in turn: whether from above, and where."""
-    owner = value.owner
-    if isinstance(owner, arith.MinSIOp | arith.MaxSIOp):
-        for source, limit in (owner.operands, owner.operands[::-1]):
-            if isinstance(limit.owner, arith.ConstantOp):
-                first, clamps = _before_clamps(source)
-                is_high = isinstance(owner, arith.MinSIOp)
-                return first, [*clamps, (is_high, constant_value(limit))]
-    return value, []
+    clamps: list[tuple[bool, int]] = []
+    while isinstance(owner := value.owner, arith.MinSIOp | arith.MaxSIOp):
+        value, limit = owner.operands
+        if not isinstance(limit.owner, arith.ConstantOp):
+            value, limit = limit, value
+        if not isinstance(limit.owner, arith.ConstantOp):
+            return owner.result, clamps[::-1]
+        clamps.append((isinstance(owner, arith.MinSIOp), constant_value(limit)))
+    return value, clamps[::-1]
 
 
 def _multiply_high(e: _Emitter, op: Operation, lanes: int) -> Value | None:

@@ -40,12 +40,13 @@ def product_factors(nest: NestOp) -> tuple[int, int] | None:
 
 def _sources(value: SSAValue, body: Block) -> set[BlockArgument]:
     """The arguments of the body that a value is computed from."""
-    if isinstance(value, BlockArgument):
-        return {value} if value.block is body else set()
-    assert isinstance(value.owner, Operation)
-    return {
-        source for operand in value.owner.operands for source in _sources(operand, body)
-    }
+    seen, pending = {value}, [value]
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, Operation):
+            pending += (new := set(owner.operands) - seen)
+            seen |= new
+    return {v for v in seen if isinstance(v, BlockArgument) and v.block is body}
 
 
 def is_constant(value: SSAValue) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import Rewriter
 
 from qlower.dialects.kernel import NestOp
@@ -32,28 +32,31 @@ def fold_additions_of_zero(nest: NestOp) -> None:
     for op in block.ops:
         if isinstance(op, arith.ConstantOp):
             run_scalars([op], constants)
+    magnitudes = _least_magnitudes(block, constants)
     for op in sums:
         zero = constants.get(op.rhs)
         is_zero = zero is not None and not np.any(zero)
-        if is_zero and _least_magnitude(op.lhs, constants) is not None:
+        if is_zero and op.lhs in magnitudes:
             Rewriter.replace_op(op, (), (op.lhs,))
     erase_dead_code(block)
 
 
-def _least_magnitude(value: SSAValue, constants: Values) -> float | None:
-    """A lower bound of a float32's magnitude where it isn't 0; None if it may be -0.0,
-    or nothing is known of it."""
-    match value.owner:
-        case arith.SIToFPOp():
-            return 1.0
-        case arith.MulfOp(lhs=factor, rhs=scale):
-            least, scales = _least_magnitude(factor, constants), constants.get(scale)
-            if least is None or scales is None or not np.all(np.greater(scales, 0)):
-                return None
-            product = least * float(np.min(scales))
-            return product if product >= _LEAST else None
-        case arith.AddfOp(lhs=a, rhs=b):
-            known = _least_magnitude(a, constants), _least_magnitude(b, constants)
-            return None if known == (None, None) else _LEAST
-        case _:
-            return None
+def _least_magnitudes(block: Block, constants: Values) -> dict[SSAValue, float]:
+    """Lower bounds of the magnitudes of float32 where they aren't 0, for those values
+    that are never -0.0."""
+    found: dict[SSAValue, float] = {}
+    for op in block.ops:
+        match op:
+            case arith.SIToFPOp():
+                found[op.result] = 1.0
+            case arith.MulfOp(lhs=factor, rhs=scale):
+                scales = constants.get(scale)
+                if factor in found and scales is not None and np.all(scales > 0):
+                    product = found[factor] * float(np.min(scales))
+                    if product >= _LEAST:
+                        found[op.result] = product
+            case arith.AddfOp(lhs=a, rhs=b) if a in found or b in found:
+                found[op.result] = _LEAST
+            case _:
+                pass
+    return found
