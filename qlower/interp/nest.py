@@ -127,6 +127,9 @@ class Access:
             for bound, is_used in zip(loops.bounds, used, strict=True)
         ]
         self._used = used
+        parallel = [d for d, reduces in enumerate(loops.is_reduction) if not reduces]
+        self._steps = [abs(strides[d]) for d in parallel]
+        self._bounds = [loops.bounds[d] for d in parallel]
         self._whole: Array = (
             as_strided(array[(*start, ...)], shape, strides)
             if 0 not in shape
@@ -140,6 +143,17 @@ class Access:
     def depends_on_reduction(self) -> bool:
         """Whether the elements differ between reduction points."""
         return any(self._reduced)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether two parallel points may have the same element."""
+        reach = 0
+        points = zip(self._steps, self._bounds, strict=True)
+        for step, bound in sorted(points):
+            if bound > 1 and step <= reach:
+                return True
+            reach += step * max(0, bound - 1)
+        return False
 
     def block(self, box: Box) -> Callable[[Point], Array]:
         """The lanes of a box of parallel points, at a reduction point."""
@@ -178,8 +192,8 @@ def evaluate_nest(
 
     `init` and `epilogue` can't use the lanes of inputs that depend on reduction loops.
     Without reduction loops, `body` runs once. Within the three, `loop_counter` gives
-    the place. Raises `Poison` for an access outside a tensor and for an output that
-    depends on a reduction loop.
+    the place. Raises `Poison` for an access outside a tensor, and for an output that
+    depends on a reduction loop or has an element of several parallel points.
     """
     reads = [
         NoAccess()
@@ -190,6 +204,8 @@ def evaluate_nest(
     writes = [Access(array, indexing, loops) for array, indexing in outputs]
     if any(write.depends_on_reduction for write in writes):
         raise Poison("writes at a place that depends on a reduction loop")
+    if any(write.repeats for write in writes):
+        raise Poison("writes an element at more than one point of its parallel loops")
 
     first = (0,) * sum(loops.is_reduction)
     for box in loops.blocks():

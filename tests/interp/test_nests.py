@@ -202,6 +202,49 @@ def test_lookup() -> None:
 
 
 @pytest.mark.usefixtures("_block")
+@pytest.mark.parametrize(("map", "shape"), [("d0", "4"), ("d1", "3")])
+def test_a_result_that_is_written_again(map: str, shape: str) -> None:
+    text = f"""
+    func.func @main(%x: tensor<4x3xi8>) -> tensor<{shape}xi8> {{
+      %out = tensor.empty() : tensor<{shape}xi8>
+      %r = linalg.generic {{
+        indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>,
+                         affine_map<(d0, d1) -> ({map})>],
+        iterator_types = ["parallel", "parallel"]
+      }} ins(%x : tensor<4x3xi8>) outs(%out : tensor<{shape}xi8>) {{
+      ^bb0(%v: i8, %_: i8):
+        linalg.yield %v : i8
+      }} -> tensor<{shape}xi8>
+      return %r : tensor<{shape}xi8>
+    }}"""
+    message = "'linalg.generic' writes an element at more than one point"
+    with pytest.raises(InterpretationError, match=message):
+        run(text, np.zeros((4, 3), np.int8))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int64", "int8"])
+def test_an_input_of_another_type(dtype: str) -> None:
+    """Which is never taken as bits, but for unsigned numbers of the width."""
+    text = (
+        "func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {return %x: tensor<2xi32>}"
+    )
+    with pytest.raises(InterpretationError, match=f"got an array of {dtype}"):
+        run(text, np.array([1, 1], dtype))
+    (found,) = run(text, np.array([1, 0xFFFFFFFF], np.uint32))
+    assert found.tolist() == [1, -1]
+
+
+def test_an_operation_without_a_meaning() -> None:
+    text = """
+    func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> {
+      %y = qnn.reshape %x : (tensor<2xi32>) -> tensor<2xi32>
+      return %y : tensor<2xi32>
+    }"""
+    with pytest.raises(InterpretationError, match=r"'qnn\.reshape' has no impl"):
+        run(text, np.zeros(2, np.int32))
+
+
+@pytest.mark.usefixtures("_block")
 @pytest.mark.parametrize("index", [4, -1])
 def test_lookup_outside_the_table(index: int) -> None:
     message = rf"'tensor.extract' reads at {index} in axis 0, outside \[0, 4\)"
