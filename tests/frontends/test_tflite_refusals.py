@@ -26,11 +26,13 @@ from support.tflite_models import (
     strided_slice,
     unary,
 )
+from xdsl.dialects import arith
 
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 from qlower.frontends.tflite.evaluation import EVALUATORS
 from qlower.frontends.tflite.schema import Sparsity
+from qlower.model.entry import main_function
 
 CONV_OPTIONS = {
     "padding": 1,
@@ -324,6 +326,42 @@ def test_functions_of_integers(operator: str) -> None:
 def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> None:
     data = model(operator, operands, "uint8 4")()
     expect_refusal(data, "'y0': type UINT8 is not supported together with INT8")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_selection_from_other_types(number: int) -> None:
+    operands: list[ArrayLike] = ["bool 4", "int8 4", "int8 4"]
+    operands[number] = "int32 4"
+    data = model("SELECT_V2", operands, "int8 4")()
+    expect_refusal(data, "is not supported together with")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("operator", ["LESS", "EQUAL", "GREATER_EQUAL", "NOT_EQUAL"])
+def test_comparisons_by_channel(operator: str, number: int) -> None:
+    builder = TFLiteBuilder()
+    scales = ([0.1], [0.1, 0.2, 0.3, 0.4])
+    inputs = [
+        builder.tensor(f"x{n}", (4,), scale=scales[n == number], axis=0)
+        for n in range(2)
+    ]
+    y = builder.tensor("y", (4,), "bool")
+    builder.operator(operator, inputs, [y])
+    data = builder.build(inputs, [y])
+    expect_refusal(data, f"4 scales along dimension 0 are not supported by {operator}")
+
+
+@pytest.mark.parametrize("operator", ["ADD", "MUL", "NEG", "ABS"])
+def test_real_constants_are_not_computed_by_numpy(operator: str) -> None:
+    """Which rounds as LiteRT does, but that is the contract's to say."""
+    operands: list[ArrayLike] = [np.array([1, 2], np.float32)] * (
+        1 if operator in ("NEG", "ABS") else 2
+    )
+    module = import_tflite(model(operator, operands, "float32 2")(), name="m")
+    terminator = main_function(module).body.block.last_op
+    assert terminator is not None
+    (returned,) = terminator.operands
+    assert not isinstance(returned.owner, arith.ConstantOp)
 
 
 @pytest.mark.parametrize(

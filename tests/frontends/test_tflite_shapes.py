@@ -120,6 +120,16 @@ def arithmetic() -> bytes:
     other = computed("LOGICAL_NOT", [small], (3,), dtype="bool")
     computed("LOGICAL_AND", [small, other], (3,), dtype="bool")
     computed("SELECT_V2", [small, shape, negative], (3,))
+    for operator in ("ADD", "SUB", "MUL", "DIV"):
+        computed(operator, [first, scalar(3)], (), fused_activation_function=0)
+    for operator in ("FLOOR_DIV", "FLOOR_MOD"):
+        computed(operator, [first, scalar(-3)], ())
+    for operator in ("NEG", "ABS", "SIGN"):
+        computed(operator, [first], ())
+    is_less = computed("LESS", [first, scalar(4)], (), dtype="bool")
+    computed("LOGICAL_OR", [is_less, is_less], (), dtype="bool")
+    computed("SELECT_V2", [is_less, first, scalar(9)], ())
+    computed("REDUCE_MAX", [shape, constant(0)], (), keep_dims=False)
     types = {"in_data_type": 2, "out_data_type": 4}
     computed("CAST", [shape], (3,), dtype="int64", **types)
     return builder.build([x], outputs)

@@ -20,7 +20,7 @@ from .importer import UNLIMITED
 from .schema import Tensor
 from .slices import read_slice, read_strided_slice
 
-Evaluate: TypeAlias = Callable[[OperatorContext], Array | Sequence[Array]]
+Evaluate: TypeAlias = Callable[[OperatorContext], Array | list[Array]]
 
 MOST_ELEMENTS = 1 << 16
 """Elements of one evaluated result: shapes, indices and masks are small."""
@@ -63,9 +63,10 @@ class Evaluator:
     def results(self, op: OperatorContext) -> list[Array]:
         """The results, in the types that the file says."""
         found = self.evaluate(op)
-        arrays = [found] if isinstance(found, np.ndarray) else list(found)
+        # numpy's functions of arrays without axes give numbers.
+        arrays = found if isinstance(found, list) else [found]
         return [
-            array.astype(_dtype(op, op.output(number)))
+            np.asarray(array, _dtype(op, op.output(number)))
             for number, array in enumerate(arrays)
         ]
 
