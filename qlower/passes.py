@@ -122,6 +122,10 @@ def _apply(
                 step.apply(context, result)
             except (QlowerError, MemoryError):
                 raise
+            except RecursionError:
+                raise QlowerError(
+                    f"the module is nested too deeply for {step.name}", result.location
+                ) from None
             except Exception as error:
                 what = f"{type(error).__name__}: {error}"
                 raise _failure(module, steps, index, what) from error

@@ -18,9 +18,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
+from qlower.codegen.targets.resolve import host_target
 from qlower.diagnostics import QlowerError
 from qlower.model.layers import layer_name
 from qlower.model.printing import ExactPrinter
+from qlower.pipeline import lower_to_arith, lower_to_kernel
 from qlower.text.parsing import parse_file, parse_module
 from qlower.text.verification import verify_module
 
@@ -261,3 +263,25 @@ def test_elements_at_the_end_of_the_file():
 def test_resources_that_do_not_fit(old: str, new: str, message: str):
     with pytest.raises(QlowerError, match=message):
         parse_module(RESOURCE.replace(old, new))
+
+
+@pytest.mark.parametrize("name", ["_2", "_1_2", "_", "__0", "a_0", "0", "_0_"])
+def test_a_value_whose_name_is_a_number(name: str) -> None:
+    """xDSL takes numbers off the end of a name, and of what is left again."""
+    text = f"""
+    func.func @main(%{name}: tensor<4xi8>) -> tensor<4xi8> {{
+      %out = tensor.empty() : tensor<4xi8>
+      %z{name} = linalg.generic {{
+        indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+        iterator_types = ["parallel"]
+      }} ins(%{name} : tensor<4xi8>) outs(%out : tensor<4xi8>) {{
+      ^{"bb" if name.isdigit() else ""}{name}(%_0: i8, %_1: i8):
+        %_3 = arith.addi %_0, %_0 : i8
+        linalg.yield %_3 : i8
+      }} -> tensor<4xi8>
+      return %z{name} : tensor<4xi8>
+    }}"""
+    module = parse_module(text)
+    twice = module.clone().clone()
+    kernel = lower_to_kernel(lower_to_arith(twice), host_target())
+    assert parse_module(str(kernel)).is_structurally_equivalent(kernel)

@@ -85,6 +85,11 @@ def ending(
     except MemoryError:
         complain_of(QlowerError("the model needs more memory than there is"), "input")
         return ExitCode.WRONG_INPUT
+    except RecursionError:
+        if debug:
+            raise
+        complain("error: what is given is nested too deeply")
+        return ExitCode.WRONG_INPUT
     except Exception as error:
         if debug:
             raise

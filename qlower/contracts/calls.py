@@ -25,6 +25,7 @@ from xdsl.rewriter import Rewriter
 from qlower.contracts.rules import RULES
 from qlower.contracts.tables import check_table
 from qlower.diagnostics import QlowerError
+from qlower.text.hints import set_hint
 
 VALUE = "contract.value"
 """The argument attribute that names the value which an argument wants, where that isn't
@@ -130,7 +131,7 @@ def _argument(caller: FuncOp, call: CallOp, callee: FuncOp, index: int) -> SSAVa
                 )
             return argument
     added = block.insert_arg(type, len(block.args))
-    added.name_hint = name
+    set_hint(added, name)
     if caller.arg_attrs is not None:
         caller.arg_attrs = ArrayAttr([*caller.arg_attrs, DictionaryAttr({})])
     caller.update_function_type()

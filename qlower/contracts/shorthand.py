@@ -66,6 +66,7 @@ from qlower.contracts.reading import SERVED
 from qlower.contracts.rules import RULES
 from qlower.diagnostics import make_file_location
 from qlower.text.floats import float_from_bits
+from qlower.text.hints import set_hint
 from qlower.text.parsing import LocatingParser, TypeT, parse_module
 
 RESULT = "result"
@@ -146,14 +147,14 @@ class _ShorthandParser(LocatingParser):
             return self._result(constant, operand, type)
         if isinstance(operand, _Step):
             call = CallOp(operand.name, [], [type])
-            call.results[0].name_hint = operand.name
+            set_hint(call.results[0], operand.name)
             return self._result(call, operand, type)
         name = operand.operand_name
         if name in _LAYER_CONSTANTS and name not in self.ssa_values:
             argument = self._block.insert_arg(
                 _LAYER_CONSTANTS[name], len(self._block.args)
             )
-            argument.name_hint = name
+            set_hint(argument, name)
             self.ssa_values[name] = (argument,)
         values = self.ssa_values.get(name, ())
         if operand.index < len(values):

@@ -28,6 +28,7 @@ from qlower.dialects.qnn.attributes import NAME
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.model.nests import Emitter, dense
+from qlower.text.hints import set_hint
 
 from .orders import Order, identity, is_alike, stored_shape
 
@@ -234,13 +235,9 @@ def _elements(constant: qnn.ConstantOp) -> NDArray[np.generic]:
 
 
 def hint(value: SSAValue, name: str) -> None:
-    """Name a value like its tensor in the printed module, if that is a short word.
-
-    xDSL takes `_0` off the end of a name whenever it copies one, so that `_0` is none.
-    """
-    is_word = name.isascii() and name.isidentifier() and name.strip("_0123456789")
-    if is_word and len(name) <= LONGEST_HINT:
-        value.name_hint = name
+    """Name a value like its tensor in the printed module, if that is a short word."""
+    if name.isascii() and name.isidentifier() and len(name) <= LONGEST_HINT:
+        set_hint(value, name)
 
 
 def _names(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:

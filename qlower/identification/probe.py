@@ -26,6 +26,7 @@ from qlower.identification.tflite_file import tflite_file
 from qlower.interp.values import Array
 from qlower.model import Model, build
 from qlower.model.printing import exact_module
+from qlower.text.hints import set_hint
 
 _CODES = 1 << 10
 """More than a stored integer has codes."""
@@ -118,7 +119,7 @@ def make_probe(layers: Mapping[str, Layer]) -> Probe:
         for name, layer in layers.items():
             own = [rest.pop(0) for _ in layer.types]
             result = layer.result(*own)
-            result.name_hint = name
+            set_hint(result, name)
             results.append(result)
         return results
 

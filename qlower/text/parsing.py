@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
@@ -35,6 +35,7 @@ from qlower.files.journal import read_given
 from qlower.text.aliases import Expansion
 from qlower.text.constants import ConstantParser
 from qlower.text.context import make_context, operation_on_demand
+from qlower.text.hints import set_hint
 from qlower.text.source_errors import decode, first_line, line_of, located
 from qlower.text.verification import verify_module
 
@@ -192,6 +193,13 @@ class LocatingParser(ConstantParser):
         self.raise_error(
             f"operation {name} is not registered{hint}", self._operation_starts[-1]
         )
+
+    def _register_ssa_definition(
+        self, name: str, values: Sequence[SSAValue], span: Span
+    ) -> None:
+        super()._register_ssa_definition(name, values, span)
+        for value in values:
+            set_hint(value, value.name_hint)
 
     def parse_comma_separated_list(
         self,
