@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, UsageError
@@ -14,6 +15,7 @@ from qlower.cli.options import (
     add_timing,
     given_model,
     layer_contracts,
+    model_of,
 )
 from qlower.cli.output import add_json, add_junit, show, terminal_width, write_junit
 from qlower.cli.parser import ArgumentParser, Commands
@@ -28,6 +30,7 @@ EXAMPLE = """  qlower diff tflite pytorch-fbgemm model.tflite --input images.npy
   qlower diff tflite device_layers.npz model.tflite --input image.npy
   qlower diff litert jit model.tflite --random
   qlower diff interp x86-64-v3 model.mlir --input x.npy --at conv1[0,3,4,7]
+  qlower diff old.tflite new.tflite --input image.npy
 
 A and B are each one of
   a contract      by name, or an .mlir file
@@ -36,6 +39,8 @@ A and B are each one of
                   torch-fbgemm, torch-onednn, torch-qnnpack, torch-x86
   a dump          of layers' results: .npz (as of --save-layers), .npy, a folder,
                   Polygraphy's .json, ONNX Runtime's .tensorproto or .pb
+  a model         another version of MODEL, compared by the names of layers; without
+                  MODEL both sides are models
 
 Each layer is compared twice: carried, where each side has its own values, and alone,
 where both have those of A (of B, if only A can be computed here).
@@ -49,7 +54,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser = add_command(commands, common, "diff", summary, EXAMPLE)
     parser.add_argument("a", metavar="A", help="the first side")
     parser.add_argument("b", metavar="B", help="the second side")
-    add_model(parser)
+    add_model(parser, optional=True)
     add_inputs(parser)
     parser.add_argument(
         "--at",
@@ -68,15 +73,26 @@ def run(options: argparse.Namespace) -> int:
     """Compare, and tell where they part."""
     from qlower.cli.inputs import given_arrays
     from qlower.explain.diff import diff
-    from qlower.explain.make_side import UnknownSide
+    from qlower.explain.make_side import SideLike, UnknownSide
+    from qlower.explain.versions import version_of
     from qlower.frontends.load import as_model
+    from qlower.frontends.model_files import SUFFIXES
 
+    second: SideLike = options.b
+    has_model = options.model is not None
+    if not has_model:
+        if not all(Path(side).suffix in SUFFIXES for side in (options.a, options.b)):
+            raise UsageError("MODEL is required, unless A and B are models themselves")
+        options.model = options.a
     model = as_model(given_model(options))
+    if not has_model and Path(options.b).suffix == ".mlir":
+        other = as_model(model_of(options.b, options))
+        second = version_of(options.b, model, other, options.contract, "jit")
     inputs = given_arrays(model.inputs, options).values()
     try:
         found = diff(
             options.a,
-            options.b,
+            second,
             model,
             *inputs,
             contract=options.contract,

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from qlower.compilation import Compilation
+from qlower.diagnostics import QlowerError
 from qlower.explain.axes import unusual_axes
 from qlower.explain.causes import Causes
 from qlower.explain.diff_result import ChainPair, Diff, LayerDifference, trace_rows
@@ -19,6 +20,7 @@ from qlower.explain.place import Place, parse_place
 from qlower.explain.sides import Computed, Side, Values, result_specs
 from qlower.explain.steps import other_step
 from qlower.explain.trace import Trace, trace_of
+from qlower.explain.versions import Version
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
@@ -74,6 +76,8 @@ def diff(
     runs = len(examples.runs)
     first = make_side(a, loaded, contract, runs)
     second = make_side(b, other, contract, runs)
+    if isinstance(second, Version) and b_layer_contracts:
+        raise QlowerError("layers of another version have that model's contracts")
     comparison = _Comparison(first, second, loaded, examples.runs)
     for number in progress(range(runs), "diff"):
         comparison.add(number)
@@ -161,8 +165,8 @@ class _Comparison:
             return
         others = [row for row in self.rows if not a.has_same_rules(b, row.name)]
         for row in others:
-            if ":" not in row.name:
-                values, _ = self._values(0)
+            values, _ = self._values(0)
+            if ":" not in row.name and b.is_ready(row.name, values):
                 left, right = a.layer(row.name, values), b.layer(row.name, values)
                 row.steps = other_step(left, right)
 
@@ -184,6 +188,8 @@ class _Comparison:
         row = next((r for r in self.rows if r.alone and r.alone.differing), None)
         if row is None or row.alone is None or row.alone.first is None:
             return None
+        if isinstance(self.second, Version):
+            return None  # each version has an exact result of its own
         sides = self.first, self.second
         names = self.first.title, self.second.title
         computed = [isinstance(side, Computed) for side in sides]

@@ -19,6 +19,12 @@ from qlower.report.table import counted
 MOST_TOLD = 4
 """So many names are told of what matches in one way, or not."""
 
+ADDED = (
+    *("output", "quantized", "0", "dequantized"),
+    *("quantizelinear", "dequantizelinear", "quantizeinput"),
+)
+"""Words that tools add at the end of a name."""
+
 LARGEST_MISFIT = 1e-3
 """How far a real number may be from a stored one, in steps, to stand for it."""
 
@@ -189,7 +195,7 @@ def _told(names: Mapping[str, str], between: str) -> str:
 def _normal(name: str) -> str:
     """A name without case, punctuation, and what tools add at its end."""
     words = re.findall(r"[a-z]+|[0-9]+", name.lower())
-    while len(words) > 1 and words[-1] in ("output", "quantized", "0", "dequantized"):
+    while len(words) > 1 and words[-1] in ADDED:
         words.pop()
     return " ".join(words)
 

@@ -13,9 +13,14 @@ from qlower.diagnostics import QlowerError
 from qlower.explain.dumps import match_dump
 from qlower.explain.live import LIVE, live_side
 from qlower.explain.sides import Computed, Executor, Side
+from qlower.explain.versions import version_of
 from qlower.files.dumps import read_dump
+from qlower.frontends.load import as_model
 from qlower.interp.values import Array
 from qlower.model import Model
+
+MODELS = (".tflite", ".onnx", ".pt2")
+"""Ends of names that only models have; `.mlir` may be a contract."""
 
 FEW_RUNS = 2
 """So many inputs are interpreted sooner than the model is compiled."""
@@ -35,9 +40,10 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
     `[CONTRACT:]EXECUTOR` or `CONTRACT`: a contract's name or an `.mlir` file, and
     `interp`, `jit` or a CPU of this machine (`x86-64-v3`). Without a contract it is
     `contract`, by default the model's own; without an executor it is the interpreter
-    for few runs and native code for more. Or a dump: a file or folder of layers'
-    results. Or a live system (`live.LIVE`): `litert`, `litert-ref`, `torch`, ...;
-    `live:onnxruntime` where a contract has the same name.
+    for few runs and native code for more. Or a model's file: the compared model itself,
+    or another version of it. Or a dump: a file or folder of layers' results. Or a live
+    system (`live.LIVE`): `litert`, `litert-ref`, `torch`, ...; `live:onnxruntime` where
+    a contract has the same name.
     """
     if isinstance(side, Mapping):
         return match_dump("dump", [side], model, runs)
@@ -47,6 +53,11 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
     name = text.removeprefix("live:")
     if name in LIVE and (name != text or name not in contract_names()):
         return live_side(text, name, model)
+    default: Executor = "interp" if runs <= FEW_RUNS else "jit"
+    if model.path is not None and Path(text) == model.path:
+        return Computed(text, model, contract, default)
+    if Path(text).suffix in MODELS and Path(text).exists():
+        return version_of(text, model, as_model(text), contract, default)
     chosen, executor, cpu = _split(text)
     if executor is None and not is_contract(text) and Path(text).exists():
         path = Path(text)
@@ -57,7 +68,6 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
             help="contracts: qlower contracts; executors: interp, jit or a CPU such as "
             f"x86-64-v3; systems: {', '.join(LIVE)}",
         )
-    default: Executor = "interp" if runs <= FEW_RUNS else "jit"
     return Computed(text, model, chosen or contract, executor or default, cpu)
 
 

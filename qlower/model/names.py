@@ -26,6 +26,15 @@ LONGEST_READ = 4096
 DEEPEST_PATH = 12
 """Components of a path that are looked at, from its end."""
 
+ADDED = re.compile(
+    r"_(?:(?:De)?[Qq]uantizeLinear_(?:Input|Output)|QuantizeInput|(?:de)?quantized)"
+    r"(?:_\d+)?$"
+)
+"""What ONNX Runtime's quantizer adds to the names of tensors."""
+
+PART_OF_LAYER = re.compile(r"(?:ReadVariableOp|BiasAdd)(?:_\d+)?(?::\d+)?")
+"""Operations of TensorFlow that each layer with a bias has: no layer's name."""
+
 FALLBACK = "layer"
 """What a layer is called whose name has no letter or digit."""
 
@@ -35,10 +44,11 @@ def short_names(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
 
     A layer is called after the scope that most of its parts are in and fewest other
     layers have, by the last component of its path, or by as many as tell it from the
-    others, and by a number where none do. A step on the way to a layer, `LAYER/step`,
-    is called `SHORT/step`. Short names have letters, digits and `_ . : + - # /`. A name
-    without "/" and ";" is short already if it has no other characters and at most
-    `LONGEST_NAME`.
+    others, and by a number where none do. Operations that many layers have
+    (`PART_OF_LAYER`) and what quantizers add (`ADDED`) are no part of that. A step on
+    the way to a layer, `LAYER/step`, is called `SHORT/step`. Short names have letters,
+    digits and `_ . : + - # /`. A name without "/" and ";" is short already if it has no
+    other characters and at most `LONGEST_NAME`.
     """
     known = set(names)
     owners = {name: _owner(name, known) for name in names}
@@ -67,7 +77,8 @@ def _parts(name: str) -> list[Path]:
     """The paths that a name joins, each with at least one component."""
     parts: list[Path] = []
     for part in name[:LONGEST_READ].split(";"):
-        words = tuple(word for raw in part.split("/") if (word := _clean(raw)))
+        raw_words = ADDED.sub("", part).split("/")
+        words = tuple(word for raw in raw_words if (word := _clean(raw)))
         if words:
             parts.append(words[-DEEPEST_PATH:])
     return parts or [(FALLBACK,)]
@@ -103,7 +114,15 @@ def _best_scopes(names: Sequence[str]) -> dict[str, Path]:
     users = Counter(
         scope for paths in own.values() for scope in set(_all_scopes(paths))
     )
-    return {name: _best_scope(own[name], parts[name], users) for name in names}
+    best = {name: _best_scope(own[name], parts[name], users) for name in names}
+    return {name: _without_parts(path) for name, path in best.items()}
+
+
+def _without_parts(path: Path) -> Path:
+    """The path of a layer, without the operations below that many layers have."""
+    while len(path) > 1 and PART_OF_LAYER.fullmatch(path[-1]):
+        path = path[:-1]
+    return path
 
 
 def _best_scope(

@@ -55,6 +55,22 @@ HARMLESS = re.compile(r"[\w.:+#/-]+")
         (["deep/" * 50 + "x"], ["deep"]),
         (["the_" * 30 + "end"], ["the_the_the_the_the_the_the_the_the_end"]),
         (["x" * 100], ["x" * LONGEST_NAME]),
+        # What quantizers add, and operations that each layer has.
+        (
+            [
+                "m/conv2d/BiasAdd/ReadVariableOp:0_QuantizeLinear_Output",
+                "m/dense_1/BiasAdd/ReadVariableOp_1/resource_quantized",
+                "Relu__5:0_QuantizeLinear_Output",
+                "Relu__5:0_DequantizeLinear_Output",
+                "image_QuantizeInput",
+                "/fc/Gemm_output_0_QuantizeLinear_Output_1",
+                "ReadVariableOp",
+            ],
+            [
+                *("conv2d", "dense_1", "Relu__5:0", "Relu__5:0#2", "image", "fc"),
+                "ReadVariableOp",
+            ],
+        ),
     ],
 )
 def test_short_names(names: list[str], expected: list[str]) -> None:
