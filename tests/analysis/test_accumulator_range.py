@@ -7,7 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from qlower.contracts.accumulator_range import AccumulatorRange, accumulator_range
+from qlower.contracts.accumulator_range import (
+    AccumulatorRange,
+    accumulator_range,
+    sum_bounds,
+)
 from qlower.dialects import qnn
 from qlower.report.layer_table import layer_statistics
 from qlower.text.parsing import parse_module
@@ -67,3 +71,28 @@ def test_padding_adds_nothing(zero_point: int, expected: tuple[int, int]):
 )
 def test_bits(low: int, high: int, bits: int):
     assert AccumulatorRange(low, high).bits == bits
+
+
+COMPUTED = """
+!x = !quant.uniform<i8<-3:4>:f32, 5.000000e-01:1>
+!w = !quant.uniform<i8<-2:3>:f32:0, {5.000000e-01:-5,5.000000e-01:7}>
+!y = !quant.uniform<i8:f32, 5.000000e-01>
+func.func @main(%x: tensor<1x2x!x>, %w: tensor<2x2x!w>) -> tensor<1x2x!y> {
+  %y = qnn.linear %x, %w : (tensor<1x2x!x>, tensor<2x2x!w>) -> tensor<1x2x!y>
+  return %y : tensor<1x2x!y>
+}
+"""
+
+
+def test_computed_weights_with_a_zero_point_for_each_channel():
+    """The bounds hold every sum of both channels, and the farthest one is reached."""
+    module = parse_module(COMPUTED)
+    verify_module(module)
+    (op,) = (op for op in module.walk() if isinstance(op, qnn.LinearOp))
+    x, w = np.arange(-3, 5) - 1, np.arange(-2, 4)
+    sums = 2 * np.concatenate([np.outer(x, w - zero).ravel() for zero in (-5, 7)])
+    low, high = sum_bounds(op, saturates=False)
+    assert (low.max(), high.min()) == (sums.min(), sums.max())
+    low, high = sum_bounds(op, saturates=True)
+    assert low.max() < sums.min()
+    assert high.min() > sums.max()

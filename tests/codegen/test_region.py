@@ -17,7 +17,9 @@ from support.native import (
 )
 from support.rounding import rounded
 
+from qlower.codegen.targets.resolve import resolve_target
 from qlower.codegen.values.region import BUILDERS
+from qlower.diagnostics import QlowerError
 from qlower.dialects.fixed import RoundingMode
 
 LENGTH = 64 + 32 + 16 + 8 + 4 + 2 + 1
@@ -468,3 +470,14 @@ def test_every_builder_is_tested():
     with open(__file__, encoding="utf-8") as file:
         text = file.read()
     assert not {name for name in BUILDERS if name not in text}
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m4", "cortex-m7"])
+@pytest.mark.parametrize("features", ["", "+soft-float"])
+def test_roots_call_no_library(cpu: str, features: str):
+    """Firmware has no libm, whose `sqrtf` and `sqrt` LLVM would call."""
+    target = resolve_target("thumbv7em-none-eabi", cpu, features)
+    for kind in ("f32", "f64"):
+        text = module([kind], [(kind, f"%r = math.sqrt %a : {kind}")])
+        with pytest.raises(QlowerError, match="sqrt needs an instruction"):
+            compile_text(text, target)

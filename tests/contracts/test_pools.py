@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.custom_contracts import rule_text, run_everywhere, write_contract
+from support.rule_values import Layer, LayerValues
 from support.stored import random_stored
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 
 import qlower
+from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import AccumulatorRange, accumulator_range
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
@@ -156,3 +158,24 @@ def rescale(mode: str | None):
         return [op.result]
 
     return make_module([quantized((5,), 0.5)], body)
+
+
+@pytest.mark.parametrize("contract", ["tflite", "tflm", "gemmlowp"])
+def test_scales_of_an_average_may_differ_by_a_millionth(contract: str):
+    """`std::abs(input->params.scale - output->params.scale) <= 1.0e-6` in floats: equal
+    to that is legal, one float more isn't."""
+    millionth = np.float32(1e-6)
+    layer = Layer("a millionth", (0.0, 0.0, 0.0), (0, 0, 0), count=2)
+    loaded = load_contract(contract)
+    rule = loaded.rule("avg_pool2d")
+    values = LayerValues(layer, loaded, "avg_pool2d").of(rule)
+    for above, below in ((millionth, 0), (0, millionth)):
+        scales = {"input_scale": np.float32(above), "output_scale": np.float32(below)}
+        (result,) = rule.evaluate(values | scales)
+        assert result.max() > 0
+        further = {
+            name: np.nextafter(scale, np.float32(1)) if scale else scale
+            for name, scale in scales.items()
+        }
+        with pytest.raises(QlowerError, match="differ in scale or zero point"):
+            rule.evaluate(values | further)

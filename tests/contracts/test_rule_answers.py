@@ -17,13 +17,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.rule_values import LAYERS, answers
+from xdsl.dialects.builtin import f32
 
 from qlower.contracts import contract_names, load_contract
 from qlower.contracts.outline import functions_of
 from qlower.contracts.rules import RULES
+from qlower.interp import evaluate_function
 from qlower.interp.values import Array
 
 ANSWERS = Path(__file__).with_name("answers")
+
+LIBRARIES = ("_eigen", "_mlas", "_sleef")
+
+F = np.float32
 
 WRITTEN = 10
 """Results of a layer that are written out, at even distances."""
@@ -113,6 +119,25 @@ def answers_of_family(root: str) -> dict[str, Rows]:
     return found
 
 
+def answers_of_library(name: str) -> list[str]:
+    """What each function of float32 numbers gives: near 0, of any size, special."""
+    random = np.random.default_rng(0)
+    bits = random.integers(0, 1 << 32, 1000, dtype=np.uint64).astype(np.uint32)
+    near = random.normal(0, 4, 3000).astype(np.float32)
+    special = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 88.8, -104], F)
+    x = np.concatenate([special, near, bits.view(F)])
+    lines: list[str] = []
+    definition = load_contract(name).definition
+    for piece in definition.outlines[0].pieces:
+        rule = definition.function(piece.name)
+        types = rule.function.function_type
+        if {*types.inputs, *types.outputs} == {f32}:
+            columns = [np.roll(x, number) for number in range(len(types.inputs))]
+            found = evaluate_function(rule.function, columns)
+            lines.append(f"{piece.name}: {written(found)}")
+    return lines
+
+
 def test_write(request: pytest.FixtureRequest):
     """Only with --bless: all files."""
     if not request.config.getoption("--bless"):
@@ -123,6 +148,9 @@ def test_write(request: pytest.FixtureRequest):
             rows[rule].update(found)
     for rule, found in rows.items():
         write_rows(rule, dict(sorted(found.items())))
+    for name in LIBRARIES:
+        text = "\n".join(answers_of_library(name))
+        (ANSWERS / f"{name}.txt").write_text(text + "\n")
 
 
 @pytest.mark.parametrize("root", FAMILIES)
@@ -147,4 +175,11 @@ def test_answers(root: str):
 
 
 def test_every_rule_has_its_file():
-    assert {path.stem for path in ANSWERS.iterdir()} == {*RULES}
+    assert {path.stem for path in ANSWERS.iterdir()} == {*RULES, *LIBRARIES}
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_functions_of_libraries(name: str):
+    """Of C++ libraries, which no test calls; glibc's are compared with glibc."""
+    expected = (ANSWERS / f"{name}.txt").read_text().splitlines()
+    assert answers_of_library(name) == expected

@@ -11,12 +11,20 @@ import pytest
 import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
+from qlower.codegen.targets.resolve import Target, host_target
+from qlower.diagnostics import QlowerError
+from qlower.explain.live import LIVE, live_side
+from qlower.explain.sides import Computed
+from qlower.extras import install_line
 from qlower.model.signature import Array
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RESIDUAL = EXAMPLES / "glow-divergence" / "residual.mlir"
 ASKED = EXAMPLES / "fbgemm-overflow" / "asked.mlir"
 GLOW = ("glow-interpreter", "glow-cpu")
+
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
 
 
 def images(count: int) -> Array:
@@ -133,3 +141,42 @@ def test_operators_of_pytorch_alone(engine: str, tmp_path: Path) -> None:
     found = qlower.diff(f"torch-{engine}", f"pytorch-{engine}", path, random=1)
     assert found.is_equal, str(found)
     assert sum(row.carried is not None for row in found.layers) == 12
+
+
+def test_a_system_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says what is missing, and the line that installs it."""
+
+    def missing(name: str) -> None:
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr("qlower.explain.live.import_module", missing)
+    model = qlower.load(DIGITS)
+    for name, (_, _, extra) in LIVE.items():
+        with pytest.raises(QlowerError, match="can't be used here: No mod") as refused:
+            live_side(name, name, model)
+        assert refused.value.help is not None
+        assert refused.value.help == install_line(extra)
+
+
+def test_a_side_with_a_cpu_is_compiled_for_that() -> None:
+    """For the oldest one of this machine's architecture, and else for its own."""
+    model = qlower.load(DIGITS)
+    host = host_target()
+    cpu = "x86-64" if host.triple.startswith("x86_64") else "generic"
+    targets: list[Target] = []
+
+    def compilation(_model: object, _contract: object, target: Target, **_: object):
+        targets.append(target)
+        raise Stopped
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("qlower.explain.sides.Compilation", compilation)
+        for chosen in (cpu, None):
+            side = Computed("a", model, "tflite", "jit", chosen)
+            with pytest.raises(Stopped):
+                side.values(0, {})
+    assert [target.cpu for target in targets] == [cpu, host.cpu]
+
+
+class Stopped(Exception):
+    """Nothing is compiled."""

@@ -42,29 +42,36 @@ def feeds(name: str) -> list[dict[str, Array]]:
         return [{spec.name: x.reshape(spec.shape)} for x in arrays["x"]]
 
 
-def check_random(seeds: range, folder: Path, qdq: str) -> None:
-    """Graphs that are read give the same values."""
-    compared = 0
+def check_random(seeds: range, folder: Path, qdq: str) -> dict[int, str]:
+    """Graphs that are read give the same values; why the others are refused."""
+    refused: dict[int, str] = {}
     for seed in seeds:
         path = RandomGraph(seed).builder.save(folder / f"seed_{seed}.onnx")
         try:
             found = compare(path, folder, qdq=qdq)
-        except (QlowerError, Failure):
+        except (QlowerError, Failure) as error:
+            refused[seed] = str(error)
             continue
         assert found.is_equal, (seed, found.differing)
-        compared += 1
-    assert compared > len(seeds) / 5
+    return refused
 
 
 @pytest.mark.parametrize("qdq", QDQ_READINGS)
 def test_random_graphs(qdq: str, tmp_path: Path) -> None:
-    check_random(range(RANDOM_GRAPHS), tmp_path, qdq)
+    """All are read but one, whose float layer has no known order."""
+    refused = check_random(range(RANDOM_GRAPHS), tmp_path, qdq)
+    (reason,) = refused.values()
+    if qdq == AS_WRITTEN:
+        assert "'v7' is a constant, which is not supported here" in reason
+    else:
+        assert "the order of a real convolution whose weights aren't" in reason
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("qdq", QDQ_READINGS)
 def test_many_random_graphs(qdq: str, tmp_path: Path) -> None:
-    check_random(range(RANDOM_GRAPHS, MANY_RANDOM_GRAPHS), tmp_path, qdq)
+    seeds = range(RANDOM_GRAPHS, MANY_RANDOM_GRAPHS)
+    assert len(check_random(seeds, tmp_path, qdq)) < len(seeds) / 2
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name in QUICK])

@@ -6,7 +6,6 @@ import re
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -155,8 +154,13 @@ def test_graphs(data: bytes, message: str) -> None:
 
 @pytest.mark.parametrize("operator", sorted(EVALUATORS))
 def test_missing_operands_of_constants(operator: str) -> None:
-    """Of any operator that is computed now: one operand is there, or none."""
+    """Of any operator that is computed now: one operand is there, or none. What is
+    refused is the missing one; one operand alone may give a number."""
     low, high = EVALUATORS[operator].inputs
+    refused = re.compile(
+        rf"operator 0 {operator}: "
+        r"(operand (?P<missing>\d) is missing|tensor 1 'y': shape \[1\], expected)"
+    )
     for number in range(max(low, 1), min(high, 3) + 1):
         for present in range(number + 1):
             builder = TFLiteBuilder()
@@ -166,8 +170,17 @@ def test_missing_operands_of_constants(operator: str) -> None:
             operands[present:] = operands[present + 1 :]
             operands.insert(present, constant)
             builder.operator(operator, operands[:number], [result])
-            with suppress(QlowerError):
+            message = ""
+            try:
                 import_tflite(builder.build([], [result]), name="model.tflite")
+            except QlowerError as error:
+                message = error.message
+            match = refused.match(message)
+            if match is None:
+                assert not message
+                assert (number, present) == (1, 0)
+            elif match["missing"] is not None:
+                assert operands[int(match["missing"])] == -1
 
 
 def test_the_place_is_the_operator() -> None:

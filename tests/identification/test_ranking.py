@@ -338,3 +338,17 @@ def test_misses_are_said_to_be_what_they_are() -> None:
     )
     assert "more than a rounding: dump is up to" in str(moved)
     assert "Suspect another layout" in str(moved)
+
+
+def test_the_share_of_a_dump_with_one_other_element() -> None:
+    dump = layers_of(DIGITS, "pow2-shift")
+    dump["probabilities"] = dump["probabilities"].copy()
+    dump["probabilities"].flat[0] += 1
+    image = np.load(IMAGE)
+    found = qlower.identify(dump, DIGITS, image, contracts=["pow2-shift"], family=False)
+    (record,) = found.table.records()
+    outputs = found.best.outputs
+    assert found.best.explained == outputs - 1
+    shares = [value for value in record.values() if value == (outputs - 1) / outputs]
+    assert len(shares) == 1
+    assert f"{100 * (outputs - 1) / outputs:.3f} %" in str(found)

@@ -114,3 +114,20 @@ def test_rounding_of_python():
     assert spec.quantize(-0.75).shape == ()
     with pytest.raises(QlowerError, match="'n' isn't quantized: it holds int64"):
         TensorSpec("n", (1,), "int64").quantize([1.0])
+
+
+@pytest.mark.parametrize(
+    ("triple", "said"),
+    [
+        ("x86_64-linux-gnu", "It runs in C's default floating-point environment"),
+        ("aarch64-linux-gnu", "It runs in C's default floating-point environment"),
+        ("thumbv7em-none-eabi", "Call it in C's default floating-point environment"),
+    ],
+)
+def test_who_sets_the_rounding_mode(triple: str, said: str):
+    """Code for a target without a control word that it could set asks its caller."""
+    port = TensorSpec("x", (1,), "int8", (0.5,), (0,))
+    signature = Signature((port,), (port,))
+    header = header_text(Interface("m", signature, 64, 64, "tflite", "0", triple, ()))
+    assert said in header
+    assert header.count("default floating-point environment") == 1

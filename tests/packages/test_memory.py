@@ -13,7 +13,7 @@ from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
-from qlower.codegen.targets.stack_frames import stack_use
+from qlower.codegen.targets.stack_frames import StackUse, stack_use
 from qlower.emulation.elf import read_object
 from qlower.emulation.emulator import BUFFERS, STACK_END, Emulator
 from qlower.packages.memory import Memory
@@ -182,3 +182,17 @@ def test_the_command_ends_with_memory(
     assert said["memory"]["outputs"] == 3
     assert said["memory"]["stack_calls"] == []
     assert said["memory"]["stack"] > 0
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        (StackUse(None), "RAM, unknown: --stack may tell"),
+        (StackUse(0), "RAM, at most"),
+        (StackUse(8, ("memcpy",)), "RAM, at most, and what is needed by memcpy"),
+    ],
+)
+def test_the_stack_in_the_table(use: StackUse, expected: str):
+    memory = Memory(0, 0, 0, 0, 0, 0, 0, stack=use)
+    rows = {row["name"]: row for row in memory.table().records()}
+    assert rows["stack"] == {"name": "stack", "bytes": use.bytes, "where": expected}

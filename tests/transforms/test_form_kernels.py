@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.programs import read_program
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import CollapseShapeOp
 from xdsl.interpreter import Interpreter, PythonValues
@@ -40,6 +40,7 @@ from qlower.transforms.plan_memory import (
     PlanMemoryPass,
     root,
 )
+from qlower.transforms.ranges import nest_ranges, type_range
 
 pytestmark = pytest.mark.usefixtures("verify_each")
 
@@ -407,3 +408,26 @@ def test_dropped_unit_axes(
     expanded: list[int], collapsed: list[int], groups: list[list[int]]
 ) -> None:
     assert unit_axes(expanded, collapsed) == groups
+
+
+@pytest.mark.parametrize("amount", [(-1, 3), (0, 65), (-2, -1)])
+@pytest.mark.parametrize("op", ["arith.shli", "arith.shrsi", "arith.shrui"])
+def test_shifts_by_what_may_be_no_amount_have_any_range(
+    op: str, amount: tuple[int, int]
+):
+    """A number of bits that may be negative, or more than there are."""
+    module = parse_module(f"""
+      func.func @main(%x: tensor<4xi64>, %n: tensor<4xi64>) -> tensor<4xi64> {{
+        %y = kernel.nest map parallel [4]
+          maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>,
+                affine_map<(d0) -> (d0)>]
+          ins(%x, %n : tensor<4xi64>, tensor<4xi64>)
+          epilogue {{ ^bb0(%a: i64, %b: i64):
+            %r = {op} %a, %b : i64
+            kernel.yield %r : i64 }} -> tensor<4xi64>
+        return %y : tensor<4xi64>
+      }}""")
+    (nest,) = (op for op in module.walk() if isinstance(op, NestOp))
+    x, n = nest.inputs
+    found = nest_ranges(nest, {x: (1, 1), n: amount})
+    assert found[nest.res[0]] == type_range(i64)

@@ -18,7 +18,9 @@ from support.onnx_cases import weights_as_floats
 import qlower
 from qlower.cli import main
 from qlower.diagnostics import LOGGER, QlowerError
+from qlower.extras import install_line
 from qlower.files.arrays import Array
+from qlower.validation import pictures
 from qlower.validation.preprocessing import Preprocessing
 from qlower.validation.result import Validation
 from qlower.validation.validate import prepare, run
@@ -604,3 +606,17 @@ def test_bounds_without_a_reference(model: Path, stored: Path, capsys: Capture):
     command = ["validate", str(model), "--data", str(stored)]
     assert main([*command, "--max-loss", "0.1"]) == 1
     assert "need --against" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", ["PIL.Image", "pyarrow.parquet"])
+def test_a_reader_that_is_not_installed(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(pictures, "import_module", missing)
+    name = module.partition(".")[0]
+    with pytest.raises(QlowerError, match=f"{name} is not installed") as refused:
+        pictures._import(module)  # pyright: ignore[reportPrivateUsage]
+    assert refused.value.help == install_line("data")
