@@ -242,7 +242,13 @@ def _verdict(diff: Diff) -> Iterator[str]:
     """What differs first, and why, in a line or two."""
     guilty, carried = diff.guilty, diff.first_carried
     if diff.is_equal:
-        yield "nothing differs"
+        known = [layer for layer in diff.layers if layer.carried or layer.alone]
+        count, many = len(known), len(diff.layers)
+        yield "nothing differs" + (
+            f" in the {counted(count, 'result')} of {many} that both sides have"
+            if count < many
+            else ""
+        )
     elif guilty is not None and guilty.alone is not None:
         yield (
             f"the first layer that differs by itself is {guilty.name}: "

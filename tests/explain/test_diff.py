@@ -79,6 +79,19 @@ def test_nothing_differs(
     assert "nothing differs" in capsys.readouterr().out
 
 
+def test_what_was_not_compared_is_not_said_to_be_equal() -> None:
+    model = EXAMPLES / "digits" / "digits.mlir"
+    image = images(1)
+    layers: dict[str, Array] = {}
+    qlower.interpret(model, image, contract="tflite", at="qnn", layers=layers)
+    count = len(layers)
+    dump = {name: layers[name] for name in ("pool", "logits")}
+    found = str(qlower.diff(dump, "tflite", model, image))
+    assert f"nothing differs in the 2 results of {count} that both sides" in found
+    whole = str(qlower.diff(layers, "tflite", model, image))
+    assert whole.splitlines()[-1] == "nothing differs"
+
+
 def test_pairs_that_saturate_are_the_step() -> None:
     found = qlower.diff("pytorch-fbgemm-avx2", "pytorch-fbgemm", ASKED, random=0)
     chain = found.chain
