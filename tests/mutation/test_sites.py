@@ -1,0 +1,63 @@
+"""Mutants are one change of the text each, which still is Python, or MLIR."""
+
+from __future__ import annotations
+
+import ast
+
+from mutation.sites import contract_mutants, python_mutants
+
+PYTHON = '''\
+"""A docstring with 1 < 2."""
+
+LIMIT = 3
+
+
+def f(x: int, y: int = 2) -> int:
+    """Return 1 + 1."""
+    assert x < 5, "never"
+    if not x or y <= LIMIT:
+        raise ValueError(f"{x + 1}")
+    print("grün" if x else y, [x, y])
+    return min(x, -y) + sum(zip((1, x, y), strict=True))
+'''
+
+CONTRACT = """\
+// arith.addi half_up 1
+func.func private @f(%add: i32, %x: f32) -> i32 {
+  %y = arith.subi %add, 128 : i32  // sge
+  %z = fixed.convert %x {rounding = half_away} : f32 to i32
+  %b = arith.cmpi sge, %y, %z : i32
+  cf.assert %b, "1 floor"
+}
+"""
+
+
+def test_python() -> None:
+    mutants = python_mutants("f.py", PYTHON)
+    changed = {(mutant.old, mutant.new) for mutant in mutants}
+    assert ("y <= LIMIT", "(y < LIMIT)") in changed
+    assert ("not x or y <= LIMIT", "(not x)") in changed
+    assert ("not x or y <= LIMIT", "False") in changed
+    assert ("min", "max") in changed
+    assert ('raise ValueError(f"{x + 1}")', "pass") in changed
+    assert ("[x, y]", "([x])") in changed
+    assert ("1", "(2)") in changed
+    assert not {"True", "5", "x < 5"} & {old for old, _ in changed}
+    for mutant in mutants:
+        text = mutant.apply(PYTHON)
+        assert text != PYTHON
+        ast.parse(text)
+
+
+def test_contracts() -> None:
+    mutants = contract_mutants("f.mlir", CONTRACT)
+    assert {(mutant.line, mutant.old, mutant.new) for mutant in mutants} == {
+        (3, "arith.subi", "arith.addi"),
+        (3, "128", "129"),
+        (3, "128", "127"),
+        (4, "half_away", "half_even"),
+        (5, "sge", "sgt"),
+        (5, "%y, %z", "%z, %y"),
+        (6, 'cf.assert %b, "1 floor"', ""),
+    }
+    assert all(mutant.apply(CONTRACT) != CONTRACT for mutant in mutants)
