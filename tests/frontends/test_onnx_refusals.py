@@ -58,8 +58,9 @@ def group(
 def test_an_operator_that_stays_real(tmp_path: Path) -> None:
     path = group("LpNormalization", p=1).save(tmp_path / "model.onnx")
     assert message(path).splitlines() == [
-        f"{path}:6:0: error: node 6 LpNormalization 'n6': it stays real: there is no"
-        " such operator on integers; real numbers are not supported here (of 'v6')",
+        f"{path}:6:0: error: node 6 LpNormalization 'n6': it runs on real numbers"
+        " (there is no such operator on integers), which is not supported for this"
+        " operator (of 'v6')",
         "help: --outputs v4 cuts the model before it",
     ]
     model = qlower.load(path, outputs=["v4"])
@@ -284,6 +285,24 @@ def test_a_model_without_pairs_that_is_read_as_written(tmp_path: Path) -> None:
     path = build.save(tmp_path / "model.onnx")
     assert "in its default session" in qlower.load(path).remarks[0]
     assert "ORT_DISABLE_ALL" in qlower.load(path, qdq="as-written").remarks[0]
+
+
+def test_a_fused_operator_is_called_what_the_file_calls_it(tmp_path: Path) -> None:
+    build = OnnxBuilder()
+    value = build.pair(build.input("x", (1, 2, 4, 4, 4)), 0.1, 3)
+    value = build.node("AveragePool", [value], kernel_shape=[2, 2, 2])
+    build.output(build.pair(value, 0.1, 3))
+    found = message(build.save(tmp_path / "model.onnx"))
+    assert "node 2 AveragePool 'n2': an input of rank 5 is not supported" in found
+
+
+def test_weights_that_are_an_input(tmp_path: Path) -> None:
+    build = OnnxBuilder()
+    operands = [build.input("a", (2, 3), "u1"), build.input("b", (3, 4), "i1")]
+    build.output(build.node("MatMulInteger", operands), "i4")
+    found = message(build.save(tmp_path / "model.onnx"))
+    assert "'b' is an input of the model; expected a constant" in found
+    assert "offline" not in found
 
 
 def test_other_scales_than_before(tmp_path: Path) -> None:

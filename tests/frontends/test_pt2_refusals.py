@@ -223,3 +223,12 @@ def test_tensors_may_share_their_data(tmp_path: Path) -> None:
     path.write_bytes(archive(entries))
     found = qlower.jit(qlower.load(path))(np.zeros((1, 144), np.float32))
     assert (np.asarray(found) == 2 * np.arange(144)).all()
+
+
+def test_dynamic_quantization_is_not_taken_for_none(tmp_path: Path) -> None:
+    build = Pt2Builder()
+    target = "quantized_decomposed.choose_qparams.tensor"
+    build.output(build.call(target, self=build.input("x", (2, 3))))
+    with pytest.raises(QlowerError, match="this operator is not supported") as caught:
+        qlower.load(build.save(tmp_path / "model.pt2"))
+    assert "the model isn't quantized" not in str(caught.value)

@@ -259,6 +259,13 @@ def test_modules_that_are_refused(make: Callable[[], Any], message: str) -> None
         qlower.from_eager(make(), torch.zeros(1, 2))
 
 
+def test_dynamic_quantization_is_refused() -> None:
+    layers = nn.Sequential(nn.Linear(3, 2))
+    module = quantization.quantize_dynamic(layers, {nn.Linear}, dtype=torch.qint8)
+    with pytest.raises(QlowerError, match="node 1 Linear: dynamic quantization is not"):
+        qlower.from_eager(module, torch.zeros(1, 3))
+
+
 def test_the_other_readers_name_this_one() -> None:
     module = _converted(nn.Sequential(nn.Linear(2, 2)))
     with pytest.raises(QlowerError, match="from_eager"):

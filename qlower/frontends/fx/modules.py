@@ -232,6 +232,11 @@ class _Reader:
         module = self.module.get_submodule(cast(str, node.target))
         kind = type(module).__name__
         arguments: dict[str, Argument] = {"self": self.argument(node.args[0])}
+        if ".dynamic" in type(module).__module__:
+            raise self.error(
+                f"node {self.index} {kind}: dynamic quantization is not supported;"
+                " expected scales that calibration found (static quantization)"
+            )
         if kind in WEIGHTED and hasattr(module, "_packed_params"):
             name, relu = WEIGHTED[kind]
             arguments["relu"] = relu

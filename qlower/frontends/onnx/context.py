@@ -94,10 +94,11 @@ class NodeContext(Site):
 
     def __init__(self, importer: Importer, node: Node) -> None:
         name = f" {node.name!r}" if node.name else ""
+        operator = importer.graph.written_operator(node)
         super().__init__(
             importer.graph.model.filename,
             node.index,
-            f"node {node.index} {node.operator}{name}",
+            f"node {node.index} {operator}{name}",
         )
         self.importer = importer
         self.graph = importer.graph
@@ -132,6 +133,10 @@ class NodeContext(Site):
         """A constant whose elements are available."""
         name = self.name(number)
         constant = self.graph.constants.get(name)
+        if constant is None and name in self.graph.inputs:
+            raise self.error(
+                f"{what} {name!r} is an input of the model; expected a constant"
+            )
         if constant is None:
             raise self.error(
                 f"{what} {name!r} must be a constant",

@@ -145,6 +145,13 @@ class Graph:
     def is_activation(self, node: Node) -> bool:
         return node.kind in ACTIVATIONS
 
+    def written_operator(self, node: Node) -> str:
+        """What the file calls the operator that a node was made of."""
+        for source in self.model.nodes[node.index : node.index + 1]:
+            if (source.index, source.name) == (node.index, node.name):
+                return Node.of(source).operator
+        return node.operator
+
     # Rewriting
 
     def add(self, node: Node) -> None:

@@ -103,8 +103,8 @@ class _GraphImporter:
         self.values: dict[str, Value] = {}
         self.skipped: set[Node] = set()
         self.is_quantized = any(
-            "Quant" in n.kind or "QL" in n.kind for n in model.nodes
-        )
+            "quant" in n.kind.lower() or "QL" in n.kind for n in model.nodes
+        ) or any(one.type in STORED_TYPES for one in model.constants.values())
         self.lost: set[str] = set()
         """Values that are known to be no part of the module."""
 
@@ -265,7 +265,10 @@ class _GraphImporter:
         others = len(self.framework.importers)
         message = f"this operator is not supported; {others} others are"
         if (reason := self.unfused.get(node)) is not None:
-            message = f"it stays real: {reason}; real numbers are not supported here"
+            message = (
+                f"it runs on real numbers ({reason}), which is not supported for this"
+                " operator"
+            )
         way_out: str | None = self.framework.unquantized
         if self.is_quantized:
             way_out = self.way_out(node)

@@ -146,8 +146,8 @@ def import_cast(node: NodeContext) -> None:
         node.define(Value(_stored_as(emit, codes), real.order))
     else:
         raise node.error(
-            f"a cast of {element} to type {target} is not supported; expected INT32 to"
-            " FLOAT or FLOAT to UINT8"
+            f"a cast of {element} to {TYPES_BY_NUMBER.get(target, target)} is not"
+            " supported; expected INT32 to FLOAT or FLOAT to UINT8"
         )
 
 

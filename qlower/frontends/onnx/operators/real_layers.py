@@ -237,7 +237,7 @@ def refuse_stored_weights(node: NodeContext) -> None:
     raise node.error(
         "ONNX Runtime multiplies real numbers by stored weights in an order that isn't"
         " known",
-        help="quantize what is multiplied, too, or read the model --qdq as-written",
+        help="quantize what is multiplied, too",
     )
 
 
