@@ -16,7 +16,8 @@ from qlower.cli.options import (
 )
 from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
-from qlower.cli.progress import clear_status
+from qlower.cli.progress import clear_status, progress
+from qlower.report.table import counted
 
 EXAMPLE = """  qlower bisect model.tflite image.npy
   qlower bisect model.mlir left=a.npy right=b.npy --cpu x86-64-v3
@@ -46,7 +47,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare on the first input of a set, then search."""
+    """Compare on each input of a set, and search by the first that differs."""
     from qlower.bisection import bisect
     from qlower.cli.inputs import assign_inputs, read_inputs
     from qlower.model.input_sets import input_set
@@ -54,9 +55,14 @@ def run(options: argparse.Namespace) -> int:
     given = read_inputs(options.input)
     compilation = make_compilation(options)
     specs = compilation.model.inputs
-    inputs = input_set(specs, assign_inputs(specs, given)).runs[0]
-    fault = bisect(compilation, inputs)
+    runs = input_set(specs, assign_inputs(specs, given)).runs
+    for number in progress(range(len(runs)), "bisect"):
+        fault = bisect(compilation, runs[number])
+        if fault is not None:
+            clear_status()
+            show(f"input {number}: {fault}" if len(runs) > 1 else str(fault))
+            return ExitCode.FOUND
     clear_status()
-    same = "native code and interpreter give the same bits"
-    show(same if fault is None else str(fault))
-    return 0 if fault is None else ExitCode.FOUND
+    inputs = f" for {counted(len(runs), 'input')}" if len(runs) > 1 else ""
+    show(f"native code and interpreter give the same bits{inputs}")
+    return 0

@@ -58,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
     from qlower.model.input_sets import input_set
 
     model = as_model(given_model(options))
-    inputs = input_set(model.inputs, given_arrays(model.inputs, options)).runs[0]
+    runs = input_set(model.inputs, given_arrays(model.inputs, options)).runs
+    inputs = runs[0]
     found = trace(
         model,
         *(inputs[spec.name] for spec in model.inputs),
@@ -72,5 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json_text(found.to_dict()))
     else:
+        if len(runs) > 1:
+            show(f"input 0 of {len(runs)}")
         show(found.render(terminal_width()))
     return 0

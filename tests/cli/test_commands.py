@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 from support.small_model import SMALL_MODEL
 
 import qlower
+from qlower.bisection import Fault
 from qlower.cli import inspect, main
 from qlower.cli.exit_codes import ExitCode
+from qlower.model.signature import Array
 
 Capture = pytest.CaptureFixture[str]
 
@@ -366,3 +369,26 @@ def test_import_loads_nothing_heavy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_bisect_compares_each_input_of_a_set(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    images = np.arange(-6, 6, dtype=np.int8).reshape(3, 1, 2, 2, 1)
+    np.save("set.npy", images)
+    assert main(["bisect", model, "set.npy"]) == 0
+    assert "give the same bits for 3 inputs" in capsys.readouterr().out
+
+    def fault(_: object, inputs: Mapping[str, Array]) -> Fault | None:
+        (image,) = inputs.values()
+        return Fault(1, 3, "0", "planted") if (image == images[1]).all() else None
+
+    monkeypatch.setattr("qlower.bisection.bisect", fault)
+    assert main(["bisect", model, "set.npy"]) == ExitCode.FOUND
+    assert "input 1: 1 of 3 outputs differ" in capsys.readouterr().out
+
+
+def test_trace_says_which_input_of_a_set_it_shows(model: str, capsys: Capture):
+    np.save("set.npy", np.zeros((3, 1, 2, 2, 1), np.int8))
+    options = [model, "--input", "set.npy", "--at", "conv[0,0,0,0]"]
+    assert output(capsys, "trace", *options).startswith("input 0 of 3\n")
