@@ -90,7 +90,7 @@ def docstrings() -> Iterator[tuple[str, str]]:
                     yield f"{name}.{member}", value.__doc__
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: "/".join(page.parts[-2:]))
 def test_pages_are_in_plain_english(page: Path) -> None:
     assert faults(without_code(page.read_text(encoding="utf-8"))) == []
 
