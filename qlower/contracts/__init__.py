@@ -25,7 +25,7 @@ from qlower.contracts.reading import Rule
 from qlower.contracts.rules import OF_WORDS
 from qlower.contracts.shorthand import parse_contract_module
 from qlower.diagnostics import QlowerError, make_file_location
-from qlower.files.journal import read_file
+from qlower.files.journal import beside, read_file
 
 __all__ = [
     "BASE",
@@ -178,7 +178,7 @@ def _load_base(name: str, heirs: tuple[str, ...], location: FileLineColLoc) -> C
     """The base of the last heir, which names it at the location. A file's name is
     relative to the heir's."""
     if name.endswith(".mlir"):
-        name = os.path.join(os.path.dirname(heirs[-1]), name)
+        name = beside(heirs[-1], name)
     file = os.path.realpath(plugin_contracts().get(name, name))
     if any(file == os.path.realpath(heir) for heir in heirs):
         raise QlowerError(f"the base {name} is based on this contract", location)

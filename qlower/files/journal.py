@@ -117,6 +117,13 @@ def read_file(path: str | PathLike[str]) -> bytes:
         journal.note(name)
 
 
+def beside(file: str | PathLike[str], name: str) -> str:
+    """A path that a file has relative to itself, as it is seen from the working
+    directory."""
+    folder = os.path.dirname(file)
+    return str(Path(folder, name)) if folder else name
+
+
 def read_given(source: str | PathLike[str] | bytes) -> bytes:
     """Bytes that are given as they are, or as the name of a model's file.
 

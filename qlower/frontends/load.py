@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -91,7 +90,7 @@ def as_model(model: ModelOrPath) -> Model:
 def _of_text(module: ModuleOp, file: Path | None, options: ImportOptions) -> Model:
     """The model of a module that was verified, from a file or from standard input."""
     if file is not None:
-        name_contracts_from_here(module, os.path.dirname(file))
+        name_contracts_from_here(module, file)
     if has_dialect(module, "tosa"):
         from qlower.frontends.tosa import complete_tosa
 

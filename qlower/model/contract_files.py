@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract
+from qlower.files.journal import beside
 
 
-def name_contracts_from_here(module: ModuleOp, folder: str) -> None:
-    """Rename contract files of a module that was read from `folder`, as they are seen
+def name_contracts_from_here(module: ModuleOp, file: Path) -> None:
+    """Rename contract files of a module that was read from a file, as they are seen
     from the working directory."""
-    _rename(module, lambda name: os.path.join(folder, name))
+    _rename(module, lambda name: beside(file, name))
 
 
 def name_contracts_from(module: ModuleOp, folder: str) -> None:

@@ -36,7 +36,7 @@ from qlower.runtime.cache import DIRECTORY
 
 EDITS, SEED = "QLOWER_CACHE_EDITS", "QLOWER_CACHE_SEED"
 
-NAMED = ("onnxruntime", "onnxruntime", "xnnpack", "nosuch")
+NAMED = (*3 * ("onnxruntime", "xnnpack"), "nosuch")
 """Contracts of ours, which are soon read, and one that isn't there."""
 
 PLAIN = 'module attributes {{contract.base = "{}"}} {{}}\n'
@@ -211,7 +211,10 @@ class Directory:
     def mend(self) -> None:
         """Most of what may be refused is as it was in the beginning."""
         self.options = {}
+        Path("user.mlir").write_text(PLAIN.format("1/bases/b.mlir"))
         for folder in ("1", "2"):
+            model = Path(folder, "model.mlir")
+            model.write_text(model.read_text().replace('"nosuch"', '"npu"'))
             Path(folder, "own.mlir").write_text(PLAIN.format("bases/b.mlir"))
             Path(folder, "bases", "b.mlir").write_text(PLAIN.format("c.mlir"))
             for path in (Path(folder, "bases", "c.mlir"), Path(folder, "npu.mlir")):
