@@ -7,8 +7,9 @@ All rules see the same layers, and take from them the values that they ask for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat, IntegerType
@@ -41,6 +42,13 @@ class Layer:
     resizing: tuple[bool, bool] = (False, False)
     count: int = 4
     narrow: bool = False
+    channels: int = 37
+    alpha: float = 0.3
+    beta: float = 1.0
+
+    def __or__(self, others: Mapping[str, Any]) -> Layer:
+        """The layer with other values of these fields."""
+        return replace(self, **others)
 
     @cached_property
     def seed(self) -> list[int]:
@@ -51,22 +59,31 @@ class Layer:
 LAYERS = (
     # The same quantization on both sides, and a weight of 1: nothing is to be done.
     Layer("equal", (0.5, 1.0, 0.5), (3, 3, 3)),
+    Layer("same", (0.0625, 0.11, 0.0625), (-20, 0, -20), False, True, count=5)
+    | {"narrow": True, "channels": 8, "alpha": 1.0},
+    Layer("same, unsigned", (0.3, 0.2, 0.3), (128, 128, 128), True, count=6)
+    | {"channels": 1, "alpha": 1.25, "beta": 0.5},
+    Layer("same scales", (0.5, 0.5, 0.5), (3, -4, 10)) | {"channels": 64, "alpha": 0.0},
     # Ratios of a half and an eighth: every other integer is a tie.
     Layer("halves", (0.5, 1.0, 1.0), (-7, 5, 4), resizing=(True, False), count=2),
-    Layer(
-        "same", (0.0625, 0.11, 0.0625), (-20, 0, -20), False, True, count=5, narrow=True
-    ),
-    Layer("same, unsigned", (0.3, 0.2, 0.3), (128, 128, 128), True, count=6),
-    Layer("eighths", (0.25, 0.5, 1.0), (-7, 0, -4), flags=True, count=8),
-    Layer("unsigned", (0.5, 0.25, 0.5), (130, 0, 121), True, resizing=(False, True)),
-    Layer("uneven", (0.0123, 0.0471, 0.0037), (-128, 17, -3), count=7, narrow=True),
+    Layer("eighths", (0.25, 0.5, 1.0), (-7, 0, -4), flags=True, count=8)
+    | {"channels": 16, "alpha": -0.5},
+    Layer("unsigned", (0.5, 0.25, 0.5), (130, 0, 121), True, resizing=(False, True))
+    | {"channels": 24, "beta": 2.0},
+    Layer("uneven", (0.0123, 0.0471, 0.0037), (-128, 17, -3), count=7)
+    | {"narrow": True, "channels": 5},
+    # Fractions of all ones, and of few zeros.
+    Layer("odd", (0.99999994, 0.0624999963, 0.33333334), (0, 0, 1), count=9)
+    | {"channels": 32, "alpha": 0.0099999998},
     Layer("rising", (1.5, 0.7, 0.01), (127, -128, 5), flags=True, count=3),
-    Layer("falling", (0.003, 0.0471, 0.37), (11, 0, -128), count=49, narrow=True),
+    Layer("falling", (0.003, 0.0471, 0.37), (11, 0, -128), count=49)
+    | {"narrow": True, "channels": 19},
     Layer("bytes", (0.02, 0.031, 0.0117), (128, 0, 0), True, True, (True, False), 5),
     # Steps of the output that no ratio of common shifts reaches.
     # An average of nothing, too.
     Layer("tiny ratio", (2.0**-25, 2.0**-20, 1.0), (0, 0, 0), count=0),
-    Layer("large ratio", (2.0**20, 2.0**4, 2.0**-10), (0, 0, 0), flags=True),
+    Layer("large ratio", (2.0**20, 2.0**4, 2.0**-10), (0, 0, 0), flags=True)
+    | {"beta": 64.0},
 )
 
 _RESIZED = {
@@ -78,13 +95,8 @@ _RESIZED = {
 the same, and neither."""
 
 _NUMBERS: Mapping[str, float] = {
-    "alpha": 0.3,
-    "beta": 1.0,
     "row_size": 10,
     "cell_clip": 0.0,
-    "input_channels": 8,
-    "groups": 1,
-    "channel_count": 37,
     "element_count": CODES + 3,
     "window_size": 9,
     "output_size": 1,
@@ -92,11 +104,6 @@ _NUMBERS: Mapping[str, float] = {
     "accumulator_max": 1 << 24,
     "bias": 77,
     "real_bias": 0.3712,
-    "kernel_height": 3,
-    "kernel_width": 3,
-    "dilation_height": 1,
-    "dilation_width": 1,
-    "stride_height": 1,
     "stride_width": 2,
 }
 """Constants of every layer; others are 1."""
@@ -211,7 +218,8 @@ class LayerValues:
         if isinstance(type, AnyFloat):
             return reals(layer)
         if name == "element":
-            return np.arange(CODES)
+            # The last ones are less than a vector.
+            return np.arange(3, CODES + 3)
         if name == "difference":
             return np.arange(1 - CODES, 1)
         if name in ("accumulator", "input_sum", "state_sum"):
@@ -265,7 +273,19 @@ class LayerValues:
             case "count":
                 return layer.count
             case "channel":
-                return np.arange(CODES) % 37
+                return np.arange(CODES) % layer.channels
+            case "channel_count" | "input_channels":
+                return layer.channels
+            case "groups":
+                return layer.channels if layer.flags else 1
+            case "kernel_height" | "kernel_width":
+                return 1 if layer.narrow else 3
+            case "dilation_height" | "dilation_width":
+                return 1 + layer.flags
+            case "alpha":
+                return layer.alpha
+            case "beta":
+                return layer.beta
             case "real":
                 most = 1e30 if layer.name == "rising" else 2.5 * layer.scales[2]
                 return np.array([0.0, 6.0, 1.0, -1.0, 0.25, most, -most])
