@@ -15,7 +15,17 @@ from qlower.lazy import lazy_table
 from qlower.version import __version__
 
 if TYPE_CHECKING:
-    from qlower.api import Compiled, compile, interpret, jit, load_compiled, lower
+    from qlower.api import (
+        Compiled,
+        bisect,
+        compile,
+        interpret,
+        jit,
+        list_contracts,
+        load_compiled,
+        lower,
+    )
+    from qlower.bisection import Bisection
     from qlower.contracts.family.names import arithmetic
     from qlower.contracts.rule_function import rule
     from qlower.diagnostics import QlowerError
@@ -27,31 +37,42 @@ if TYPE_CHECKING:
     from qlower.frontends.load import load
     from qlower.identification.identify import identify
     from qlower.identification.result import Identification
+    from qlower.linting import lint
     from qlower.model import Model, build
     from qlower.model.signature import TensorSpec
     from qlower.model.state import State
+    from qlower.report.contract_table import Contracts
+    from qlower.report.lint import Lint
     from qlower.runtime.executors import JitFunction
     from qlower.runtime.library import CompiledLibrary
+    from qlower.statistics import Stats, stats
+    from qlower.validation.result import Validation
     from qlower.validation.validate import validate
     from qlower.verification.verify import verify
     from qlower.viewer.make import make_report
     from qlower.viewer.report import Report
 
 __all__ = [
+    "Bisection",
     "Compiled",
     "CompiledLibrary",
+    "Contracts",
     "Diff",
     "Identification",
     "JitFunction",
+    "Lint",
     "Model",
     "QlowerError",
     "Report",
     "State",
+    "Stats",
     "TensorSpec",
     "Trace",
+    "Validation",
     "Vectors",
     "__version__",
     "arithmetic",
+    "bisect",
     "build",
     "compile",
     "diff",
@@ -61,11 +82,14 @@ __all__ = [
     "identify",
     "interpret",
     "jit",
+    "lint",
+    "list_contracts",
     "load",
     "load_compiled",
     "lower",
     "make_report",
     "rule",
+    "stats",
     "trace",
     "validate",
     "vectors",
@@ -88,6 +112,15 @@ _NAMES = lazy_table(
         "Vectors": "qlower.explain.vectors:Vectors",
         "arithmetic": "qlower.contracts.family.names:arithmetic",
         "rule": "qlower.contracts.rule_function:rule",
+        "lint": "qlower.linting:lint",
+        "stats": "qlower.statistics:stats",
+        "bisect": "qlower.api:bisect",
+        "list_contracts": "qlower.api:list_contracts",
+        "Lint": "qlower.report.lint:Lint",
+        "Stats": "qlower.statistics:Stats",
+        "Validation": "qlower.validation.result:Validation",
+        "Bisection": "qlower.bisection:Bisection",
+        "Contracts": "qlower.report.contract_table:Contracts",
         "build": "qlower.model.build",
         "compile": "qlower.api:compile",
         "diff": "qlower.explain.diff:diff",

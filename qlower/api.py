@@ -34,8 +34,9 @@ from qlower.frontends.model_files import file_digest
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.fingerprint import fingerprint
+from qlower.model.input_sets import ordered_input_set
 from qlower.model.printing import exact_module
-from qlower.model.signature import Array
+from qlower.model.signature import Array, assign_inputs
 from qlower.model.state import STATE_ALIGNMENT, State, state_offsets
 from qlower.pipeline import generate_package
 from qlower.report.table import counted
@@ -43,7 +44,9 @@ from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
 from qlower.runtime.objects import cached_parts
 
 if TYPE_CHECKING:
+    from qlower.bisection import Bisection
     from qlower.packages.memory import Memory
+    from qlower.report.contract_table import Contracts
     from qlower.runtime.library import CompiledLibrary
 
 EMITTED = {
@@ -330,6 +333,43 @@ def compile_levels(
     for observer in first.observers:
         observer.generated(package, perf_counter() - start)
     return Compiled(interface, tuple(levels.values()), package)
+
+
+def bisect(
+    model: ModelOrPath,
+    *inputs: Array,
+    contract: str | None = None,
+    cpu: str | None = None,
+    features: str | None = None,
+    layer_contracts: Mapping[str, str] | None = None,
+    **named_inputs: Array,
+) -> Bisection:
+    """Return the kernel, and the pass or schedule, in which native code and interpreter
+    part on one input, or the first of a set that shows it, if they do.
+
+    Inputs and options are as for `interpret` and `jit`.
+    """
+    from qlower.bisection import Bisection
+    from qlower.bisection import bisect as search
+
+    compilation = Compilation(
+        model,
+        contract,
+        resolve_target(None, cpu, features),
+        layer_contracts=layer_contracts or {},
+    )
+    specs = compilation.model.inputs
+    given = ordered_input_set(specs, assign_inputs(specs, inputs, named_inputs))
+    faults = (search(compilation, run) for run in given.runs)
+    return Bisection(next((fault for fault in faults if fault is not None), None))
+
+
+def list_contracts() -> Contracts:
+    """Return the contracts that come with qlower or an installed package."""
+    from qlower.contracts.headers import contract_headers
+    from qlower.report.contract_table import Contracts
+
+    return Contracts(contract_headers())
 
 
 def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:

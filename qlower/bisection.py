@@ -29,6 +29,7 @@ from qlower.model.entry import main_function
 from qlower.model.layers import layer_names, layer_title
 from qlower.passes import Applied, Observer, apply_passes
 from qlower.pipeline import arith_passes, kernel_passes
+from qlower.report.table import Column, Table, Tabled
 from qlower.runtime.alone import alone, with_code
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Variant
@@ -55,6 +56,34 @@ class Fault:
             f"first kernel: {self.kernel}\n"
             f"cause: {self.cause}"
         )
+
+
+@dataclass(frozen=True, repr=False)
+class Bisection(Tabled[Fault]):
+    """What makes native code differ from the interpreter; no fault if nothing does."""
+
+    fault: Fault | None
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both give the same bits."""
+        return self.fault is None
+
+    @property
+    def table(self) -> Table[Fault]:
+        """A line for the fault, if there is one."""
+        columns: list[Column[Fault]] = [
+            Column("outputs that differ", "differing", lambda one: one.differing),
+            Column("of", "outputs", lambda one: one.count),
+            Column("first kernel", "kernel", lambda one: one.kernel, right=False),
+            Column("cause", "cause", lambda one: one.cause, right=False),
+        ]
+        return Table("bisection", [one for one in [self.fault] if one], columns)
+
+    def render(self, width: int | None = None) -> str:
+        """Return the fault in lines."""
+        same = "native code and interpreter give the same bits"
+        return same if self.fault is None else str(self.fault)
 
 
 def bisect(compilation: Compilation, inputs: Mapping[str, Array]) -> Fault | None:

@@ -29,7 +29,7 @@ FLOORS = (
     ("runtime",),
     ("compilation",),
     ("bisection", "emulation", "report"),
-    ("bench", "linting", "observers", "packages", "validation"),
+    ("bench", "linting", "observers", "packages", "statistics", "validation"),
     ("explain",),
     ("verification",),
     ("identification", "viewer"),

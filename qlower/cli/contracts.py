@@ -171,16 +171,10 @@ def new_contract(options: argparse.Namespace) -> int:
 
 def list_contracts(options: argparse.Namespace) -> int:
     """One line a contract."""
-    from qlower.contracts.headers import Header, contract_headers
-    from qlower.report.table import Column, Table
+    from qlower.contracts.headers import contract_headers
+    from qlower.report.contract_table import Contracts
 
-    columns: list[Column[Header]] = [
-        Column("contract", "name", lambda row: row.name, right=False),
-        Column("what it is", "summary", lambda row: row.summary, right=False, least=40),
-        Column("family", "family", lambda row: row.family, right=False, rank=2),
-        Column("base", "base", lambda row: row.base, right=False, rank=1),
-    ]
-    print_table(Table("contracts", contract_headers(), columns), options)
+    print_table(Contracts(contract_headers()).table, options)
     return 0
 
 

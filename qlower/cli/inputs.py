@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from qlower.cli.colour import complain
 from qlower.diagnostics import QlowerError, warn
 from qlower.files.arrays import read_arrays
 from qlower.model.input_sets import fits
@@ -48,6 +49,9 @@ class Given:
         if len(self.arrays) == 1:
             return next(iter(self.arrays.values()))
         fitting = [name for name, array in self.arrays.items() if fits(spec, array)]
+        if not fitting:
+            arrays = self.arrays.items()
+            fitting = [n for n, array in arrays if fits(spec, as_stored(spec, array))]
         if spec.name in self.arrays:
             fitting = [spec.name]
         if len(fitting) != 1:
@@ -75,8 +79,29 @@ def read_inputs(arguments: Sequence[str]) -> list[Given]:
 def assign_inputs(
     specs: Sequence[TensorSpec], given: Sequence[Given]
 ) -> dict[str, Array]:
-    """Every input's array by name; those without a name fill the rest in order, or are
-    one file whose arrays are called like the rest."""
+    """Every input's array of stored values by name; those without a name fill the rest
+    in order, or are one file whose arrays are called like the rest. Real values of a
+    quantized input are quantized, which is told."""
+    arrays = _assigned(specs, given)
+    stored = {spec.name: as_stored(spec, arrays[spec.name]) for spec in specs}
+    for spec in specs:
+        is_other = stored[spec.name] is not arrays[spec.name]
+        if is_other and fits(spec, stored[spec.name]):
+            complain(
+                f"note: input {spec.name!r} holds real values: quantized to "
+                f"{spec.dtype} by scale {spec.scale:.9g}, zero point {spec.zero_point}"
+            )
+    return stored
+
+
+def as_stored(spec: TensorSpec, array: Array) -> Array:
+    """The array, or what is stored of it where it has real values of a quantized
+    input."""
+    is_real = array.dtype.kind == "f" and spec.scale is not None
+    return spec.quantize(array) if is_real else array
+
+
+def _assigned(specs: Sequence[TensorSpec], given: Sequence[Given]) -> dict[str, Array]:
     known = {spec.name: spec for spec in specs}
     expected = f"its inputs are {', '.join(map(str, specs))}"
     arrays: dict[str, Array] = {}

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from qlower.compilation import Compilation
-    from qlower.report.layer_table import LayerStatistics
-    from qlower.report.table import Table
 
 EXAMPLE = """  qlower inspect model.tflite --stats
   qlower inspect model.tflite --at arith --layer conv_1
@@ -91,7 +89,9 @@ def run(options: argparse.Namespace) -> int:
 
         chosen = select_layers(compilation.model.module, options.layer)
     if options.stats:
-        table = _table(compilation, chosen, options.full_names)
+        from qlower.statistics import stats_of
+
+        table = stats_of(compilation, chosen, full_names=options.full_names).table
         given = shlex.quote(options.model)
         hint = (
             f"Run `qlower lint {given}` to find layers that can overflow 32 bits (or "
@@ -103,34 +103,6 @@ def run(options: argparse.Namespace) -> int:
     clear_status()
     print(text.rstrip("\n"))
     return 0
-
-
-def _table(
-    compilation: Compilation, chosen: Sequence[str] | None, full_names: bool
-) -> Table[LayerStatistics]:
-    from qlower.contracts import load_contract
-    from qlower.dialects.qnn import QnnOp
-    from qlower.dialects.qnn.attributes import module_contract
-    from qlower.model.layers import layers
-    from qlower.pipeline import epilogue_proofs
-    from qlower.report.layer_table import layer_statistics, layer_table
-    from qlower.report.refusals import known_proofs
-
-    refused: dict[str, str] = {}
-    # what a contract refuses has a note of its own; one that doesn't exist is an error
-    default = compilation.contract or module_contract(compilation.qnn)
-    named = [op.contract for op in layers(compilation.qnn) if isinstance(op, QnnOp)]
-    for name in filter(None, dict.fromkeys([default, *named])):
-        load_contract(name)
-    try:
-        proofs = epilogue_proofs(compilation.arith, compilation.target)
-    except QlowerError:
-        given = (compilation.model.module, compilation.contract, compilation.target)
-        proofs, refused = known_proofs(*given)
-    rows = layer_statistics(compilation.model.module, proofs)
-    if chosen is not None:
-        rows = [row for row in rows if row.name in chosen]
-    return layer_table(rows, refused, full_names=full_names)
 
 
 def _text(

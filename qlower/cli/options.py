@@ -221,8 +221,9 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]FILE",
-        help="an .npy or .npz file of stored values (of several arrays, the one named "
-        "after the input or the only one that fits); with one more leading dimension "
+        help="an .npy or .npz file of stored values, or of real values, which are then "
+        "quantized (of several arrays, the one named after the input or the only one "
+        "that fits); with one more leading dimension "
         "than the model's input it is a set, run row by row",
     )
     group.add_argument(

@@ -22,6 +22,8 @@ from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.model.input_sets import ordered_input_set
+from qlower.model.signature import assign_inputs
 from qlower.report.table import counted
 from qlower.report.table_formats import wrapped
 
@@ -190,8 +192,8 @@ def trace(
     """How one element of a layer's result came about.
 
     `at` is `LAYER[n,h,w,c]`: a layer by number, name or glob, and the index of an
-    element. Inputs, `contract` and `layer_contracts` are as in `interpret`; there must
-    be one input, not a set. The text shows the products of a contraction with
+    element. Inputs, `contract` and `layer_contracts` are as in `interpret`; a set may
+    have one input only. The text shows the products of a contraction with
     `products`, and with `all_steps` those steps that change nothing.
     """
     whole = Compilation(model, contract, layer_contracts=layer_contracts or {}).model
@@ -202,10 +204,14 @@ def trace(
             help=f"write {place.layer}{_first_index(whole, place.layer)}",
         )
     needed = model_up_to(whole, place.layer)
-    arrays = whole.signature.bind(inputs, named_inputs)
+    specs = whole.inputs
+    given = ordered_input_set(specs, assign_inputs(specs, inputs, named_inputs))
+    if len(given.runs) > 1:
+        raise QlowerError(f"one input is traced, not a set of {len(given.runs)}")
+    arrays = [given.runs[0][spec.name] for spec in specs]
     compilation = Compilation(needed, contract, with_layers=True)
     _, results = compilation.interpreter("qnn").run(arrays, {})
-    names = [spec.name for spec in whole.inputs]
+    names = [spec.name for spec in specs]
     values = {**dict(zip(names, arrays, strict=True)), **results}
     run = run_layer(needed, contract, place.layer, values)
     found = trace_of(run, place.layer, place.index, products, all_steps)

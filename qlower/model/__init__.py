@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,18 @@ class Model:
                 f"{self.path} is read by its signature {self.signature_name!r}, and "
                 "other systems run a file's first"
             )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model as MLIR text, which `load` reads back, bit for bit."""
+        from qlower.files.replacing import replacing
+        from qlower.model.contract_files import name_contracts_from
+        from qlower.model.printing import exact_module
+
+        file = Path(path)
+        module = self.module.clone()
+        name_contracts_from(module, str(file.parent))
+        with replacing(file) as stream:
+            stream.write(exact_module(module).encode())
 
     def new_state(self) -> State:
         """What the model keeps between calls, as it is before the first."""

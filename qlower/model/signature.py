@@ -6,13 +6,16 @@ import base64
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import Array
+
+if TYPE_CHECKING:
+    from qlower.report.table import Column, Table
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,31 @@ class TensorSpec:
                 help=layout_hint(array.shape, self.shape),
             )
         return array
+
+    @property
+    def table(self) -> Table[TensorSpec]:
+        """A line with all that is known."""
+        from qlower.report.table import Column, Table
+
+        columns: list[Column[TensorSpec]] = [
+            Column("tensor", "name", lambda one: one.name, right=False),
+            Column("shape", "shape", lambda one: one.shape),
+            Column("type", "dtype", lambda one: one.dtype, right=False),
+            Column("scale", "scales", lambda one: one.scales),
+            Column("zero point", "zero_points", lambda one: one.zero_points),
+        ]
+        return Table("tensor", [self], columns)
+
+    def to_dict(self) -> Mapping[str, object]:
+        """Return plain data: name, shape, dtype, scales and zero points."""
+        return self.table.records()[0]
+
+    def render(self, width: int | None = None) -> str:
+        """Return the text of `str`, which is a line of any width."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.table.render("html")
 
     def __str__(self) -> str:
         shape = "x".join(str(extent) for extent in self.shape)

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from qlower.files.replacing import replacing, replacing_files
-from qlower.report.table import counted
+from qlower.report.table import Column, Table, Tabled, counted
 from qlower.viewer.blocks import Block
 from qlower.viewer.graph import Node
 from qlower.viewer.measures import Measure
@@ -17,7 +17,7 @@ from qlower.viewer.page import page
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class Report(Tabled[tuple[str, str]]):
     """A model as a graph, with measures that colour it and details of each layer.
 
     `about` has names and texts, of the whole; `layers` what a layer shows, by the
@@ -30,6 +30,29 @@ class Report:
     measures: Sequence[Measure]
     layers: Mapping[int, Sequence[Block]]
     verdict: Sequence[str] = ()
+
+    @property
+    def table(self) -> Table[tuple[str, str]]:
+        """A line for each of the texts about the whole."""
+        columns: list[Column[tuple[str, str]]] = [
+            Column("what", "name", lambda row: row[0], right=False),
+            Column("value", "text", lambda row: row[1], right=False, least=30),
+        ]
+        return Table(self.title, self.about, columns, notes=self.verdict)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain data, without the graph: `explorer_files` has that."""
+        return {
+            "title": self.title,
+            "verdict": list(self.verdict),
+            "about": dict(self.about),
+        }
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        style = "width: 100%; height: 40em; border: 0"
+        return f'<iframe srcdoc="{escape(self.html())}" style="{style}"></iframe>'
 
     def html(self) -> str:
         """The page: one file that needs no other, and no network."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower import build, pipeline
@@ -128,7 +129,7 @@ def test_cpu(model: str, image: str, cpu: str):
 
 
 def test_wrong_arrays(model: str, capsys: Capture):
-    np.save("float.npy", np.zeros((1, 2, 2, 1), np.float32))
+    np.save("float.npy", np.zeros((1, 2, 2, 3), np.float32))
     np.save("shape.npy", np.zeros((1, 3, 2, 1), np.int8))
     np.save("nchw.npy", np.zeros((3, 1, 2, 2), np.int8))
     np.save("order.npy", np.zeros((2, 1, 2, 1), np.int8))
@@ -140,7 +141,7 @@ def test_wrong_arrays(model: str, capsys: Capture):
     Path("broken.npz").write_bytes(Path("two.npz").read_bytes()[:-20])
     Path("random.npy").write_bytes(bytes(range(256)))
     for name, message in {
-        "float.npy": "input 'image' has type float32, the model takes int8",
+        "float.npy": "input 'image' has shape [1, 2, 2, 3], the model takes",
         "shape.npy": "input 'image' has shape [1, 3, 2, 1], the model takes",
         "nchw.npy": "NCHW? numpy.moveaxis(array, -3, -1) puts the channels last",
         "order.npy": "these are the model's dimensions in another order",
@@ -321,3 +322,38 @@ def test_inputs_by_name_come_in_any_order(capsys: Capture):
     assert main(["run", "add.mlir", "--contract", "exact", *given, *saved]) == 0
     assert main(["diff", "exact", "layers.npz", "add.mlir", *given]) == 0
     assert "nothing differs" in capsys.readouterr().out
+
+
+REAL = {
+    "run": "run m.mlir --input real.npy --json",
+    "interp": "run m.mlir --input real.npz --executor interp --json",
+    "diff": "diff tflite tvm m.mlir --input real.npy --json",
+    "trace": "trace m.mlir --input real.npy --at 0[0,0,0,0] --json",
+    "identify": "identify interp m.mlir --input real.npy --contract tflite --json",
+    "lint": "lint m.mlir --input real.npy --accumulator-bits 4 --json",
+    "compare": "contracts compare m.mlir=real.npy --contract tflite --contract tvm",
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_inputs_are_quantized(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """In every command, to the same as `quantize` gives."""
+    monkeypatch.chdir(tmp_path)
+    Path("m.mlir").write_text(SMALL_MODEL)
+    (spec,) = qlower.load("m.mlir").inputs
+    real = np.random.default_rng(2).normal(size=spec.shape).astype(np.float32)
+    np.save("real.npy", real)
+    np.savez("real.npz", labels=np.zeros(3), given=real)
+    np.save("stored.npy", spec.quantize(real))
+    line = REAL[name]
+    code = main(line.split())
+    told = capsys.readouterr()
+    assert f"note: input {spec.name!r} holds real values: quantized to int8" in told.err
+    stored = line.replace("real.npz", "stored.npy").replace("real.npy", "stored.npy")
+    assert main(stored.split()) == code
+    assert capsys.readouterr().out == told.out
