@@ -47,7 +47,7 @@ EXAMPLES = {
 }
 """A command line of each command, for the files of examples/digits."""
 
-TALLEST = 40
+TALLEST = 80
 """Lines of an example's output that are shown."""
 
 
@@ -55,7 +55,7 @@ def command_pages(folder: Path) -> dict[str, str]:
     """The index of all commands, and a page of each with the output of its example,
     which is run in a folder that has the files of examples/digits."""
     parsers = _parsers()
-    set_up = {"COLUMNS": "100", "QLOWER_CACHE_DIR": "cache"}
+    set_up = {"COLUMNS": "80", "QLOWER_CACHE_DIR": "cache"}
     with chdir(folder), patch.dict(os.environ, set_up):
         outputs = {name: run_example(EXAMPLES[name]) for name in parsers}
     pages = {
@@ -131,7 +131,7 @@ def _page(name: str, parser: argparse.ArgumentParser, output: str) -> Iterator[s
     yield f"# qlower {name}\n"
     yield from _head(parser)
     yield "## Example\n"
-    yield f"```console\n$ {EXAMPLES[name]}\n{output}\n```\n"
+    yield f"```sh\n{EXAMPLES[name]}\n```\n\n```text\n{output}\n```\n"
     yield (
         "Run in [examples/digits](../stories/digits.md) of the repository when this "
         "page was made.\n"

@@ -69,7 +69,8 @@ def test_every_option_has_an_anchor(name: str, pages: dict[str, str]):
         option = action.option_strings[-1:]
         if option and option[0] != "--version":
             assert re.search(rf'<span id="{name}(-\w+)?{option[0]}"></span>', page)
-    assert f"```console\n$ {commands.EXAMPLES[name]}\nof qlower {name}" in page
+    assert f"```sh\n{commands.EXAMPLES[name]}\n```" in page
+    assert f"```text\nof qlower {name}" in page
     assert f"[`qlower {name}`]({name}.md)" in pages["commands/index.md"]
 
 
