@@ -174,6 +174,18 @@ def test_averages_of_contiguous_images_are_remarked_on(engine: str) -> None:
         assert (np.asarray(run(x.numpy())) == module(x).numpy()).all()
 
 
+@pytest.mark.parametrize("engine", ["qnnpack"], indirect=True)
+def test_a_softmax_at_the_end(engine: str) -> None:
+    body = nn.Sequential(quantization.QuantWrapper(nn.Linear(20, 7)), nn.Softmax(1))
+    network = Network(body, (5, 20))
+    module = network.quantized(engine)
+    x = network.example()
+    model = qlower.from_eager(module, x)
+    assert "softmax '_1' runs on float32" in model.remarks[1]
+    found = qlower.jit(model)(x.numpy())
+    np.testing.assert_allclose(found, module(x).numpy(), rtol=1e-6)
+
+
 def _rescaled(net: Any, x: Any) -> Any:
     return net.sum.add_scalar(net.layer(x), 50.0)
 

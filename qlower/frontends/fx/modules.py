@@ -285,6 +285,15 @@ class _Reader:
             of = cast(Tensor, arguments["self"]).name
             arguments["shape"] = tuple(cast(TorchTensor, self.values[of]).shape)
         target = TARGETS.get(name, f"aten.{name}.default")
+        if name == "softmax":
+            if is_stored:
+                raise self.error(
+                    f"node {self.index} {name}: of quantized values it is not supported"
+                )
+            self.remarks.append(
+                f"node {self.index} {name} {node.name!r} runs on float32, which PyTorch"
+                " adds in an order of its own: last bits may differ"
+            )
         if is_stored and name in (*CLAMPS, *POOLS):
             self.remark(name, node, taken[0])
         if is_stored and (name in STORED or "weight" in arguments):

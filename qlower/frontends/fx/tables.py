@@ -42,6 +42,7 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ReLU": ("relu", ()),
     "ReLU6": ("relu6", ()),
     "Sigmoid": ("sigmoid", ()),
+    "Softmax": ("softmax", ("dim",)),
     "Tanh": ("tanh", ()),
     "Upsample": ("interpolate", ("mode",)),
 }
@@ -76,6 +77,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "relu6": ("self",),
     "reshape": ("self", "shape"),
     "sigmoid": ("self",),
+    "softmax": ("self", "dim"),
     "squeeze": ("self", "dim"),
     "tanh": ("self",),
     "transpose": ("self", "dim0", "dim1"),
@@ -95,6 +97,7 @@ TARGETS = {
     "flatten": "aten.flatten.using_ints",
     "interpolate": "fx.interpolate",
     "mean": "aten.mean.dim",
+    "softmax": "aten.softmax.int",
     "squeeze": "aten.squeeze.dim",
     "transpose": "aten.transpose.int",
     **{name: f"aten.{name}.Tensor" for name in ("add", "mul")},
