@@ -358,3 +358,15 @@ def test_layers_of_unsafe_names_are_found_again(
     diff = ["diff", "tflite", "layers.npz", "model.mlir", "--input", "x.npy"]
     assert main(diff) == 0
     assert "no layer has" not in capsys.readouterr().err
+
+
+def test_what_is_left_out_and_what_is_missing_is_noted(
+    layers: dict[str, Array],
+) -> None:
+    image = np.load(IMAGE).reshape(1, 8, 8, 1)
+    dump = {"logits": layers["logits"], "nothing": np.zeros(3, np.int8)}
+    found = qlower.diff(CONTRACT, dump, RESIDUAL, image)
+    (note,) = found.notes
+    assert "1 by name" in note
+    assert "left out 1 (nothing: no layer has this name)" in note
+    assert f"without {len(layers) - 1} layers" in note

@@ -181,7 +181,8 @@ _TOKENS = {
 _WORD = re.compile(r"[\w.]+")
 _INTEGER = re.compile(r"(?<![\w.@%#+-])-?\d+(?![\w.#]|\s*x)")
 _OPERANDS = re.compile(
-    r"(?:arith\.(?:sub[if]|div\w+|shl\w|shr\w+|cmp[if] \w+,)|arith\.select %[\w#]+,)"
+    r"(?:arith\.(?:sub[if]|div\w+|shl\w|shr\w+"
+    r"|cmpi [su]\w+,|cmpf [ou](?!eq|ne)\w+,)|arith\.select %[\w#]+,)"
     r" (?P<operands>(%[\w#]+), (%[\w#]+))"
 )
 

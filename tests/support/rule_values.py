@@ -6,9 +6,11 @@ All rules see the same layers, and take from them the values that they ask for.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -179,6 +181,37 @@ def reals(layer: Layer) -> Array:
     return np.concatenate([found, others.astype(np.float32)])
 
 
+@cache
+def layouts() -> Mapping[str, Array]:
+    """Windows and channels of convolutions, each by its name, for rules that choose a
+    product: those that fast kernels take, and all that one number sets apart."""
+    columns: defaultdict[str, list[int]] = defaultdict(list)
+    choices = product((3, 5, 1, 7), (16, 8), (1, 2), (True, False))
+    usual: list[dict[str, int]] = []
+    for size, channels, factor, depthwise in choices:
+        sides = ("top", "bottom", "left", "right")
+        usual.append(
+            {
+                **{f"kernel_{side}": size for side in ("height", "width")},
+                **{f"stride_{side}": factor for side in ("height", "width")},
+                **{f"dilation_{side}": 1 for side in ("height", "width")},
+                **{f"pad_{side}": size // 2 for side in sides},
+                "input_channels": channels,
+                "channel_count": channels * factor,
+                "groups": channels if depthwise else 1,
+            }
+        )
+    changes = [(name, step) for step in (1, -1, 2, 4) for name in usual[0]]
+    for number in range(CODES):
+        layout = dict(usual[number % len(usual)])
+        name, step = changes[number % len(changes)]
+        if number >= len(usual):
+            layout[name] = max(layout[name] + step, 0)
+        for key, value in layout.items():
+            columns[key].append(value)
+    return {name: np.array(column) for name, column in columns.items()}
+
+
 class LayerValues:
     """What a layer gives to the rules of a contract, by the names of values.
 
@@ -248,6 +281,8 @@ class LayerValues:
         prefix, _, kind = name.rpartition("_")
         prefix = prefix.removesuffix("_zero") if kind == "point" else prefix
         operand = _SAME.get(prefix, prefix)
+        if self.rule.endswith("_product") and name in layouts():
+            return layouts()[name]
         if name == "cell_scale":
             return _CELL
         if operand in _STEPS and kind in ("scale", "point", "unsigned"):
