@@ -136,8 +136,10 @@ def _with_others(
     own = iter(cast(list[Record], again["layers"]))
     layers = [next(own, None) if row["layer"] in chosen else row for row in rows]
     layers += list(own)
-    is_all = all(row is not None and row.get("verdict") == "equal" for row in layers)
-    more: dict[str, object] = {"layers": layers}
+    whole = cast(Mapping[str, Mapping[str, int]], record.get("whole", {}))
+    is_all = not any(one["differing"] for one in whole.values())
+    is_all &= all(row is not None and row.get("verdict") == "equal" for row in layers)
+    more: dict[str, object] = {"layers": layers, **({"whole": whole} if whole else {})}
     if "equal" in again:
         more["equal"] = is_all
     if "levels" in again:  # the hash of a level is that of all its code

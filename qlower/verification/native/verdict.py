@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.interp import Array
 from qlower.report.table import Cell, Column, Table, Tabled, counted
+from qlower.verification.native.whole import Whole
 from qlower.verification.verdict import Kind
 
 
@@ -94,7 +95,8 @@ class Native(Tabled[list[NativeVerdict]]):
     """The verdicts of all layers for all levels.
 
     `hashes` is as in `Equality`, with the machine code of each level; `seconds` is the
-    time that machine code was run and its results compared.
+    time that machine code was run and its results compared. `whole` says by level what
+    came of drawn inputs.
     """
 
     contract: str
@@ -103,11 +105,13 @@ class Native(Tabled[list[NativeVerdict]]):
     hashes: Mapping[str, str]
     layer_contracts: Mapping[str, str]
     seconds: float
+    whole: Mapping[str, Whole] = field(default_factory=dict[str, Whole])
 
     @property
     def holds(self) -> bool:
         """Whether all code was shown to be what the contract says."""
-        return all(row.verdict == "equal" for row in self.layers)
+        is_right = not any(one.differing for one in self.whole.values())
+        return is_right and all(row.verdict == "equal" for row in self.layers)
 
     @property
     def table(self) -> Table[list[NativeVerdict]]:
@@ -138,6 +142,17 @@ class Native(Tabled[list[NativeVerdict]]):
             f"{numbers:,} sums and pairs in {self.seconds:.1f} s, "
             f"{numbers / max(self.seconds, 1e-9):,.0f} a second.",
         ]
+        notes += [
+            f"{level}: the whole code, on {one.inputs} drawn inputs: {one.differing:,} "
+            f"of {one.outputs:,} outputs differ"
+            + ("; `qlower bisect` finds the function." if one.differing else ".")
+            for level, one in self.whole.items()
+        ]
+        notes.append(
+            "A function's verdict is about what it makes of its sums, or of bytes. "
+            "That it adds up the right products, and reads what others wrote, only "
+            "the drawn inputs show."
+        )
         if any(row.difference for row in self.layers):
             notes.append(
                 "For each function that differs: a channel and its sum, or its bytes, "
@@ -159,6 +174,7 @@ class Native(Tabled[list[NativeVerdict]]):
             "levels": {name: asdict(level) for name, level in self.levels.items()},
             "equal": self.holds,
             "sha256": dict(self.hashes),
+            "whole": {level: asdict(one) for level, one in self.whole.items()},
             "layers": [row.to_dict() for row in self.layers],
         }
 

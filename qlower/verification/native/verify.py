@@ -28,6 +28,7 @@ from qlower.verification.native.on_sums import decide_sums
 from qlower.verification.native.reference import References
 from qlower.verification.native.sweep import Bind, bind_code
 from qlower.verification.native.verdict import Level, Native, NativeVerdict
+from qlower.verification.native.whole import WholeModel
 from qlower.verification.sum_rule import SUMMING, Unfit
 
 
@@ -45,8 +46,8 @@ def native(
     """Whether code for some targets, by their names, gives what the contract says.
 
     Each function of the code, a layer or several in one, is decided by itself, for all
-    that it could be given. `bind` runs code; with `only` no other layers' functions are
-    looked at.
+    that it could be given; then the whole code is run on drawn inputs. `bind` runs
+    code; with `only` no other layers' functions are looked at, nor the whole.
     """
     start = perf_counter()
     chosen = dict(layer_contracts or {})
@@ -88,11 +89,18 @@ def native(
         )
 
     rows = [decided(number) for number in progress(range(len(work)), "verify")]
+    model_by_contract = WholeModel(shared)
+    whole = {
+        level: found
+        for level, target in levels.items()
+        if only is None
+        and (found := model_by_contract.on(shared.for_target(target), bind)) is not None
+    }
     hashes = hashes_of(shared.model, shared.model, *([default] if default else []))
     hashes |= {f"code for {level}": one.hexdigest() for level, one in code.items()}
     named = {level: Level.of(target) for level, target in levels.items()}
     seconds = perf_counter() - start
-    return Native(default or "", rows, named, hashes, chosen, seconds)
+    return Native(default or "", rows, named, hashes, chosen, seconds, whole)
 
 
 def _verdict(level: str, nest: NestOp, references: References) -> NativeVerdict:

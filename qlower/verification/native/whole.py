@@ -1,0 +1,76 @@
+"""The whole code of a model on drawn inputs: what its functions pass on to each other.
+
+A function's verdict is about what it makes of its sums, or of bytes. Where the bytes
+lie that it reads, with which sign, what is around an image, which of them are
+multiplied with which weights: that is looked at here, on some inputs only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from qlower.compilation import Compilation
+from qlower.interp import Array
+from qlower.model.random_inputs import random_inputs
+from qlower.verification.native.sweep import Bind
+
+DRAWN = 3
+"""The inputs that are drawn."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The given number of `inputs` was drawn; `differing` of `outputs` numbers differ
+    from what the contract says."""
+
+    inputs: int
+    outputs: int
+    differing: int
+
+
+@dataclass(frozen=True)
+class WholeModel:
+    """A model by its contract."""
+
+    compilation: Compilation
+
+    @cached_property
+    def _examples(self) -> Sequence[tuple[Sequence[Array], Sequence[Array]]]:
+        """Inputs, and what the interpreter makes of them."""
+        specs = self.compilation.model.signature.inputs
+        run = self.compilation.interpreter("qnn").run
+        drawn = [random_inputs(specs, seed) for seed in range(DRAWN)]
+        return [(inputs, run(inputs, {})[0]) for inputs in drawn]
+
+    def on(self, level: Compilation, bind: Bind) -> Whole | None:
+        """What the code of a level makes of them; None for a model that keeps
+        something between calls."""
+        if self.compilation.model.signature.states:
+            return None
+        code = level.code
+        ports = code.signature
+        inputs = [np.zeros(one.shape, one.numpy_dtype) for one in ports.inputs]
+        outputs = [np.zeros(one.shape, one.numpy_dtype) for one in ports.outputs]
+        call = bind(code, inputs, outputs)
+        count = differing = 0
+        for given, expected in self._examples:
+            for array, values in zip(inputs, given, strict=True):
+                array[...] = values
+            call()
+            for array, values in zip(outputs, expected, strict=True):
+                count += array.size
+                differing += _differing(array, values)
+        return Whole(len(self._examples), count, differing)
+
+
+def _differing(array: Array, other: Array) -> int:
+    """How many elements have other bits."""
+    one, two = (
+        np.ascontiguousarray(given).reshape(-1).view(np.uint8)
+        for given in (array, other)
+    )
+    return int((one != two).reshape(-1, array.itemsize).any(axis=1).sum())
