@@ -46,7 +46,8 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
 
 --native runs the machine code of each layer on every sum of every channel, or every
 byte or pair of bytes, and compares the results with the contract, by default at all
-levels of this machine. Code for another machine runs under emulation.
+levels of this machine. Drawn inputs show whether each sum is of the layer's products,
+and whether the functions fit together. Code for another machine runs under emulation.
 
 --groups compares all pairs of contracts like --equal, and lists which are equal.
 
@@ -162,8 +163,13 @@ def _cases(found: Equality | Fits | Groups | Native) -> list[Case]:
     if isinstance(found, Groups):
         layers = found.layers
         return [Case(one.layer, "undecided" * bool(one.undecided)) for one in layers]
-    rows = cast(Sequence[Mapping[str, object]], found.to_dict()["layers"])
-    return [_verdict_case(row) for row in rows]
+    record = found.to_dict()
+    rows = cast(Sequence[Mapping[str, object]], record["layers"])
+    whole = cast(Mapping[str, Mapping[str, int]], record.get("whole", {}))
+    return [_verdict_case(row) for row in rows] + [
+        Case(f"the whole code {level}", "differs" * bool(one["differing"]))
+        for level, one in whole.items()
+    ]
 
 
 def _verdict_case(row: Mapping[str, object]) -> Case:

@@ -20,7 +20,7 @@ from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
-from qlower.report.json_text import SCHEMA
+from qlower.report.json_text import SCHEMA, json_text
 from qlower.report.table import counted
 from qlower.verification.equal import equal, layer_inputs
 from qlower.verification.fits import ORDERS, Order, fits
@@ -73,8 +73,8 @@ def check(
     are decided again, drawn anew each time; of the others the counterexamples are run.
     """
     try:
-        record = dict(cast(Record, parse_json(path.read_text(encoding="utf-8"))))
-        if (schema := record.pop("schema", SCHEMA)) != SCHEMA:
+        record = cast(Record, parse_json(path.read_text(encoding="utf-8")))
+        if (schema := record["schema"]) != SCHEMA:
             raise QlowerError(f"{path} has schema {schema}, {SCHEMA} is known")
         question = _text(record, "question")
         if question not in DECIDE:
@@ -105,7 +105,7 @@ def _check(
     if sample is not None and sample < len(names) and decide is not _fits_again:
         chosen = np.random.default_rng().choice(names, sample, replace=False).tolist()
     found = decide(record, model, chosen, progress)
-    again = cast(Record, json.loads(json.dumps(found.to_dict())))
+    again = cast(Record, json.loads(json_text(found.to_dict())))
     own = cast(list[Record], again["layers"])
     faults: list[str] = []
     if chosen is not None:
@@ -252,9 +252,10 @@ def _counterexample_faults(
         ):
             yield f"{name}: there is no element {list(index)}"
             continue
-        pair = [result[index].item() for result in results]
-        if pair != [example["a"], example["b"]] or pair[0] == pair[1]:
-            yield f"{name}: its input gives {pair[0]} | {pair[1]}"
+        a, b = (result[index].item() for result in results)
+        pair = json.loads(json_text({"a": a, "b": b}))
+        if not all(_is_same(example[side], pair[side]) for side in "ab") or a == b:
+            yield f"{name}: its input gives {a} | {b}"
 
 
 def _differences(record: Record, again: Record) -> Iterator[str]:

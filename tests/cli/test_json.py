@@ -26,6 +26,7 @@ COMMANDS = {
     "trace": "trace m.mlir --random --at 0[0,0,0,0]",
     "identify": "identify interp m.mlir --random --contract tflite,tvm --no-verify",
     "verify --equal": "verify m.mlir --equal tflite tflite-single",
+    "verify --native": "verify m.mlir --native --cpu host",
     "verify --accumulator-bits": "verify m.mlir --accumulator-bits 24",
     "lint": "lint m.mlir --accumulator-bits 4",
     "inspect --stats": "inspect m.mlir --stats",

@@ -14,6 +14,7 @@ import pytest
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.diagnostics import QlowerError
+from qlower.report.json_text import json_text
 from qlower.verification.check import DECIDE, Verdict, check
 from qlower.verification.equal import equal
 from qlower.verification.groups import groups
@@ -121,7 +122,7 @@ def test_no_forgery_is_accepted(
 ) -> None:
     """Every entry of a file, one at a time; what is decided again stays the same."""
     found = QUESTIONS[question]()
-    record = json.loads(json.dumps(found.to_dict()))
+    record = json.loads(json_text(found.to_dict()))
     path = tmp_path / "verdict.json"
     path.write_text(json.dumps(record))
     assert not check(path, ASKED).faults
@@ -157,7 +158,8 @@ def test_forged_files(sampled: list[str], tmp_path: Path) -> None:
     """All is decided again, or a layer that is drawn."""
     model, path = tmp_path / "two.mlir", tmp_path / "verdict.json"
     model.write_text(TWO)
-    record = equal("tflite", "glow-cpu", model, native=False).to_dict()
+    found = equal("tflite", "glow-cpu", model, native=False)
+    record = json.loads(json_text(found.to_dict()))
     rows = cast(list[dict[str, object]], record["layers"])
     assert [row["verdict"] for row in rows] == ["differs", "differs"]
     words = ["verify", str(model), "--check", str(path), *sampled]

@@ -24,12 +24,16 @@ SIGN = 128
 
 @dataclass(frozen=True)
 class Found:
-    """What was decided: `numbers` looked at in `channels`, and the first difference."""
+    """What was decided: `numbers` looked at in `channels`, and the first difference.
+
+    Bytes are stored with the bits of `flip` flipped.
+    """
 
     how: str
     numbers: int
     channels: int = 0
     difference: Difference | None = None
+    flip: int = 0
 
 
 Given: TypeAlias = tuple[int | None, tuple[int, ...]]

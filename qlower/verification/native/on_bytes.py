@@ -12,13 +12,18 @@ from qlower.dialects.kernel import NestOp
 from qlower.model.layers import layer_names
 from qlower.runtime.alone import alone
 from qlower.verification.native.found import PAIRS, Found, Given, Wrong, flips
+from qlower.verification.native.products import StoredBytes
 from qlower.verification.native.reference import References, Trial
 from qlower.verification.native.sweep import Bind
 from qlower.verification.sum_rule import Unfit
 
 
 def decide_bytes(
-    nest: NestOp, references: References, target: Target, bind: Bind
+    nest: NestOp,
+    references: References,
+    target: Target,
+    bind: Bind,
+    bytes_read: StoredBytes,
 ) -> Found:
     """Whether a nest gives what its layers do, on every byte, or every pair of bytes
     that two tensors have at a place. Raises Unfit."""
@@ -40,8 +45,10 @@ def decide_bytes(
         for ports in (compiled.signature.inputs, compiled.signature.outputs)
     )
     call = bind(compiled, inputs, outputs)
-    best: Wrong | None = None
-    for *read, stored in product(*map(flips, cut.arguments), flips(nest.res[0])):
+    best, best_flips = Wrong(), [0]
+    is_first = True
+    options = map(bytes_read.options, cut.arguments)
+    for *read, stored in product(*options, flips(nest.res[0])):
         wrong = Wrong()
         for trial in trials:
             for array, place, flip in zip(inputs, order, read, strict=True):
@@ -54,9 +61,11 @@ def decide_bytes(
                 return None, tuple(codes)
 
             wrong = wrong.and_of(trial.result ^ stored, outputs[0], given)
-        if best is None or wrong.count < best.count:
-            best = wrong
-    assert best is not None
+        if is_first or wrong.count < best.count:
+            best, best_flips, is_first = wrong, [*read, stored], False
+    if not best.count:
+        for value, flip in zip(cut.arguments, best_flips, strict=False):
+            bytes_read.settle(value, flip)
     numbers = sum(trial.result.size for trial in trials)
     how = "every byte" if len(sources) == 1 else PAIRS
-    return Found(how, numbers, 0, best.first)
+    return Found(how, numbers, 0, best.first, best_flips[-1])

@@ -18,6 +18,7 @@ from qlower.model.layers import layer_names
 from qlower.transforms.prove_epilogues.channels import accumulator_bounds
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.native.found import PAIRS, Found, Given, Wrong, flips
+from qlower.verification.native.products import StoredBytes
 from qlower.verification.native.reference import CODES, References
 from qlower.verification.native.sums import by_channel, given_sums
 from qlower.verification.native.sweep import Bind, Code
@@ -34,7 +35,11 @@ _SPARE = 1 << 20
 
 
 def decide_sums(
-    nest: NestOp, references: References, target: Target, bind: Bind
+    nest: NestOp,
+    references: References,
+    target: Target,
+    bind: Bind,
+    stored: StoredBytes,
 ) -> Found:
     """Whether a nest that sums gives what its layers do, on every sum. Raises Unfit."""
     names = layer_names(nest)
@@ -52,7 +57,10 @@ def decide_sums(
         return work.alone(pieces)
     if table.ndim == 1:
         return work.alone(pieces.mapped(table))
-    return work.with_bytes(table, flips(given.others[0]))
+    found, other = work.with_bytes(table, stored.options(given.others[0]))
+    if found.difference is None:
+        stored.settle(given.others[0], other)
+    return found
 
 
 def _own_sums(
@@ -106,15 +114,18 @@ class _Work:
 
     def alone(self, expected: Pieces) -> Found:
         """Decide on every sum."""
-        found = self._difference(expected, self.flips)
-        return Found("every sum", self.count, len(self.low), found)
+        found, flip = self._difference(expected, self.flips)
+        return Found("every sum", self.count, len(self.low), found, flip)
 
-    def with_bytes(self, table: Integers, other_flips: Sequence[int]) -> Found:
+    def with_bytes(
+        self, table: Integers, other_flips: Sequence[int]
+    ) -> tuple[Found, int]:
         """Decide where the first layer's result and another byte have theirs in a
         table.
 
         Both ends of each piece are looked at with every other byte, and every sum with
-        as many other bytes as tell all results of the first layer apart.
+        as many other bytes as tell all results of the first layer apart. And how the
+        other byte was read.
         """
         sums, middle = self._at_ends()
         columns = len(self.low)
@@ -134,17 +145,17 @@ class _Work:
         flip = min(wrong, key=lambda one: wrong[one].count)
         numbers = sums.size * CODES
         if wrong[flip].count:
-            return Found(PAIRS, numbers, columns, wrong[flip].first)
+            return Found(PAIRS, numbers, columns, wrong[flip].first), flip[0]
         chosen = list(_separating(table[np.unique(self.pieces.value)]))
         for byte in chosen:
             self._give(byte ^ flip[0])
             expected = self.pieces.mapped(table[:, byte])
-            found = self._difference(expected, flip[1:], (byte,))
+            found, _ = self._difference(expected, flip[1:], (byte,))
             numbers += self.count
             if found is not None:
-                return Found("every sum", numbers, columns, found)
+                return Found("every sum", numbers, columns, found), flip[0]
         how = f"{PAIRS}, every sum with {len(chosen)}"
-        return Found(how, numbers, columns)
+        return Found(how, numbers, columns, None, flip[1]), flip[0]
 
     def _at_ends(self) -> tuple[Integers, Integers]:
         """The sums at both ends of each piece, [any, column], and the first layer's
@@ -166,8 +177,9 @@ class _Work:
 
     def _difference(
         self, expected: Pieces, flips: Sequence[int], others: tuple[int, ...] = ()
-    ) -> Difference | None:
-        """Where the code's pieces aren't those expected, on every sum."""
+    ) -> tuple[Difference | None, int]:
+        """Where the code's pieces aren't those expected, on every sum; and by which of
+        some bits they are flipped."""
         most = len(expected.x) + _SPARE
         found, end = self.code.pieces(self.low, self.high, most)
         known = expected.up_to(end)
@@ -176,11 +188,11 @@ class _Work:
             flipped = Pieces(known.channel, known.x, known.value ^ flip)
             difference = flipped.first_difference(found)
             if difference is None:
-                return None
+                return None, flip
             apart.append(difference)
         # what is stored otherwise goes wrong at once
         channel, x, wanted, given = max(apart)
-        return Difference(channel, (x, *others), wanted, given)
+        return Difference(channel, (x, *others), wanted, given), flips[0]
 
 
 def _separating(rows: Integers) -> Iterator[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -18,8 +18,9 @@ from qlower.model.layers import layer_name, layer_names, layers
 from qlower.model.signature import TensorSpec
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.decide import AFFORDABLE
-from qlower.verification.equal import layer_inputs
+from qlower.verification.equal import draw_inputs, layer_inputs
 from qlower.verification.native.found import without_reshapes
+from qlower.verification.questions import POOLS
 from qlower.verification.sum_rule import SumRule, Unfit, sum_rule
 
 CODES = 256
@@ -47,6 +48,7 @@ class References:
         self.sum_rule = cache(self._sum_rule)
         self.table = cache(self._table)
         self.trials = cache(self._trials)
+        self.sums = cache(self._sums)
 
     def reads(self, name: str) -> dict[str, TensorSpec]:
         """What a layer reads, inputs and other layers, in its order."""
@@ -59,6 +61,39 @@ class References:
             for source, spec in self.reads(name).items()
         }
         return sum_rule(self.side.layer(name, values))
+
+    def _sums(
+        self, name: str, sources: frozenset[str], seed: int
+    ) -> tuple[Mapping[str, Array], Array]:
+        """Results of layers, drawn by a seed, and what a layer adds up that reads them,
+        or what others move there. Raises Unfit."""
+        values: dict[str, Array] = {}
+
+        def value(source: str, reader: str) -> Array:
+            if source in sources:
+                drawn = draw_inputs(self.side.model, reader, seed)[source]
+                return values.setdefault(source, drawn)
+            if source not in self.operations:
+                raise Unfit("it doesn't read what the layer does")
+            return run(source).result
+
+        def run(layer: str) -> LayerRun:
+            given = {source: value(source, layer) for source in self.reads(layer)}
+            return self.side.layer(layer, given)
+
+        try:
+            rules = run(name).evaluations
+        except InterpretationError as error:
+            raise Unfit(f"some sum has no result: {error.message}") from error
+        held = rules[-1].values.get("accumulator") if rules else None
+        if held is None:
+            raise Unfit("its sum isn't one of stored integers")
+        return values, held
+
+    def is_exact(self, name: str) -> bool:
+        """Whether a layer's accumulators are all that its function sums: those of pools
+        may be more by a number."""
+        return not isinstance(self.operations[name], POOLS)
 
     def others(self, names: tuple[str, ...]) -> list[str]:
         """What layers read that none of them gives, each once."""

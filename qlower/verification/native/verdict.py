@@ -41,15 +41,19 @@ class Difference:
     """Where machine code doesn't give what the contract says: results as bits.
 
     `numbers` are a sum and what else the element is made of, or one or two bytes;
-    `channel` is None where all are alike.
+    `channel` is None where all are alike. Or they are `of` something else, whose number
+    is told.
     """
 
     channel: int | None
     numbers: tuple[int, ...]
     contract: int
     native: int
+    of: str = "result"
 
     def __str__(self) -> str:
+        if self.of != "result":
+            return f"{self.of} {self.numbers[0]:,}: {self.contract:,} | {self.native:,}"
         numbers = ", ".join(f"{number:,}" for number in self.numbers)
         place = "" if self.channel is None else f"channel {self.channel} "
         return f"{place}at {numbers}: {self.contract:#x} | {self.native:#x}"

@@ -25,6 +25,7 @@ from qlower.verification.hashes import hashes_of
 from qlower.verification.native.found import Found
 from qlower.verification.native.on_bytes import decide_bytes
 from qlower.verification.native.on_sums import decide_sums
+from qlower.verification.native.products import StoredBytes, decide_products
 from qlower.verification.native.reference import References
 from qlower.verification.native.sweep import Bind, bind_code
 from qlower.verification.native.verdict import Level, Native, NativeVerdict
@@ -61,6 +62,7 @@ def native(
         if only is None or not set(layer_names(nest)).isdisjoint(only)
     ]
     code = {level: sha256() for level in levels}
+    stored = {level: StoredBytes() for level in levels}
 
     def decided(number: int) -> NativeVerdict:
         level, nest, is_alone = work[number]
@@ -76,7 +78,7 @@ def native(
         if not is_alone:
             return replace(verdict, how="several functions compute the layer")
         try:
-            found = _decide(nest, references, levels[level], hashed)
+            found = _decide(nest, references, levels[level], hashed, stored[level])
         except Unfit as reason:
             return replace(verdict, how=str(reason))
         return replace(
@@ -110,14 +112,35 @@ def _verdict(level: str, nest: NestOp, references: References) -> NativeVerdict:
     return NativeVerdict(level, layer_title(nest) or nest.name, kind, "undecided", "")
 
 
-def _decide(nest: NestOp, references: References, target: Target, bind: Bind) -> Found:
-    """Decide a nest that alone computes its layers. Raises Unfit."""
+def _decide(
+    nest: NestOp,
+    references: References,
+    target: Target,
+    bind: Bind,
+    stored: StoredBytes,
+) -> Found:
+    """Decide a nest that alone computes its layers: what it adds up, and what it makes
+    of that. `stored` are the bytes of nests before it, as they were found. Raises
+    Unfit."""
     first, *_ = layer_names(nest)
     if not nest.reduction_bounds:
-        return decide_bytes(nest, references, target, bind)
-    if isinstance(references.operations[first], SUMMING):
-        return decide_sums(nest, references, target, bind)
-    raise Unfit("its results are no functions of a sum")
+        found = decide_bytes(nest, references, target, bind, stored)
+    elif isinstance(references.operations[first], SUMMING):
+        try:
+            wrong = decide_products(nest, references, target, bind, stored)
+        except Unfit as reason:
+            wrong, unseen = None, f", not of which products: {reason}"
+        else:
+            unseen = ""
+        if wrong is not None:
+            return wrong
+        found = decide_sums(nest, references, target, bind, stored)
+        found = replace(found, how=f"{found.how}{unseen}")
+    else:
+        raise Unfit("its results are no functions of a sum")
+    if found.difference is None:
+        stored.settle(nest.res[0], found.flip)
+    return found
 
 
 def _functions(kernels: ModuleOp) -> Iterator[tuple[NestOp, bool]]:
