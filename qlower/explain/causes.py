@@ -121,7 +121,8 @@ class Causes:
         if "sum" in kinds:
             return self._sums([one for one in known if one.kind == "sum"])
         if kinds == {"tie"}:
-            return f"{self._all} {self._are} ties: {self._tie_modes()}"
+            are = "are roundings of ties" if self.total > 1 else "is a rounded tie"
+            return f"{self._all} {are}: {self._tie_modes()}"
         if kinds <= {"tie", "next to a tie"}:
             return self._next_to_ties()
         return self._roundings()
@@ -132,10 +133,6 @@ class Causes:
         if count < self.total:
             return f"all {count:,} differences that were examined, of {self.total:,},"
         return f"all {count:,} differences" if count > 1 else "the only difference"
-
-    @property
-    def _are(self) -> str:
-        return "are roundings of" if self.total > 1 else "is the rounding of"
 
     def _tie_modes(self) -> str:
         found = [self._mode(side, TIES) for side in (0, 1)]
