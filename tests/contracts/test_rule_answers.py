@@ -27,7 +27,7 @@ from qlower.interp.values import Array
 
 ANSWERS = Path(__file__).with_name("answers")
 
-LIBRARIES = ("_eigen", "_mlas", "_sleef")
+LIBRARIES = ("_eigen", "_mlas", "_sleef", "stablehlo")
 
 F = np.float32
 
@@ -180,6 +180,6 @@ def test_every_rule_has_its_file():
 
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_functions_of_libraries(name: str):
-    """Of C++ libraries, which no test calls; glibc's are compared with glibc."""
+    """Of C++ libraries and of StableHLO; glibc's are compared with glibc."""
     expected = (ANSWERS / f"{name}.txt").read_text().splitlines()
     assert answers_of_library(name) == expected

@@ -130,4 +130,5 @@ def test_who_sets_the_rounding_mode(triple: str, said: str):
     signature = Signature((port,), (port,))
     header = header_text(Interface("m", signature, 64, 64, "tflite", "0", triple, ()))
     assert said in header
+    assert "m_reset" not in header  # there is no state
     assert header.count("default floating-point environment") == 1
