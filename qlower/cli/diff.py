@@ -40,7 +40,8 @@ A and B are each one of
   a dump          of layers' results: .npz (as of --save-layers), .npy, a folder,
                   Polygraphy's .json, ONNX Runtime's .tensorproto or .pb
   a model         another version of MODEL, compared by the names of layers; without
-                  MODEL both sides are models
+                  MODEL both sides are models; a float .onnx or .tflite model is run by
+                  ONNX Runtime or LiteRT, its numbers rounded to the stored ones
 
 Each layer is compared twice: carried, where each side has its own values, and alone,
 where both have those of A (of B, if only A can be computed here).

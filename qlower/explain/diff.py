@@ -109,6 +109,11 @@ class _Comparison:
         return self.kept[number]
 
     @cached_property
+    def layers(self) -> frozenset[str]:
+        """The names of layers with one result, or of those that have several."""
+        return frozenset(layer_name(op) or "" for op in layers(self.model.module))
+
+    @cached_property
     def rows(self) -> list[LayerDifference]:
         """All layers' results, in order."""
         return _layers_of(self.model, self.specs)
@@ -166,7 +171,7 @@ class _Comparison:
         others = [row for row in self.rows if not a.has_same_rules(b, row.name)]
         for row in others:
             values, _ = self._values(0)
-            if ":" not in row.name and b.is_ready(row.name, values):
+            if row.name in self.layers and b.is_ready(row.name, values):
                 left, right = a.layer(row.name, values), b.layer(row.name, values)
                 row.steps = other_step(left, right)
 
@@ -211,7 +216,9 @@ class _Comparison:
         place, number = found
         assert place.index is not None
         values, local = self._values(number)
-        layer = place.layer.rpartition(":")[0] or place.layer
+        layer = place.layer
+        if layer not in self.layers:  # a result of several: files have colons, too
+            layer = layer.rpartition(":")[0]
         if place.layer not in values or not self.alone.is_ready(layer, values):
             return None
         traces: list[Trace | None] = []

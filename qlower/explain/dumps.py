@@ -30,19 +30,25 @@ LARGEST_MISFIT = 1e-3
 
 
 def match_dump(
-    title: str, dump: Sequence[Mapping[str, Array]], model: Model, runs: int
+    title: str,
+    dump: Sequence[Mapping[str, Array]],
+    model: Model,
+    runs: int,
+    *,
+    is_real: bool = False,
 ) -> Recorded:
     """The dump as results of the model's layers, for each of so many inputs.
 
     Arrays are found by the layer's name, short or as the file has it, then by what the
-    names have in common once they are normalised, if the shape fits too. Raises
+    names have in common once they are normalised, if the shape fits too. Real numbers
+    have to stand for stored ones, or are rounded to these if the dump `is_real`. Raises
     `QlowerError` where nothing matches.
     """
     if len(dump) == 1:
         dump = list(dump) * runs if runs == 1 else dump
     elif len(dump) != runs:
         raise QlowerError(f"{title} has {len(dump)} runs, there are {runs} inputs")
-    matching = _Matching(model, runs if len(dump) == 1 else 1)
+    matching = _Matching(model, runs if len(dump) == 1 else 1, is_real)
     found = [matching.match(arrays) for arrays in dump]
     if len(dump) == 1 and runs > 1:
         found = [{n: array[i] for n, array in found[0].items()} for i in range(runs)]
@@ -66,6 +72,7 @@ class _Matching:
 
     model: Model
     runs: int
+    is_real: bool = False
     exact: list[str] = field(default_factory=list[str])
     alike: dict[str, str] = field(default_factory=dict[str, str])
     changed: dict[str, str] = field(default_factory=dict[str, str])
@@ -160,7 +167,8 @@ class _Matching:
         if stack.dtype.kind == "f" and spec.scale is not None:
             steps = stack / spec.scale + (spec.zero_point or 0)
             stored = spec.quantize(stack)
-            if np.all(np.abs(steps - stored.astype(float)) <= LARGEST_MISFIT):
+            misfit = np.abs(steps - stored.astype(float))
+            if self.is_real or np.all(misfit <= LARGEST_MISFIT):
                 self.changed[given] = ", ".join(filter(None, (how, "quantized")))
                 return stored
             self.left_out[given] = "its real numbers aren't those of stored ones"

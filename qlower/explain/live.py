@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,8 +13,10 @@ from qlower.diagnostics import QlowerError
 from qlower.explain.dumps import match_dump
 from qlower.explain.sides import Values
 from qlower.extras import install_line
+from qlower.frontends.tflite.reader import read_model
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.validation.references import LiveReference
 
 Run: TypeAlias = Callable[[Sequence[Array]], dict[str, Array]]
 """From a model's inputs, in order, to all tensors that the system has, by name."""
@@ -36,19 +38,21 @@ the reference kernels; PyTorch's are its engines."""
 
 @dataclass
 class Live:
-    """A system that runs the model's file; `notes` say how tensors were matched."""
+    """A system that runs the model's file, or another one, whose tensors are real
+    numbers if it `is_real`; `notes` say how tensors were matched."""
 
     title: str
     model: Model
     run: Run
     notes: list[str] = field(default_factory=list[str])
+    is_real: bool = False
 
     def values(self, number: int, inputs: Values) -> Values:
         """Inputs, and the results of layers that the system shows."""
         given = [inputs[spec.name] for spec in self.model.inputs]
-        found = match_dump(self.title, [self.run(given)], self.model, 1)
-        if not self.notes:
-            self.notes += found.notes
+        arrays = self.run(given)
+        found = match_dump(self.title, [arrays], self.model, 1, is_real=self.is_real)
+        self.notes += [note for note in found.notes if note not in self.notes]
         return {**inputs, **found.runs[0]}
 
 
@@ -82,3 +86,37 @@ def live_side(title: str, name: str, model: Model) -> Live:
         raise QlowerError(
             f"{name} can't be used here: {error}", help=install_line(extra)
         ) from error
+
+
+QUANTIZED = (b"QuantizeLinear", b"QLinear", b"Integer")
+"""What the file of a quantized ONNX model has in the names of its operators."""
+
+
+def has_real_numbers(path: Path) -> bool:
+    """Whether a path is an `.onnx` or `.tflite` file of a model without quantized
+    tensors."""
+    if path.suffix not in (".onnx", ".tflite") or not path.is_file():
+        return False
+    data = path.read_bytes()
+    if path.suffix == ".onnx":
+        return not any(word in data for word in QUANTIZED)
+    types = {tensor.type for tensor in read_model(data, str(path)).tensors}
+    return types.isdisjoint(("INT8", "UINT8", "INT16"))
+
+
+def real_side(path: Path, model: Model) -> Live:
+    """The float model that a model was made of, run by LiteRT (`.tflite`) or ONNX
+    Runtime (`.onnx`) with all its tensors, on the same inputs. Real numbers are rounded
+    to the stored ones of the layer of the same name.
+
+    Raises `QlowerError` for a system that isn't installed, or can't read the file.
+    """
+    name = "litert-ref" if path.suffix == ".tflite" else "onnxruntime"
+    reference = LiveReference(path, model.inputs)
+    other = live_side(str(path), name, replace(model, path=path, signature_name=None))
+
+    def run(arrays: Sequence[Array]) -> dict[str, Array]:
+        return other.run(reference.converted(arrays))
+
+    notes = [f"{path.name}: real numbers are rounded to the nearest stored ones"]
+    return Live(str(path), model, run, notes, is_real=True)

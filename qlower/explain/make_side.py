@@ -11,7 +11,7 @@ from qlower.codegen.targets.resolve import resolve_target
 from qlower.contracts import contract_names, is_contract
 from qlower.diagnostics import QlowerError
 from qlower.explain.dumps import match_dump
-from qlower.explain.live import LIVE, live_side
+from qlower.explain.live import LIVE, has_real_numbers, live_side, real_side
 from qlower.explain.sides import Computed, Executor, Side
 from qlower.explain.versions import version_of
 from qlower.files.dumps import read_dump
@@ -41,7 +41,8 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
     `interp`, `jit` or a CPU of this machine (`x86-64-v3`). Without a contract it is
     `contract`, by default the model's own; without an executor it is the interpreter
     for few runs and native code for more. Or a model's file: the compared model itself,
-    or another version of it. Or a dump: a file or folder of layers' results. Or a live
+    another version of it, or the float model that it was made of, which ONNX Runtime or
+    LiteRT runs. Or a dump: a file or folder of layers' results. Or a live
     system (`live.LIVE`): `litert`, `litert-ref`, `torch`, ...; `live:onnxruntime` where
     a contract has the same name.
     """
@@ -56,6 +57,8 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
     default: Executor = "interp" if runs <= FEW_RUNS else "jit"
     if model.path is not None and Path(text) == model.path:
         return Computed(text, model, contract, default)
+    if has_real_numbers(Path(text)):
+        return real_side(Path(text), model)
     if Path(text).suffix in MODELS and Path(text).exists():
         return version_of(text, model, as_model(text), contract, default)
     chosen, executor, cpu = _split(text)

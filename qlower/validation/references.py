@@ -62,9 +62,12 @@ class LiveReference:
 
     def run(self, inputs: Sequence[Array]) -> Array:
         """The first output for stored inputs."""
-        session = self._session()
-        pairs = zip(self.inputs, session.inputs, inputs, strict=True)
-        return session.run([_converted(own, other, x) for own, other, x in pairs])
+        return self._session().run(self.converted(inputs))
+
+    def converted(self, inputs: Sequence[Array]) -> list[Array]:
+        """The stored inputs as the file takes them."""
+        pairs = zip(self.inputs, self._session().inputs, inputs, strict=True)
+        return [_converted(own, other, x) for own, other, x in pairs]
 
     def _session(self) -> _Session:
         local = self._local
