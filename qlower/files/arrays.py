@@ -122,7 +122,13 @@ def read_header(stream: BinaryIO) -> _Header:
     version = _npy_format.read_magic(stream)
     if version not in readers:
         raise ValueError(f"array format {version} is not supported")
-    shape, fortran_order, dtype = readers[version](stream)
+    try:
+        shape, fortran_order, dtype = readers[version](stream)
+    except (EOFError, OSError, ValueError):
+        raise
+    except Exception as error:  # numpy reads the text of a header as Python's
+        reason = str(error).split("\n")[0]
+        raise ValueError(f"the header of an array is damaged: {reason}") from error
     if dtype.hasobject:
         raise ValueError("it holds pickled Python objects")
     if any(extent < 0 for extent in shape):

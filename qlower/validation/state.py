@@ -45,7 +45,10 @@ class Progress:
             total, done = Partial.from_json(data["total"]), set(map(int, data["done"]))
         except OSError as error:
             raise QlowerError(f"cannot read {self.path}: {error.strerror}") from error
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (
+            *(ArithmeticError, AttributeError, LookupError),
+            *(TypeError, ValueError),
+        ) as error:
             raise QlowerError(
                 f"{self.path} is no state of `qlower validate`"
             ) from error

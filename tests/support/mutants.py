@@ -74,14 +74,21 @@ def _change(text: str, choice: random.Random) -> str:
     return text[: old.start()] + new + text[old.end() :]
 
 
-def judge_all(mutants: Sequence[str], judge: Callable[[str], str]) -> list[str]:
+def judge_all(
+    mutants: Sequence[str],
+    judge: Callable[[str], str],
+    *,
+    seconds: float = SECONDS,
+    memory: int = MEMORY,
+) -> list[str]:
     """What `judge` says of each, or what ended its process."""
     outcomes: list[str] = []
     while len(outcomes) < len(mutants):
         reading, writing = os.pipe()
         process = os.fork()
         if process == 0:
-            _judge_in_process(mutants[len(outcomes) :], judge, writing)
+            rest = mutants[len(outcomes) :]
+            _judge_in_process(rest, judge, writing, seconds, memory)
         os.close(writing)
         with os.fdopen(reading) as lines:
             outcomes += [line.rstrip("\n") for line in lines]
@@ -92,22 +99,26 @@ def judge_all(mutants: Sequence[str], judge: Callable[[str], str]) -> list[str]:
 
 
 def _judge_in_process(
-    mutants: Sequence[str], judge: Callable[[str], str], writing: int
+    mutants: Sequence[str],
+    judge: Callable[[str], str],
+    writing: int,
+    seconds: float,
+    memory: int,
 ) -> None:
     """Write a line for each mutant, and end the process."""
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"more than {SECONDS} s")
+        raise TimeoutError(f"more than {seconds} s")
 
     signal.signal(signal.SIGVTALRM, interrupt)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * resource.getpagesize() + MEMORY
+    limit = pages * resource.getpagesize() + memory
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     gc.freeze()
     gc.set_threshold(200_000, 5, 5)
     for mutant in mutants:
-        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
         try:
             outcome = judge(mutant)
         except BaseException as error:
