@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -392,6 +393,8 @@ def check_emitted(emit: Sequence[str]) -> None:
         raise QlowerError(f"nothing to emit; choose from {', '.join(EMITTED)}")
     for kind in emit:
         if kind not in EMITTED:
+            close = get_close_matches(kind, EMITTED, n=1)
             raise QlowerError(
                 f"cannot emit {kind!r}: known are {', '.join(EMITTED)}",
+                help=f"did you mean {close[0]!r}?" if close else None,
             )

@@ -290,7 +290,11 @@ def read_only() -> Array:
         (np.empty(3, np.uint8), r"\[1, 3\] of uint8, the array \[3\] of uint8"),
         (np.empty((1, 6), np.uint8)[:, ::2], "'scores' is not contiguous"),
         (read_only(), "read-only"),
-        ([], "has 1 outputs, 0 arrays"),
+        ([], "has 1 output, 0 arrays"),
+        (3, "needs an array to be written into, not int"),
+        ([[[0]]], "needs an array to be written into, not list"),
+        ("y", "needs an array to be written into, not str"),
+        ([None], "needs an array to be written into, not NoneType"),
     ],
 )
 def test_arrays_that_cannot_be_written_in_place(

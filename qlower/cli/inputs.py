@@ -12,6 +12,7 @@ from qlower.diagnostics import QlowerError, warn
 from qlower.files.arrays import read_arrays
 from qlower.model.input_sets import fits
 from qlower.model.signature import Array, TensorSpec
+from qlower.report.table import counted
 
 
 def check_inputs(options: argparse.Namespace) -> None:
@@ -121,7 +122,7 @@ def _assigned(specs: Sequence[TensorSpec], given: Sequence[Given]) -> dict[str, 
             return arrays | {spec.name: found[spec.name] for spec in rest}
     if len(unnamed) != len(rest):
         raise QlowerError(
-            f"the model takes {len(known)} inputs, {len(given)} are given",
+            f"the model takes {counted(len(known), 'input')}, {len(given)} are given",
             help=f"{expected}; give each a file, or all one .npz file with their names",
         )
     for spec, file in zip(rest, unnamed, strict=True):

@@ -23,7 +23,7 @@ GENERAL = "general"
 SECTIONS = (INPUTS, ARITHMETIC, READING, CODE, OUTPUT, COMPILER, GENERAL)
 """Titles of options that commands share, in the help's order, after a command's own."""
 
-ALIKE = 0.7
+ALIKE = 0.65
 """How like a known word another is that may mean it, of 1."""
 
 

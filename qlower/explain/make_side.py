@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
@@ -66,9 +67,12 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
         path = Path(text)
         return match_dump(str(path), read_dump(path), model, runs)
     if chosen is not None and not is_contract(chosen):
+        close = get_close_matches(text, [*contract_names(), *LIVE], n=1)
         raise UnknownSide(
             f"{text!r} is neither a contract, an executor, a system nor a file",
-            help="contracts: qlower contracts; executors: interp, jit or a CPU such as "
+            help=f"did you mean {close[0]!r}?"
+            if close
+            else "contracts: qlower contracts; executors: interp, jit or a CPU such as "
             f"x86-64-v3; systems: {', '.join(LIVE)}",
         )
     return Computed(text, model, chosen or contract, executor or default, cpu)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import shlex
 from contextlib import suppress
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 
 from qlower.diagnostics import QlowerError
@@ -29,6 +31,11 @@ KNOWN_UNSUPPORTED = {
 def check_model_path(path: str | PathLike[str]) -> Path:
     """`path` if it is a file of a kind that we read, else a `QlowerError`."""
     file = Path(path)
+    if re.match(r"\w+://", fspath(path)):
+        raise QlowerError(
+            f"{fspath(path)} is an address; models are read from files",
+            help=f"curl -LO {shlex.quote(fspath(path))} gets it",
+        )
     if file.suffix in KNOWN_UNSUPPORTED:
         raise QlowerError(f"{file}: {KNOWN_UNSUPPORTED[file.suffix]}")
     if file.is_dir():
@@ -41,6 +48,19 @@ def check_model_path(path: str | PathLike[str]) -> Path:
             help=f"models are {', '.join(SUFFIXES)} files",
         )
     return file
+
+
+def contents(data: bytes) -> str:
+    """Return what a file looks like that isn't a model: the end of a message, or ""."""
+    if not data:
+        return ": the file is empty"
+    if data.startswith(b"version https://git-lfs"):
+        return ": it is a pointer of Git LFS, and `git lfs pull` gets the file"
+    head = data[:256].lstrip().lower()
+    if head.startswith((b"<!doctype", b"<html")):
+        return ": it is a page in HTML"
+    is_text = data[:4096].isascii() and not set(data[:4096]) & set(range(9))
+    return ": it is text" if is_text else ""
 
 
 def file_digest(path: Path) -> str:

@@ -77,10 +77,7 @@ class TensorSpec:
             raise QlowerError(
                 f"input {self.name!r} has type {array.dtype}, the model takes "
                 f"{self.dtype}",
-                help=f"real values are stored as round(real / {self.scale}) + "
-                f"{self.zero_point}, which `quantize` of this input computes"
-                if self.scale is not None and array.dtype.kind == "f"
-                else None,
+                help=self._type_help(array.dtype),
             )
         if array.shape != self.shape:
             raise QlowerError(
@@ -114,6 +111,21 @@ class TensorSpec:
 
     def _repr_html_(self) -> str:
         return self.table.render("html")
+
+    def _type_help(self, given: np.dtype[np.generic]) -> str | None:
+        """What to do about an array of another type."""
+        if self.scale is not None and given.kind == "f":
+            return (
+                f"real values are stored as round(real / {self.scale}) + "
+                f"{self.zero_point}, which `quantize` of this input computes"
+            )
+        if {given.name, self.dtype} == {"int8", "uint8"}:
+            change = "subtract 128" if self.dtype == "int8" else "add 128"
+            other = f"(array ^ 0x80).view('{self.dtype}')"
+            if self.dtype == "uint8":
+                other = "array.view('uint8') ^ 0x80"
+            return f"where both stand for the same real values, {change}: {other}"
+        return None
 
     def __str__(self) -> str:
         shape = "x".join(str(extent) for extent in self.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, TensorSpec
 from qlower.model.state import State
+from qlower.report.table import counted
 
 KernelTimes: TypeAlias = NDArray[np.int64]
 
@@ -68,9 +69,15 @@ def check_outputs(
     """
     if len(outputs) != len(specs):
         raise QlowerError(
-            f"the model has {len(specs)} outputs, {len(outputs)} arrays are given"
+            f"the model has {counted(len(specs), 'output')}, {len(outputs)} arrays are "
+            "given"
         )
     for index, (spec, array) in enumerate(zip(specs, outputs, strict=True)):
+        if not isinstance(cast(object, array), np.ndarray):
+            raise QlowerError(
+                f"output {spec.name!r} needs an array to be written into, not "
+                f"{type(array).__name__}"
+            )
         if array.dtype != spec.numpy_dtype or array.shape != spec.shape:
             raise QlowerError(
                 f"output {spec.name!r} is {list(spec.shape)} of {spec.dtype}, the "

@@ -12,6 +12,7 @@ from qlower.codegen.llvm.binding import BINDING, LLJIT
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, Signature
+from qlower.report.table import counted
 from qlower.runtime.bound import BoundCall, KernelTimes
 
 _IDLE_ARENAS = 4
@@ -64,7 +65,8 @@ class Executable:
         ports = self.signature.arguments
         if len(inputs) != len(ports):
             raise QlowerError(
-                f"the model takes {len(ports)} inputs, given are {len(inputs)}"
+                f"the model takes {counted(len(ports), 'input')}, "
+                f"given are {len(inputs)}"
             )
         arrays = [
             np.require(port.check(array), requirements=("C_CONTIGUOUS", "ALIGNED"))

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -231,7 +231,10 @@ class JitFunction(Executor):
         bound = self._variant.signature.bind(inputs, named_inputs)
         for spec, array in zip(self.inputs, bound, strict=True):
             check_in_place(f"input {spec.name!r}", array)
-        given = [out] if isinstance(out, np.ndarray) else out
+        given: Sequence[Array] | None = None
+        if out is not None:
+            is_one = not isinstance(out, list | tuple)
+            given = cast("Sequence[Array]", [out] if is_one else out)
         count = 0 if given is None else self._variant.output_count
         made = [
             np.empty(spec.shape, spec.numpy_dtype)

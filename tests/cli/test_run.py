@@ -162,9 +162,9 @@ def test_wrong_arrays(model: str, capsys: Capture):
 
 
 def test_number_of_inputs(model: str, image: str, capsys: Capture):
-    assert "takes 1 inputs, 0 are given" in refused(capsys, model)
+    assert "takes 1 input, 0 are given" in refused(capsys, model)
     twice = ["--input", image, "--input", image]
-    assert "takes 1 inputs, 2 are given" in refused(capsys, model, *twice)
+    assert "takes 1 input, 2 are given" in refused(capsys, model, *twice)
 
 
 def test_inputs_are_refused_before_the_model_is_compiled(
@@ -174,7 +174,7 @@ def test_inputs_are_refused_before_the_model_is_compiled(
         raise AssertionError("the model was compiled")
 
     monkeypatch.setattr(pipeline, "lower_to_arith", lower)
-    assert "takes 1 inputs, 0 are given" in refused(capsys, model)
+    assert "takes 1 input, 0 are given" in refused(capsys, model)
 
 
 def test_wrong_output(model: str, image: str, capsys: Capture):

@@ -68,7 +68,7 @@ def test_strided_inputs_and_fresh_outputs(compiled: CompiledObject):
     [
         ([np.zeros(5000, np.uint8)], "'image' has type uint8.*int8"),
         ([np.zeros((1, 5000), np.int8)], r"'image' has shape \[1, 5000\].*\[5000\]"),
-        ([], "takes 1 inputs, given are 0"),
+        ([], "takes 1 input, given are 0"),
     ],
 )
 def test_wrong_inputs(compiled: CompiledObject, inputs: list[np.ndarray], message: str):

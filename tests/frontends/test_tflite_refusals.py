@@ -28,6 +28,7 @@ from support.tflite_models import (
 from xdsl.dialects import arith
 
 from qlower.diagnostics import QlowerError
+from qlower.frontends.load import load
 from qlower.frontends.tflite import import_tflite
 from qlower.frontends.tflite.evaluation import EVALUATORS
 from qlower.frontends.tflite.schema import Sparsity
@@ -63,8 +64,23 @@ def expect_refusal(data: bytes, message: str) -> None:
 
 
 def test_a_file_that_is_something_else() -> None:
-    expect_refusal(b"", "not a TFLite file: the identifier at byte 4 is b''")
-    expect_refusal(b"\x89PNG\r\n\x1a\n....", "is b'\\r\\n\\x1a\\n', expected b'TFL3'")
+    for data, message in (
+        (b"", "the file is empty"),
+        (b"\x89PNG\r\n\x1a\n....", "bytes 4 to 7 aren't TFL3"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\n",
+            "it is a pointer of Git LFS, and `git lfs pull` gets the file",
+        ),
+        (b"\n<!DOCTYPE html><p>Not found", "it is a page in HTML"),
+        (b"module {\n\n}\n", "it is text"),
+    ):
+        expect_refusal(data, f"not a TFLite file: {message}")
+
+
+def test_an_address() -> None:
+    with pytest.raises(QlowerError, match="is an address") as caught:
+        load("https://example.com/m.tflite")
+    assert caught.value.help == "curl -LO https://example.com/m.tflite gets it"
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -80,6 +96,8 @@ def test_a_truncated_file() -> None:
     for size in range(8, len(data) - 8):
         error = refusal(data[:size])
         assert str(error).startswith("model.tflite:0:0: error: ")
+    size = len(data) // 2
+    expect_refusal(data[:size], f"the file ends after {size:,} of at least")
 
 
 def test_a_vector_longer_than_the_file() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from qlower.diagnostics import QlowerError, make_file_location, printable
 from qlower.extras import install_line
+from qlower.frontends.model_files import contents
 
 from .schema import AttributeValue, Constant, Model, Port, SourceNode
 from .tensors import BadTensor, read_constant
@@ -74,7 +75,8 @@ class _Reader:
             parsed = self.onnx.ModelProto.FromString(data)
         except Exception as error:  # of the protobuf package, which has its own
             reason = " ".join(str(error).split())
-            raise self.error(f"not an ONNX file: {reason}") from error
+            what = contents(data) or f": {reason}"
+            raise self.error(f"not an ONNX file{what}") from error
         if not parsed.HasField("graph") or not parsed.opset_import:
             raise self.error("not an ONNX file: it has no graph or no opset_import")
         return self.checked_model(parsed, len(data))

@@ -12,6 +12,7 @@ The file is long because the reader is one class: a method for each table of the
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.arrays import Array
+from qlower.frontends.model_files import contents
 
 from .accessors import (
     BufferTable,
@@ -84,6 +86,9 @@ ACCESSOR_ERRORS = (struct.error, TypeError, ValueError, OverflowError)
 T = TypeVar("T")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
+_NEEDED = re.compile(r"requires a buffer of at least (\d+) bytes")
+"""What Python says of an access behind the end of a file."""
+
 
 def read_model(data: bytes, filename: str) -> Model:
     """Read the model in `data`, or raise a `QlowerError` located in `filename`."""
@@ -110,6 +115,11 @@ class _Reader:
         try:
             return accessor()
         except ACCESSOR_ERRORS as error:
+            if needed := _NEEDED.search(str(error)):
+                raise self.error(
+                    f"damaged file: {what}: the file ends after {len(self.data):,} of"
+                    f" at least {int(needed[1]):,} bytes"
+                ) from error
             raise self.error(f"damaged file: {what}: {error}") from error
 
     def charge(self, what: str, size: int) -> None:
@@ -169,10 +179,9 @@ class _Reader:
     def model(self) -> Model:
         data = self.data
         if data[4:8] != FILE_IDENTIFIER:
-            raise self.error(
-                f"not a TFLite file: the identifier at byte 4 is {data[4:8]!r},"
-                f" expected {FILE_IDENTIFIER!r}"
-            )
+            identifier = FILE_IDENTIFIER.decode()
+            what = contents(data) or f": bytes 4 to 7 aren't {identifier}"
+            raise self.error(f"not a TFLite file{what}")
         if len(data) > MAX_FILE_BYTES:
             raise self.error(
                 f"{len(data)} bytes are out of range [8, {MAX_FILE_BYTES}] of a"
