@@ -97,7 +97,8 @@ def prepare(
     if with_layers and not isinstance(reference, str):
         raise QlowerError(
             "layers are held against those of another contract",
-            help="--against takes the name of one",
+            help="--against takes the name of one; `qlower diff FLOAT_MODEL CONTRACT "
+            "MODEL --input FILE` compares layers with those of a float model",
         )
     source = open_source(
         data, loaded.inputs, preprocessing, labels, label_offset, class_names
