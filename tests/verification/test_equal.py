@@ -324,7 +324,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     code = main([*words, "-o", str(verdict), "--save", str(inputs)])
     assert code == ExitCode.FOUND
     assert (
-        "its result by pytorch-fbgemm-avx2 and by pytorch-qnnpack"
+        "its results by pytorch-fbgemm-avx2 and pytorch-qnnpack"
         in capsys.readouterr().out
     )
     found = json.loads(verdict.read_text())
