@@ -132,6 +132,9 @@ some systems: all layers but two have them."""
 
 _OWN_OUTPUTS = ("uneven", "rising")
 
+_WORD_SCALES = {"equal": 2.0**-12, "same": 2.0**-11, "halves": 3 * 2.0**-15}
+"""Input scales of 16-bit functions: their tables' own step, and others nearby."""
+
 _CELL = 2.0**-11
 """The scale of an LSTM's cell, which has to be a power of two."""
 
@@ -283,6 +286,11 @@ class LayerValues:
         operand = _SAME.get(prefix, prefix)
         if self.rule.endswith("_product") and name in layouts():
             return layouts()[name]
+        if name == "weight_unsigned":
+            # Weights are signed in most models, of unsigned activations too.
+            return layer.name == "unsigned" and not self.words
+        if name == "input_scale" and self.words and layer.name in _WORD_SCALES:
+            return _WORD_SCALES[layer.name]
         if name == "cell_scale":
             return _CELL
         if operand in _STEPS and kind in ("scale", "point", "unsigned"):
@@ -332,6 +340,9 @@ class LayerValues:
                 return not layer.narrow
             case "is_update":
                 return layer.flags
+            case "real_bias" if "accumulator" in RULES[self.rule].runtime:
+                steps = np.random.default_rng(layer.seed).normal(0, 40, CODES)
+                return steps * layer.scales[0] * layer.scales[1]
             case "real_bias" if not RULES[self.rule].runtime:
                 # A bias is a constant; here many are quantized at once.
                 return accumulators(layer, "") * np.float32(0.0371)
