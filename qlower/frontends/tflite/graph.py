@@ -164,10 +164,22 @@ class _GraphImporter(TensorTable):
     def way_out(self, operator: Operator) -> str:
         """How the model goes without an operator: cut at what this one takes."""
         short = short_tensor_names(self.whole, self.names)
-        taken = [short[index] for index in operator.inputs if index in short]
+        taken = [
+            short[index]
+            for index in operator.inputs
+            if index in short and self._can_be_output(self.whole.tensors[index])
+        ]
         if not taken:
             return "nothing is before it to cut the model at: convert it without this"
         return f"--outputs {shlex.quote(','.join(taken))} cuts the model before it"
+
+    def _can_be_output(self, tensor: Tensor) -> bool:
+        """Whether there is a type for it, as for no handle of a variable."""
+        try:
+            tensor_type(tensor, self.site)
+        except QlowerError:
+            return False
+        return True
 
     def add_input(self, tensor: Tensor) -> None:
         self.check_given_shape(tensor)
