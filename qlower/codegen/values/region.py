@@ -93,7 +93,9 @@ def without_code(region: Region) -> list[QlowerError]:
 
 def _without_code(op: Operation) -> QlowerError:
     return QlowerError(
-        f"no native code for operation {op.name} inside a loop nest", op.location
+        f"no native code for operation {op.name} inside a loop nest",
+        op.location,
+        help="the interpreter computes it: qlower run --executor interp",
     )
 
 
