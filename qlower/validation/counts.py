@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ _LARGEST_TICK = 1 << 40
 
 NAMED_FAILURES = 20
 """Rows that could not be used are all counted, and so many of them are named."""
+
+
+T = TypeVar("T", "Counts", "Partial", "Signal")
 
 
 @dataclass
@@ -203,7 +206,13 @@ class Counts:
             "layers": {k: Signal(**signal) for k, signal in data["layers"].items()},
             "custom": {k: Fraction(total) for k, total in data["custom"].items()},
         }
-        return Counts(**made)
+        counts = _checked(Counts(**made))
+        for signal in (counts.output, *counts.layers.values()):
+            _checked(signal)
+        numbers = (*counts.steps.values(), *counts.confusion.values())
+        if {type(number) for number in numbers} - {int}:
+            raise TypeError("a count that is no number")
+        return counts
 
 
 @dataclass
@@ -243,7 +252,16 @@ class Partial:
         counts = {name: Counts.from_json(c) for name, c in data["counts"].items()}
         failures = [(int(row), str(reason)) for row, reason in data["failures"]]
         rows, failed, not_finite = data["rows"], data["failed"], data["not_finite"]
-        return Partial(counts, rows, failed, not_finite, failures)
+        return _checked(Partial(counts, rows, failed, not_finite, failures))
+
+
+def _checked(made: T) -> T:
+    """Counts that a file has, whose numbers are numbers; else a TypeError."""
+    for one in fields(made):
+        value = getattr(made, one.name)
+        if type(one.default) in (int, float) and type(value) not in (int, float):
+            raise TypeError(f"{one.name} is no number")
+    return made
 
 
 def to_ticks(own: TensorSpec, spec: TensorSpec, values: Array) -> Ticks:
