@@ -8,10 +8,10 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation
 
-from qlower.contracts import contract_names, load_contract
+from qlower.contracts import Contract, contract_names, load_contract
 from qlower.contracts.accumulator_range import (
     accumulator_range,
     constant_integers,
@@ -32,6 +32,7 @@ from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, own_arithmetic
 from qlower.model.signature import Array
 from qlower.report.table import Column, Table, Tabled, counted
+from qlower.transforms.lower_qnn.bias import constant_start
 
 Integers = NDArray[np.int64]
 
@@ -105,10 +106,12 @@ def lint(
     found: list[Finding] = []
     for op in layers(model.module):
         if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp):
-            product = _product(model, op, contract)
+            chosen = _contract(model, op, contract)
+            product = EXACT if chosen is None else product_of(chosen, op)
             if product == EXACT and pairs:
                 product = FLAT
-            found += _findings(model, op, product, bits, values)
+            start = _start(op, chosen)
+            found += _findings(model, op, product, start, bits, values)
         else:
             found += _finding_of_sums(op, bits)
     return found
@@ -228,12 +231,12 @@ def _share(row: Finding) -> str:
     return f"{out / count:.3%} of {count:,}"
 
 
-def _product(model: Model, op: Contraction, contract: str | None) -> str:
-    """How the contract multiplies; exactly if the model has none."""
+def _contract(model: Model, op: Contraction, contract: str | None) -> Contract | None:
+    """The contract of a layer; None if neither it nor the model names one."""
     default = contract or module_contract(model.module)
     if default is None and op.contract is None:
-        return EXACT
-    return product_of(contract_of(op, default, cache(load_contract)), op)
+        return None
+    return contract_of(op, default, cache(load_contract))
 
 
 def _finding_of_sums(op: Operation, bits: int) -> Iterator[Finding]:
@@ -251,13 +254,14 @@ def _findings(
     model: Model,
     op: Contraction,
     product: str,
+    start: Integers,
     bits: int,
     values: Sequence[Mapping[str, Array]],
 ) -> Iterator[Finding]:
-    sums, start = sum_bounds(op, saturates=False), _integer_bias(op)
+    sums = sum_bounds(op, saturates=False)
     out = _outside((sums[0] + start, sums[1] + start), bits)
     if out is not None:
-        data = _accumulators_on_data(model, op, bits, values)
+        data = _accumulators_on_data(model, op, start, bits, values)
         yield _finding(op, ACCUMULATOR, out, bits, data)
     pairs = pair_bounds(op, product) if product != EXACT and _has_pairs(op) else None
     out = _outside(pairs, PAIR_BITS) if pairs is not None else None
@@ -308,11 +312,15 @@ def _finding(
 
 
 def _accumulators_on_data(
-    model: Model, op: Contraction, bits: int, values: Sequence[Mapping[str, Array]]
+    model: Model,
+    op: Contraction,
+    start: Integers,
+    bits: int,
+    values: Sequence[Mapping[str, Array]],
 ) -> tuple[int, int] | None:
     low, high = integer_range(bits)
     totals = [
-        exact_sums(op, stored, weight).astype(np.int64) + _integer_bias(op)
+        exact_sums(op, stored, weight).astype(np.int64) + start
         for stored, weight in _operands(model, op, values)
     ]
     return _counts([(total < low) | (total > high) for total in totals])
@@ -349,9 +357,12 @@ def _operands(
         yield recorded[sources[0]], weight
 
 
-def _integer_bias(op: Contraction) -> Integers:
-    """The bias of each channel; 0 where it is none, real or not constant."""
-    if op.bias is None:
-        return np.zeros((), np.int64)
-    bias = constant_integers(op.bias) if element_type(op.bias.type) == i32 else None
+def _start(op: Contraction, contract: Contract | None) -> Integers:
+    """What the sum of each channel starts from: a bias as the contract quantizes it, or
+    without a contract one of integers. 0 where it isn't constant."""
+    bias: Integers | None = None
+    if contract is not None:
+        bias = constant_start(contract, op)
+    elif op.bias is not None and element_type(op.bias.type) in (i32, i64):
+        bias = constant_integers(op.bias)
     return np.zeros((), np.int64) if bias is None else bias

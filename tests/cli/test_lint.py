@@ -113,3 +113,26 @@ func.func @main(%x: tensor<1x64x!x>) -> tensor<1x!x> {
     Path("total.mlir").write_text(text)
     assert main(["lint", "total.mlir"]) == 0
     assert "Not looked at: sum." in capsys.readouterr().out
+
+
+def test_a_real_bias_counts_as_the_contract_quantizes_it(capsys: Capture):
+    """3 weights of 100 by [0, 255], and a bias of 40 / (0.25 * 0.5) = 320."""
+    text = """
+!x = !quant.uniform<u8:f32, 0.25>
+!w = !quant.uniform<i8:f32, 0.5>
+!y = !quant.uniform<u8:f32, 0.5>
+func.func @main(%x: tensor<1x3x!x>) -> tensor<1x1x!y> {
+  %w = qnn.constant dense<100> : tensor<1x3xi8> -> tensor<1x3x!w>
+  %b = arith.constant dense<40.0> : tensor<1xf32>
+  %y = qnn.linear %x, %w, %b
+       : (tensor<1x3x!x>, tensor<1x3x!w>, tensor<1xf32>) -> tensor<1x1x!y>
+  return %y : tensor<1x1x!y>
+}
+"""
+    Path("real.mlir").write_text(text)
+    command = ["real.mlir", "--accumulator-bits", "16", "--contract"]
+    (found,) = findings(capsys, *command, "pytorch-qnnpack")
+    assert (found["minimum"], found["maximum"]) == (320, 76820)
+    # this engine's rule adds the bias itself
+    (found, *_) = findings(capsys, *command, "pytorch-fbgemm")
+    assert (found["minimum"], found["maximum"]) == (0, 76500)
