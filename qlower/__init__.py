@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from qlower.forking import survive_forks
 from qlower.lazy import lazy_table
 from qlower.version import __version__
 
@@ -95,6 +96,8 @@ __all__ = [
     "vectors",
     "verify",
 ]
+
+survive_forks()
 
 _NAMES = lazy_table(
     {

@@ -108,8 +108,10 @@ class ArgumentParser(argparse.ArgumentParser):
         """What the first word that is like a known one may mean, and where to read."""
         names = {name.lstrip("-"): name for name in known}
         see = f"see {self.prog} --help"
-        for word in words:
-            for close in get_close_matches(word.lstrip("-"), names, 1, ALIKE):
+        for word in (word.lstrip("-") for word in words):
+            near = max(1, len(word) // 3)
+            of_its_length = [n for n in names if abs(len(n) - len(word)) <= near]
+            for close in get_close_matches(word, of_its_length, 1, ALIKE):
                 return f"did you mean {names[close]!r}? {see[0].upper()}{see[1:]}"
         return see
 

@@ -210,7 +210,10 @@ def run(options: argparse.Namespace) -> int:
     from qlower.validation.validate import run as run_job
 
     if options.signature is not None and options.against == "litert":
-        raise QlowerError("--against litert and --signature: it runs a file's first")
+        raise QlowerError(
+            "--against litert cannot be combined with --signature: LiteRT always runs "
+            "the first one"
+        )
     names = _lines(options.class_names)
     job = prepare(
         model_of(options.model, options),

@@ -84,7 +84,7 @@ def test_refusals(path: Path, capsys: Capture) -> None:
     for command in (["bench"], ["validate", "--data", "x.npy"]):
         given = ["--signature", "decode", "--against", "litert"]
         assert main([*command, str(path), *given]) == 1
-        assert "and --signature: " in capsys.readouterr().err
+        assert "cannot be combined with --signature: " in capsys.readouterr().err
     with pytest.raises(QlowerError, match="two names, by which it is given the shapes"):
         qlower.load(path, shapes={"x": (2,), "in:0": (3,)})
 

@@ -14,6 +14,21 @@ from support.small_model import SMALL_MODEL
 from qlower.compilation import Compilation
 from qlower.runtime.executable import Executable
 
+FORKS_AMID_IMPORTS = """
+import os, signal, sys, threading, time
+import qlower
+
+threading.Thread(target=qlower.jit, args=["model.mlir"], daemon=True).start()
+time.sleep(float(sys.argv[1]))
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    qlower.jit("model.mlir")
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0, "the child hung or failed"
+os._exit(0)
+"""
+
 FORKS = """
 import os, signal, sys, threading, time
 import qlower
@@ -43,6 +58,24 @@ def test_forks_while_other_threads_compile(count: int, tmp_path: Path):
     (tmp_path / "model.mlir").write_text(SMALL_MODEL)
     command = [sys.executable, "-c", FORKS, str(count)]
     done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        pytest.param(0.01 * n, marks=[] if n in (3, 18) else [pytest.mark.long])
+        for n in range(1, 40)
+    ],
+)
+def test_forks_while_another_thread_imports(seconds: float, tmp_path: Path):
+    """The first compilation imports a compiler."""
+    (tmp_path / "model.mlir").write_text(SMALL_MODEL)
+    command = [sys.executable, "-c", FORKS_AMID_IMPORTS, str(seconds)]
+    environment = {**os.environ, "QLOWER_CACHE_DIR": ""}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
