@@ -18,6 +18,8 @@ from qlower.interp.values import Array
 
 COUNT = 1 << 14
 
+SCALES = {"int8": 2**-5, "int16": 2**-13}
+
 LIBRARY, VERSION = platform.libc_ver()
 
 
@@ -101,13 +103,38 @@ def test_between_words(operator: str, kernels: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(
+    ("operator", "kernels"),
+    [("TANH", "ref"), ("ELU", "opt"), ("EXP", "ref"), ("SIN", "ref"), ("COS", "ref")],
+)
+def test_between_bytes(operator: str, kernels: str, tmp_path: Path) -> None:
+    """Looked up, or computed where the real numbers are asked for."""
+    operators = ["DEQUANTIZE", operator, "QUANTIZE"]
+    types = ["int8", "float32", "float32", "int8"]
+    given = np.resize(np.arange(-128, 128), 1 << 16).astype(np.int8)
+    expected: list[Array] = [given]
+    for n, name in enumerate(operators):
+        of_one = _chain([name], types[n : n + 2])
+        by = kernels if name == operator else "ref"
+        expected += run_litert(of_one, [expected[-1]], kernels=by)
+    path = tmp_path / "function.tflite"
+    path.write_bytes(_chain(operators, types))
+    model = qlower.load(path)
+    _, _, real, result = expected
+    np.testing.assert_array_equal(qlower.jit(model)(given), result)
+    run = qlower.jit(model, with_layers=True)
+    outputs, layers = run.run([given], {})
+    np.testing.assert_array_equal(outputs[0], result)
+    assert any(
+        one.dtype == np.float32 and np.array_equal(one, real) for one in layers.values()
+    )
+
+
 def _chain(operators: list[str], types: list[str]) -> bytes:
-    """Operators after each other, on all values of 16 bits."""
+    """Operators after each other, on as many values as 16 bits have."""
     builder = TFLiteBuilder()
     tensors = [
-        builder.tensor(
-            f"x{n}", (1 << 16,), type, scale=2**-13 if type == "int16" else None
-        )
+        builder.tensor(f"x{n}", (1 << 16,), type, scale=SCALES.get(type))
         for n, type in enumerate(types)
     ]
     for n, operator in enumerate(operators):

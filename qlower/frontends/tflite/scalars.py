@@ -24,28 +24,13 @@ from qlower.model.nests import Nest, scalar_constant
 PACKET = 4
 """Elements that Eigen computes together, from a multiple of 16 bytes on."""
 
-_OF_BYTES = {
-    "cosf": math.CosOp,
-    "expf": math.ExpOp,
-    "logf": math.LogOp,
-    "powf": math.PowFOp,
-    "sinf": math.SinOp,
-    "tanhf": math.TanhOp,
-}
-"""What is tabulated for the C library's functions."""
-
 
 @dataclass(frozen=True, slots=True)
 class Scalars:
-    """Adds steps to a nest; integers are signed unless `is_unsigned`.
-
-    Real numbers that are `of_bytes` have 256 values: what they become is tabulated, and
-    functions are what `math` says, rounded once.
-    """
+    """Adds steps to a nest; integers are signed unless `is_unsigned`."""
 
     nest: Nest
     is_unsigned: bool = False
-    of_bytes: bool = False
 
     def step(self, operation: Operation) -> SSAValue:
         return self.nest.add(operation).results[0]
@@ -112,12 +97,6 @@ class Scalars:
 
     def c(self, name: str, *operands: SSAValue) -> SSAValue:
         """A function of the C library, which LiteRT calls: glibc's, step by step."""
-        if self.of_bytes and name in _OF_BYTES:
-            return self.step(
-                _OF_BYTES[name].create(
-                    operands=operands, result_types=[operands[0].type]
-                )
-            )
         return call_function(self.nest, "_glibc", name, *operands)
 
     def eigen(self, name: str, *operands: SSAValue) -> SSAValue:
@@ -129,13 +108,6 @@ class Scalars:
 
     def sqrt(self, x: SSAValue) -> SSAValue:
         return self.step(math.SqrtOp(x))
-
-    def elu(self, x: SSAValue) -> SSAValue:
-        """expm1f(x) below 0, else x (activations.cc, EluEval)."""
-        if not self.of_bytes:
-            return self.c("elu", x)
-        is_negative = self.compare("lt", x, self.constant(0.0, x.type))
-        return self.select(is_negative, self.step(math.ExpM1Op(x)), x)
 
     def logistic(self, x: SSAValue) -> SSAValue:
         """As internal/reference/logistic.h, with a straight line at either end."""

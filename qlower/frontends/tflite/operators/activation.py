@@ -175,7 +175,7 @@ IMPORTERS = {
     "ELU": Importer(
         _activation(
             lambda op, x, type: qnn.EluOp(x, type),
-            lambda op: Scalars.elu,
+            lambda op: c_function("elu"),
         ),
         (1, 1),
     ),

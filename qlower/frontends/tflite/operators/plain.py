@@ -15,10 +15,8 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 
-from ..byte_functions import returns_to_bytes
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
 from ..nests import finish, finish_map, read, start, take
@@ -67,18 +65,7 @@ def check_type(op: OperatorContext, legal: tuple[str, ...]) -> None:
 
 def scalars(op: OperatorContext, rank_of: tuple[int, ...], number: int = 0) -> Scalars:
     """A nest over a shape, for steps on elements of the type of an operand."""
-    source = op.value(number).owner
-    of_bytes = (
-        isinstance(source, qnn.DequantizeOp)
-        and _is_of_bytes(source)
-        and returns_to_bytes(op, number)
-    )
-    return Scalars(start(op, rank_of), op.input(number).type == "UINT8", of_bytes)
-
-
-def _is_of_bytes(source: qnn.DequantizeOp) -> bool:
-    element = element_type(source.input.type)
-    return isinstance(element, QuantizedType) and element.storage_width == 8
+    return Scalars(start(op, rank_of), op.input(number).type == "UINT8")
 
 
 def c_function(name: str) -> Unary:
