@@ -40,7 +40,10 @@ FLOORS = (
 )
 """The rooms, the lowest floor first. A room imports from its own floor only itself."""
 
-PARTS = dict.fromkeys(("report.json_text", "report.table_formats"), "report.table")
+PARTS: dict[str, str] = {
+    "report.json_text": "report.table",
+    "report.table_formats": "report.table",
+}
 """Modules that are one room with another."""
 
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
