@@ -82,7 +82,7 @@ def assign_inputs(
 ) -> dict[str, Array]:
     """Every input's array of stored values by name; those without a name fill the rest
     in order, or are one file whose arrays are called like the rest. Real values of a
-    quantized input are quantized, which is told."""
+    quantized input are quantized, with a note."""
     arrays = _assigned(specs, given)
     stored = {spec.name: as_stored(spec, arrays[spec.name]) for spec in specs}
     for spec in specs:

@@ -15,7 +15,7 @@ IMAGES = (
     *(qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.ResizeOp),
     *(qnn.AvgPool2DOp, qnn.MaxPool2DOp, qnn.AdaptiveAvgPool2DOp),
 )
-"""Operations on images, the operand 0 and the result of which are NHWC."""
+"""Operations on images, whose operand 0 and result are NHWC."""
 
 
 PARTS = (qnn.ConcatOp, qnn.PadOp, qnn.SliceOp, qnn.SplitOp)

@@ -31,7 +31,7 @@ from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import TensorSpec, assign_inputs
 
 EXAMINED = 16
-"""Inputs of which all differences of a layer are looked at."""
+"""The number of inputs for which all differences of a layer are looked at."""
 
 Progress: TypeAlias = Callable[[Iterable[int], str], Iterable[int]]
 """Goes through numbers, and shows how far it is."""

@@ -74,7 +74,7 @@ def version_of(
 
 
 def _check_inputs(model: Model, other: Model) -> None:
-    """The same inputs can be given to both."""
+    """Refuse models that cannot be given the same inputs."""
     pair = [
         [(spec.name, spec.shape, spec.dtype) for spec in one.inputs]
         for one in (model, other)

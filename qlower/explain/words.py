@@ -65,7 +65,7 @@ SWAPPED: Mapping[type[Operation], str] = {
     **dict.fromkeys((arith.SubiOp, arith.SubfOp), "subtract from {1}"),
     arith.DivfOp: "divide {1} by it",
 }
-"""Those whose first operand is known before, and the second one the number at hand."""
+"""The words where the first operand is known and the second is the number at hand."""
 
 FEWEST_DIGITS, MOST_DIGITS = 6, 40
 

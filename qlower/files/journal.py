@@ -127,7 +127,7 @@ def beside(file: str | PathLike[str], name: str) -> str:
 def read_given(source: str | PathLike[str] | bytes) -> bytes:
     """Bytes that are given as they are, or as the name of a model's file.
 
-    Which file that is isn't noted: whoever looks for what was made of a model has its
+    The name isn't noted: a lookup of what was made of a model starts from the model's
     content. Raises `QlowerError` if there is no such file or it can't be read.
     """
     if isinstance(source, bytes):

@@ -168,7 +168,7 @@ class _Values:
 
 @dataclass(frozen=True)
 class _Plan:
-    """A model for so many runs at a time; `single` has each operation as it is for one.
+    """A model for several runs at a time; `single` has each operation as for one run.
 
     `names` are those of the inputs and of layers' results, as dumps have them.
     """
@@ -234,7 +234,7 @@ class Replay:
         return self._sums[key]
 
     def _plan(self, rows: int) -> _Plan | None:
-        """The model for so many runs at a time; None if it can't take them."""
+        """The model for several runs at a time; None if it can't take them."""
         if rows not in self._plans:
             module = batched(self.model.module, rows)
             self._plans[rows] = None

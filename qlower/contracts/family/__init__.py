@@ -140,7 +140,7 @@ class Arithmetic:
         return found
 
     def neighbours(self) -> Iterator[tuple[str, Arithmetic]]:
-        """Those that differ in one choice, which is named."""
+        """Arithmetics that differ in one choice, with its name."""
         for name, values in CHOICES.items():
             for value in values:
                 other = replace(self, **{name: value}).normal()
@@ -148,7 +148,7 @@ class Arithmetic:
                     yield name, other
 
     def second_neighbours(self) -> Iterator[Arithmetic]:
-        """Those that differ in two choices of which one hides what the other does."""
+        """Arithmetics that differ in two choices, one of which hides the other."""
         for one, other in TOGETHER:
             for first in CHOICES[one]:
                 for second in CHOICES[other]:

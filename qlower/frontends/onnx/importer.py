@@ -38,7 +38,7 @@ MAX_ELEMENTS = 1 << 30
 class Reading:
     """How a framework runs a graph: after whose contract, and what stays real, and why.
 
-    `remarks` tells a user of that, when the graph is all imported. With `has_blocks`
+    `remarks` lists that for users, once the graph is imported. With `has_blocks`
     real images lie in memory as ONNX Runtime optimizes that (`blocks`).
     """
 
