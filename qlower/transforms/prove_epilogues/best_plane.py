@@ -36,6 +36,10 @@ def best_plane(
     This is the linear programme of the least e with -e <= columns @ c - values <= e,
     by its dual simplex method: as many cases as unknowns determine c and e, and the
     case that is farthest off takes the place of one of them. It begins with few.
+
+    Each solution is the optimum of the cases that determine it, and so a lower bound of
+    the distance of all: a distance at the limit ends the search, and so does one that no
+    case exceeds.
     """
     count = columns.shape[1]
     least, most = values.min(), values.max()
@@ -60,6 +64,8 @@ def best_plane(
             continue
         is_above = above[high] >= below[low]
         case, sign = (high * step, 1.0) if is_above else (low * step, -1.0)
+        # The case whose price is the first to get to 0, as the new one's grows, leaves:
+        # with any other a price would be negative, and the solution no optimum.
         entering = np.append(sign * columns[case], -1.0)
         prices, share = np.linalg.solve(rows.T, np.stack([-cost, entering], 1)).T
         ratios = np.full(count + 1, np.inf)

@@ -101,6 +101,8 @@ def accumulator_bounds(
         return None
     low, high = (start + end for end in terms)
     limit = 1 << 31
+    # A sum whose exact ends fit 32 bits has the exact value in the end, whatever order
+    # it is made in: wrapping additions are those of integers modulo 2^32.
     if low.min() < -limit or high.max() >= limit:
         return None
     return low, high
@@ -139,6 +141,9 @@ def _products(nest: NestOp) -> tuple[Integers, Integers] | None:
     )
     if any(max(-int(f.min()), int(f.max())) >= _FEW for f in (x, w)):
         return None
+    # Each byte is taken on its own: the sum is greatest with the greatest byte at each
+    # positive weight and the least at each negative one. All bytes are possible, so
+    # these bounds hold for any input, and padding is one of the bytes.
     above = _total(nest, np.maximum(w, 0))
     below = _total(nest, w) - above
     least, most = int(x.min()), int(x.max())

@@ -33,9 +33,12 @@ def find_exceptions(
 ) -> Exceptions | None:
     """The exceptions of the lines, None if some channel has more than `most`.
 
-    Function and line are both non-decreasing. So they are equal between two neighbours
-    of the points that are looked at, if they are at both, and these are no exceptions:
-    the neighbours of exceptions are looked at too.
+    Both are non-decreasing. Between two neighbouring points the function is constant;
+    where the line is equal to it at both, it is equal in between (steps.py). Where it
+    is below the function it was so from the left one of the points on, and where it is
+    above, it stays so up to the right one: the x where they differ are runs that begin
+    at a point. Looking at the neighbours of what is found, until these are equal, finds
+    all of them.
     """
     rows = np.flatnonzero(lines.wrong)
     x, value = (points[rows] for points in steps.points)

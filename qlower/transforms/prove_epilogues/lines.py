@@ -1,12 +1,19 @@
 """A staircase as a rounded line: round(scale * x + offset), computed in float32.
 
-A line steps up at x where it passes from under 1/2 below a value to over it. So with q
-the last x below a step, and t the value's lower end there,
+Rounded to the nearest integer, a line reaches a level where it passes the level less
+1/2. So with q the last x below a step, and t = level - 1/2,
 
     offset + scale * q < t < offset + scale * (q + 1)
 
-for all steps, and the best scale leaves the widest margin to all of them. In float32
-the neighbours of that pair are tried.
+for all steps. For a given scale that is an interval of offsets: below the least
+t - scale * q, above the greatest t - scale * (q + 1). The former is a minimum of
+functions that are linear in the scale, the latter a maximum, so that the gap between
+them is concave, and piecewise linear. The best scale has the widest gap, which leaves
+the most room for the errors of float32.
+
+Nothing here is believed: a pair is found in float64, it and its neighbours in float32
+are run in the interpreter at all points that decide (steps.py), and mistakes that are
+left become exceptions or the line's end. A poor search costs speed, no bits.
 """
 
 from __future__ import annotations
@@ -161,6 +168,8 @@ def _fit(forms: _Forms, steps: SeenSteps, owners: Integers) -> _Fit:
         better = left < mistakes[rows]
         for old, new in zip((scale, offset, mistakes), (*pair, left), strict=True):
             old[rows[better]] = new[better]
+    # With a scale of 0 or more the line is non-decreasing, and below the limit nothing
+    # saturates or wraps: what the lemma of points (steps.py) asks of a function.
     reach = np.maximum(-steps.low.astype(float), steps.high)
     fits &= (scale >= 0) & (scale * reach + np.abs(offset) < _LIMIT)
     return _Fit(fits, scale, offset, mistakes)
@@ -226,6 +235,8 @@ class _Crossings:
         """The bounds of the offset, and the slope of the gap between them."""
         upper = scale[:, np.newaxis] * self.q
         np.subtract(self.t, upper, out=upper)
+        # upper[i] = t[i] - scale * q[i]. The offset lies below the least of them, and
+        # above the greatest less the scale, as t - scale * (q + 1) = upper - scale.
         rows = np.arange(len(scale))
         greatest, least = upper.argmax(axis=1), upper.argmin(axis=1)
         slope = 1 + self.q[rows, greatest] - self.q[rows, least]
@@ -234,8 +245,10 @@ class _Crossings:
     def best_scale(self, left: Doubles, right: Doubles) -> Doubles:
         """The scale in left ... right with the widest gap, a concave function of it.
 
-        It lies below the lines that touch it left and right of its maximum; the next
-        scale to look at is where these lines meet.
+        A concave function lies below the lines that touch it. Of two, one touching left
+        of its maximum and one right, the maximum lies between the points where they
+        touch; the next scale to look at is where the lines meet. As there are finitely
+        many lines, both touch at the maximum in the end.
         """
         low, high, left_slope = self.at(left)
         left_gap = high - low
@@ -301,6 +314,9 @@ def _scale_bounds(steps: Steps) -> tuple[Doubles, Doubles]:
 
     An offset with the sign of x adds a jump at zero, of up to a level.
     """
+    # Between the first and the last of `rises` steps, `width` apart, the line climbs by
+    # rises - 1, give or take one accumulator at each of them; a jump at zero takes one
+    # level away from the least.
     rises = steps.top - steps.bottom
     ends = np.stack([np.zeros_like(rises), np.maximum(rises - 1, 0)], axis=1)
     width = np.zeros_like(rises)

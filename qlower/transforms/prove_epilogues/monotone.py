@@ -1,10 +1,19 @@
 """Proving that a chain of scalar operations is a non-decreasing function.
 
 The function has one variable, an integer in an interval; everything else it reads is
-constant. An operation is accepted when it is non-decreasing in the operands that depend
-on the variable, and doesn't wrap: which needs to be looked at for both ends of the
-interval only, because in between its operands lie between theirs. Likewise floats are
-finite in between if they are at both ends, so that NaN can't come up.
+constant.
+
+**Lemma (ends).** Let each operand of an operation be non-decreasing in the variable or
+constant, and the operation non-decreasing in the former where nothing wraps. Then its
+exact result lies, everywhere in the interval, between its exact results at both ends.
+So if neither of these wraps, none in between does, and the result is non-decreasing.
+
+**Lemma (rounding).** IEEE rounding to nearest is non-decreasing, so a float operation
+is non-decreasing wherever the real one is; and it is finite in between if it is at both
+ends, so that no NaN comes up (infinity times zero, infinity less infinity).
+
+The operations are composed one by one, and a composition of non-decreasing functions is
+non-decreasing.
 
 All is done for many channels at once, each with its own interval and constants.
 """
@@ -81,7 +90,7 @@ def non_decreasing(
     proved = {variable}
     for op in ops:
         if dependent.isdisjoint(op.operands):
-            continue
+            continue  # a constant
         depends = [v in dependent for v in op.operands]
         dependent.update(op.results)
         if isinstance(op, arith.SelectOp):
@@ -110,6 +119,8 @@ def _steps_up(
     below, above = op.lhs, op.rhs
     if predicate in _ABOVE:
         below, above = above, below
+    # The compared number is non-decreasing and its bound constant: the condition changes
+    # once at most, and the choice goes from `below` to `above`.
     return (
         comparison.lhs in proved
         and dependent.isdisjoint((comparison.rhs, below, above))
@@ -122,14 +133,16 @@ def keeps_order(op: Operation, depends: Sequence[bool], ends: Values) -> bool:
     if isinstance(op, _OF_ONE_OPERAND + _OF_TWO_OPERANDS):
         return True
     if isinstance(op, SaturateOp):
-        return not op.unsigned
+        return not op.unsigned  # 128 to 255 are stored as negative numbers
     first_only = depends[0] and not any(depends[1:])
     operands = [ends[operand] for operand in op.operands]
     if isinstance(op, ShiftRightOp | arith.ShRSIOp | arith.SubfOp):
-        return first_only
+        return first_only  # x >> s with any rounding is; a >> x and a - x are not
     if isinstance(op, arith.TruncIOp):
+        # what is kept at both ends fits the narrow type, and so does what lies between
         return bool(np.array_equal(ends[op.result], operands[0]))
     if isinstance(op, arith.MuliOp | arith.MulfOp):
+        # x * c is non-decreasing for c >= 0; x * x isn't, as it turns at 0
         factors = [v for v, varies in zip(operands, depends, strict=True) if not varies]
         if len(factors) != 1 or np.any(np.less(factors[0], 0)):
             return False
@@ -137,6 +150,7 @@ def keeps_order(op: Operation, depends: Sequence[bool], ends: Values) -> bool:
         return False
     if isinstance(op, arith.MulfOp):
         return True
+    # what is left can wrap: by the lemma it doesn't, if it doesn't at the ends
     exact = _EXACT.get(type(op))
     if exact is None or not isinstance(op.results[0].type, IntegerType):
         return False

@@ -47,14 +47,16 @@ def _least_magnitudes(block: Block, constants: Values) -> dict[SSAValue, float]:
     found: dict[SSAValue, float] = {}
     for op in block.ops:
         match op:
-            case arith.SIToFPOp():
+            case arith.SIToFPOp():  # an integer that is not 0 is at least 1; 0 is +0.0
                 found[op.result] = 1.0
             case arith.MulfOp(lhs=factor, rhs=scale):
                 scales = constants.get(scale)
                 if factor in found and scales is not None and np.all(scales > 0):
                     product = found[factor] * float(np.min(scales))
+                    # below that a negative product could be rounded to -0.0
                     if product >= _LEAST:
                         found[op.result] = product
+            # only -0.0 and -0.0 add up to -0.0; another sum is a multiple of 2^-149
             case arith.AddfOp(lhs=a, rhs=b) if a in found or b in found:
                 found[op.result] = _LEAST
             case _:

@@ -93,6 +93,7 @@ def find_staircase(nest: NestOp) -> Staircase | None:
     type = dtype_of(accumulator.type)
     low, high = (flat(bound).astype(type) for bound in bounds)
     constants: Values = {block.args[i]: flat(array) for i, array in lanes.items()}
+    # What depends on constants alone is computed at once; the rest is the chain.
     chain: list[Operation] = []
     dependent: set[SSAValue] = {accumulator}
     for op in tuple(block.ops)[:-1]:
@@ -109,11 +110,14 @@ def find_staircase(nest: NestOp) -> Staircase | None:
     }
     ends[accumulator] = np.stack([low, high], axis=1)
     run_scalars(chain, ends)
+    # Proved by looking at every accumulator where they are few, by the lemmas of
+    # monotone.py where they are many.
     first, last = int(low[0]), int(high[0])
     if len(low) == 1 and last - first < _FEW_ACCUMULATORS:
         proved = _seen_not_to_decrease(chain, accumulator, first, last, constants)
     else:
         proved = non_decreasing(chain, accumulator, ends)
+    # A non-decreasing result takes no more levels than there are from end to end.
     last_results = (
         result
         for op in reversed(chain)

@@ -1,4 +1,11 @@
-"""Where non-decreasing integer functions step up."""
+"""Where non-decreasing integer functions step up.
+
+**Lemma (points).** A non-decreasing f that has the same value at a and b has it
+everywhere between. So f is known on low ... high from its values at both ends and, for
+each level that it reaches, at the first x of that level and at x - 1: of two
+neighbouring points either the values are equal or the x are. Another non-decreasing
+function is equal to f on the whole interval exactly when it is equal at these points.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +26,9 @@ The channels are an array of x's length, and of its shape or of extents of 1.
 
 _ROUNDS = 12
 """Neighbour-search rounds before we give up on a function as a staircase."""
+
+_ENDS = 2
+"""Columns of points for the ends of the interval, which come first."""
 
 _PARTS = 16
 """Into how many parts an interval is divided where a step is searched for."""
@@ -52,14 +62,20 @@ class Steps:
 
 @dataclass(frozen=True)
 class SeenSteps(Steps):
-    """Steps with what was looked at to find them.
+    """Steps with the points that were looked at to find them.
 
-    `points` are x and f(x) at both ends and on both sides of each step:
-    [channel, point]. Between neighbours of these points the function is constant. Where
-    a channel has fewer steps than another, there are other x of its interval.
+    `points` are x and f(x), each [channel, point]: at both ends, at each step's place
+    and just before each (`at_steps`, `before_steps`). By the lemma above they decide
+    which non-decreasing functions are equal to f. Where a channel has fewer steps than
+    another, there are other x of its interval.
     """
 
     points: tuple[Integers, Integers]
+
+    @property
+    def width(self) -> int:
+        """The most steps of a channel."""
+        return self.places.shape[1]
 
     def of(self, some: slice) -> SeenSteps:
         """The steps of some of the channels."""
@@ -80,12 +96,21 @@ class SeenSteps(Steps):
 
     def trimmed(self) -> SeenSteps:
         """The same with no more columns than these channels have steps."""
-        before, after = self.places.shape[1], int((self.top - self.bottom).max())
+        before, after = self.width, int((self.top - self.bottom).max())
         if before == after:
             return self
-        kept = np.r_[: 2 + after, 2 + before : 2 + before + after]
-        x, value = (points[:, kept] for points in self.points)
-        return replace(self, places=x[:, 2 : 2 + after], points=(x, value))
+        x, value = (
+            np.concatenate(
+                [
+                    points[:, :_ENDS],
+                    at_steps(points, before)[:, :after],
+                    before_steps(points, before)[:, :after],
+                ],
+                axis=1,
+            )
+            for points in self.points
+        )
+        return replace(self, places=at_steps(x, after), points=(x, value))
 
     @staticmethod
     def joined(steps: Sequence[SeenSteps]) -> SeenSteps:
@@ -102,8 +127,18 @@ class SeenSteps(Steps):
                 strict=True,
             )
         )
-        width = steps[0].places.shape[1]
-        return SeenSteps(low, high, bottom, top, x[:, 2 : 2 + width], (x, value))
+        places = at_steps(x, steps[0].width)
+        return SeenSteps(low, high, bottom, top, places, (x, value))
+
+
+def at_steps(points: Integers, width: int) -> Integers:
+    """The columns of points that are the places of so many steps; a view."""
+    return points[:, _ENDS : _ENDS + width]
+
+
+def before_steps(points: Integers, width: int) -> Integers:
+    """The columns of points just before the places of so many steps; a view."""
+    return points[:, _ENDS + width : _ENDS + 2 * width]
 
 
 def find_steps(function: Function, low: Integers, high: Integers) -> SeenSteps | None:
@@ -118,9 +153,12 @@ def find_steps(function: Function, low: Integers, high: Integers) -> SeenSteps |
     first, last = search_steps(function, low, high, ends).T
     slope = np.maximum(last - first, 0) / np.maximum(top - bottom - 1, 1)
     width = int((top - bottom).max(initial=0))
-    x = np.empty((len(low), 2 + 2 * width), low.dtype)
+    x = np.empty((len(low), _ENDS + 2 * width), low.dtype)
     x[:, 0], x[:, 1] = low, high
-    places, before = x[:, 2 : 2 + width], x[:, 2 + width :]
+    places, before = at_steps(x, width), before_steps(x, width)
+    # The first and the last step are found by bisection. The others are guessed on the
+    # line between them, which costs correctness nothing: `_settle` accepts a place only
+    # where the function was seen to reach the level there, and not before.
     guess = slope[:, np.newaxis] * np.arange(width)
     guess += first[:, np.newaxis]
     places[:] = np.minimum(np.rint(guess, out=guess), high[:, np.newaxis], out=guess)
@@ -143,12 +181,15 @@ def search_steps(
     )
     channels = np.arange(len(low))[:, np.newaxis, np.newaxis]
     parts = np.arange(1, _PARTS)
+    # Invariant: below < x <= above for the x that is asked for. The function is
+    # non-decreasing, so the points of a division at which it reaches the level are its
+    # last ones, and how many they are says in which part it gets there.
     while np.any(above - below > 1):
         widths: Integers = above - below
         left = below[..., np.newaxis]
         x = left + widths[..., np.newaxis] * parts // _PARTS
         reached = function(channels, x) >= levels[..., np.newaxis]
-        reached &= x > left
+        reached &= x > left  # in narrow intervals the first points are `below` itself
         part = _PARTS - 1 - np.count_nonzero(reached, axis=-1)
         above = below + widths * (part + 1) // _PARTS
         below = below + widths * part // _PARTS
@@ -160,14 +201,19 @@ def _columns(*ends: Integers) -> list[Integers]:
 
 
 def _settle(function: Function, steps: SeenSteps) -> bool:
-    """Moves guessed places to the true ones, by steps of one; False if they are far."""
-    width = steps.places.shape[1]
+    """Moves guessed places to the true ones, by steps of one; False if they are far.
+
+    A place is true where f(place - 1) < level <= f(place). As f is non-decreasing there
+    is one such x only, and whichever of the two comparisons fails says on which side.
+    """
+    width = steps.width
     value, levels = steps.points[1], steps.levels
-    is_off = (value[:, 2 : 2 + width] < levels) | (value[:, 2 + width :] >= levels)
+    is_off = (at_steps(value, width) < levels) | (before_steps(value, width) >= levels)
     found = np.flatnonzero(is_off & steps.valid)
     channel, index = np.divmod(found, max(width, 1))
     level = levels.reshape(-1)[found]
-    here = channel * value.shape[1] + 2 + index
+    # from here on points are flat: those of one place at `here`, before it at `before`
+    here = channel * value.shape[1] + _ENDS + index
     x, value = (points.reshape(-1) for points in steps.points)
     for _ in range(_ROUNDS):
         if not len(here):
@@ -176,6 +222,7 @@ def _settle(function: Function, steps: SeenSteps) -> bool:
         at_place, below = value[here], value[before]
         goes_back = below >= level
         place = x[here] + np.where(goes_back, -1, 1)
+        # of the pair one point is the old pair's other one: one is looked at anew
         seen = function(channel, place - goes_back)
         x[here], x[before] = place, place - 1
         at_place, below = (
