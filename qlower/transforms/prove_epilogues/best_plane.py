@@ -38,8 +38,8 @@ def best_plane(
     case that is farthest off takes the place of one of them. It begins with few.
 
     Each solution is the optimum of the cases that determine it, and so a lower bound of
-    the distance of all: a distance at the limit ends the search, and so does one that no
-    case exceeds.
+    the distance of all. A distance at the limit ends the search, and so does one that
+    no case exceeds.
     """
     count = columns.shape[1]
     least, most = values.min(), values.max()

@@ -119,8 +119,8 @@ def _steps_up(
     below, above = op.lhs, op.rhs
     if predicate in _ABOVE:
         below, above = above, below
-    # The compared number is non-decreasing and its bound constant: the condition changes
-    # once at most, and the choice goes from `below` to `above`.
+    # The compared number is non-decreasing and its bound constant: the condition
+    # changes once at most, and the choice goes from `below` to `above`.
     return (
         comparison.lhs in proved
         and dependent.isdisjoint((comparison.rhs, below, above))
