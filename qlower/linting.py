@@ -69,7 +69,7 @@ def lint(
         is_own = [row.what != PAIRS or row.layer in kept for row in found]
         elsewhere = [row for row, own in zip(found, is_own, strict=True) if not own]
         found = [row for row, own in zip(found, is_own, strict=True) if own]
-    return Lint(found, elsewhere, not_looked_at(loaded))
+    return Lint(found, elsewhere, not_looked_at(loaded, contract))
 
 
 def _values(

@@ -62,7 +62,7 @@ def stats_of(
     except QlowerError:
         given = (compilation.model.module, compilation.contract, compilation.target)
         proofs, refused = known_proofs(*given)
-    rows = layer_statistics(compilation.model.module, proofs)
+    rows = layer_statistics(compilation.model.module, proofs, compilation.contract)
     if chosen is not None:
         rows = [row for row in rows if row.name in chosen]
     return Stats(rows, refused, full_names)

@@ -25,7 +25,7 @@ from qlower.report.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.report.junit import Case
-    from qlower.verification.fits import Fits
+    from qlower.verification.fit_table import Fits
     from qlower.verification.group_table import Groups
     from qlower.verification.native.verdict import Native
     from qlower.verification.verdict import Equality
@@ -51,7 +51,9 @@ and whether the functions fit together. Code for another machine runs under emul
 
 --groups compares all pairs of contracts like --equal, and lists which are equal.
 
---accumulator-bits shows the width that the sums of each contraction need.
+--accumulator-bits shows the width that the sums of each layer need: of products, pools,
+means, squares, and a softmax's exponentials. Layers it can't decide are listed, and
+count as not fitting; those that add real numbers are listed, too.
 
 Exits with 0 if everything is equal or fits, or every pair is decided, otherwise with
 1."""
@@ -166,9 +168,15 @@ def _cases(found: Equality | Fits | Groups | Native) -> list[Case]:
     record = found.to_dict()
     rows = cast(Sequence[Mapping[str, object]], record["layers"])
     whole = cast(Mapping[str, Mapping[str, int]], record.get("whole", {}))
-    return [_verdict_case(row) for row in rows] + [
-        Case(f"the whole code {level}", "differs" * bool(one["differing"]))
-        for level, one in whole.items()
+    open_rows = cast(Sequence[Mapping[str, object]], record.get("undecided", ()))
+    moved = cast(Sequence[str], record.get("moved", ()))
+    return [
+        *(_verdict_case(row) for row in (*rows, *open_rows)),
+        *(Case(name, skipped="computes nothing") for name in moved),
+        *(
+            Case(f"the whole code {level}", "differs" * bool(one["differing"]))
+            for level, one in whole.items()
+        ),
     ]
 
 
@@ -177,6 +185,8 @@ def _verdict_case(row: Mapping[str, object]) -> Case:
 
     names = [str(row[key]) for key in ("layer", "what", "level") if row.get(key)]
     verdict = str(row["verdict"])
+    if verdict == "real":
+        return Case(" ".join(names), skipped=str(row["how"]))
     failure = "" if verdict in ("equal", "fits") else f"{verdict} {row.get('how', '')}"
     return Case(" ".join(names), failure.strip())
 

@@ -1,7 +1,5 @@
 """The values that a layer's accumulator can take, from its real weights and bias.
 
-A bias in real numbers is no part of the accumulator.
-
 Each input element lies anywhere in its type's storage range, on its own. The bounds of
 the sum are then the sums of the bounds, and both are reached: for a contraction
 
@@ -50,19 +48,19 @@ class AccumulatorRange:
         return f"[{self.minimum}, {self.maximum}]"
 
 
-def accumulator_range(op: Operation) -> AccumulatorRange | None:
+def accumulator_range(
+    op: Operation, start: Integers | None = None
+) -> AccumulatorRange | None:
     """The range of a layer's exact accumulator, bias included.
 
-    None for layers that don't sum, and where weights or bias aren't constants. Pools
-    and means sum stored integers, contractions differences from the zero points.
+    The sums of a contraction start from `start`, [channel] or one for all, by default
+    from its integer bias. None for layers that don't sum, and where weights or bias
+    aren't constant integers. Pools and means sum stored integers, contractions
+    differences from the zero points.
     """
     match op:
-        case qnn.Conv2DOp():
-            return _contraction(op.input, op.weight, op.bias, 0, any(op.pad))
-        case qnn.DepthwiseConv2DOp():
-            return _contraction(op.input, op.weight, op.bias, 3, any(op.pad))
-        case qnn.LinearOp():
-            return _contraction(op.input, op.weight, op.bias, 0, False)
+        case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp() | qnn.LinearOp():
+            return _contraction(op, start)
         case qnn.MatMulOp():
             return _product(op)
         case qnn.AvgPool2DOp():
@@ -83,15 +81,16 @@ def accumulator_range(op: Operation) -> AccumulatorRange | None:
 
 
 def _contraction(
-    input: SSAValue, weight: SSAValue, bias: SSAValue | None, axis: int, partial: bool
+    op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp, start: Integers | None
 ) -> AccumulatorRange | None:
-    terms = _terms(input, weight, axis, partial)
-    start: Integers | None = np.zeros((), np.int64)
-    if bias is not None and element_type(bias.type) != f32:
-        start = constant_integers(bias)
-    if terms is None or start is None:
+    bounds = product_bounds(op)
+    if start is None and op.bias is None:
+        start = np.zeros((), np.int64)
+    elif start is None and op.bias is not None and element_type(op.bias.type) != f32:
+        start = constant_integers(op.bias)
+    if bounds is None or start is None:
         return None
-    least, most = (term.sum(axis=1) for term in terms)
+    least, most = bounds
     return AccumulatorRange(int((least + start).min()), int((most + start).max()))
 
 

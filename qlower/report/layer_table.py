@@ -15,11 +15,13 @@ from qlower.contracts.accumulator_range import (
     tensor_shape,
 )
 from qlower.dialects import qnn
+from qlower.dialects.qnn.attributes import module_contract
 from qlower.dialects.qnn.constraints import NARROW
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.model.layers import full_name, is_constant, layer_name, layers
 from qlower.report.table import Column, Table, counted
+from qlower.transforms.lower_qnn.bias import start_by
 from qlower.transforms.prove_epilogues import Proof
 
 
@@ -118,12 +120,16 @@ COLUMNS: tuple[Column[LayerStatistics], ...] = (
 
 
 def layer_statistics(
-    module: ModuleOp, proofs: Iterable[Proof] = ()
+    module: ModuleOp, proofs: Iterable[Proof] = (), contract: str | None = None
 ) -> list[LayerStatistics]:
-    """The layers of a model at the qnn level, in order; `proofs` names some of them."""
+    """The layers of a model at the qnn level, in order; `proofs` names some of them.
+
+    A bias in real numbers counts as `contract` quantizes it, by default the model's.
+    """
     named = {proof.layer: proof for proof in proofs}
+    used = contract or module_contract(module)
     return [
-        _layer(number, op, named.get(layer_name(op)))
+        _layer(number, op, named.get(layer_name(op)), used)
         for number, op in enumerate(layers(module))
     ]
 
@@ -192,7 +198,10 @@ def layer_table(
     return Table("layers", rows, columns, counted(len(rows), "layer"), LEGEND, notes)
 
 
-def _layer(number: int, op: Operation, epilogue: Proof | None) -> LayerStatistics:
+def _layer(
+    number: int, op: Operation, epilogue: Proof | None, contract: str | None
+) -> LayerStatistics:
+    is_contraction = isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp)
     tensors = [value for value in op.operands if isinstance(value.type, TensorType)]
     constants = [value for value in tensors if is_constant(value.owner)]
     computed = [value for value in tensors if value not in constants]
@@ -203,7 +212,7 @@ def _layer(number: int, op: Operation, epilogue: Proof | None) -> LayerStatistic
         op.name.split(".")[-1],
         tuple(describe(value.type) for value in computed),
         tuple(describe(value.type) for value in op.results),
-        accumulator_range(op),
+        accumulator_range(op, start_by(contract, op) if is_contraction else None),
         epilogue,
         multiply_accumulates(op),
         sum(tensor_bytes(value.type) for value in constants),

@@ -111,6 +111,7 @@ def lint(
             if product == EXACT and pairs:
                 product = FLAT
             start = _start(op, chosen)
+            start = np.zeros((), np.int64) if start is None else start
             found += _findings(model, op, product, start, bits, values)
         else:
             found += _finding_of_sums(op, bits)
@@ -129,18 +130,24 @@ def saturates_elsewhere(model: Model, contract: str) -> bool:
     )
 
 
-def not_looked_at(model: Model) -> list[str]:
-    """Kinds of layers with sums that `lint` doesn't bound."""
+def not_looked_at(model: Model, contract: str | None = None) -> list[str]:
+    """Kinds of layers with sums that `lint` doesn't bound, and layers with a bias that
+    it doesn't know."""
     stated = own_arithmetic(model.module)
     if stated is not None:
         return [f"layers of {stated}"]
-    return list(
-        dict.fromkeys(
-            op.name.removeprefix("qnn.")
-            for op in layers(model.module)
-            if isinstance(op, UNBOUNDED)
-        )
+    kinds = dict.fromkeys(
+        op.name.removeprefix("qnn.")
+        for op in layers(model.module)
+        if isinstance(op, UNBOUNDED)
     )
+    biased = [
+        f"the bias of {layer_name(op)}"
+        for op in layers(model.module)
+        if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp)
+        and _start(op, _contract(model, op, contract)) is None
+    ]
+    return [*kinds, *biased]
 
 
 @dataclass(frozen=True, repr=False)
@@ -357,12 +364,12 @@ def _operands(
         yield recorded[sources[0]], weight
 
 
-def _start(op: Contraction, contract: Contract | None) -> Integers:
+def _start(op: Contraction, contract: Contract | None) -> Integers | None:
     """What the sum of each channel starts from: a bias as the contract quantizes it, or
-    without a contract one of integers. 0 where it isn't constant."""
-    bias: Integers | None = None
+    without a contract one of integers. None where it isn't known."""
     if contract is not None:
-        bias = constant_start(contract, op)
-    elif op.bias is not None and element_type(op.bias.type) in (i32, i64):
-        bias = constant_integers(op.bias)
-    return np.zeros((), np.int64) if bias is None else bias
+        return constant_start(contract, op)
+    if op.bias is None:
+        return np.zeros((), np.int64)
+    is_integer = element_type(op.bias.type) in (i32, i64)
+    return constant_integers(op.bias) if is_integer else None

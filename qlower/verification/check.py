@@ -23,7 +23,8 @@ from qlower.model.layers import layer_name, layers
 from qlower.report.json_text import SCHEMA, json_text
 from qlower.report.table import counted
 from qlower.verification.equal import equal, layer_inputs
-from qlower.verification.fits import ORDERS, Order, fits
+from qlower.verification.fit_table import ORDERS, Order
+from qlower.verification.fits import fits
 from qlower.verification.groups import groups
 from qlower.verification.native.verdict import Level
 from qlower.verification.native.verify import native

@@ -125,7 +125,7 @@ class LayerEquality:
             if run.product != EXACT:
                 worst = pair_fit(side.model, side.contract, run.op, run.product).worst
                 if worst is not None:
-                    yield {worst.source: worst.input}
+                    yield worst.inputs
 
     def _decided(
         self,

@@ -61,8 +61,9 @@ def have_same_rules(runs: Runs) -> bool:
             return False
     elif not _prepared_alike(runs):
         return False
+    seen: set[tuple[FuncOp, FuncOp]] = set()
     return all(
-        _same_function(one.rule.function, other.rule.function)
+        _same_function(one.rule.function, other.rule.function, seen)
         and one.rule.values == other.rule.values
         and all(
             np.array_equal(one.values[name], other.values[name])
@@ -88,12 +89,16 @@ def _prepared_alike(runs: Runs) -> bool:
     )
 
 
-def _same_function(a: FuncOp, b: FuncOp) -> bool:
-    """Whether two functions are the same text, and all that they call."""
+def _same_function(a: FuncOp, b: FuncOp, seen: set[tuple[FuncOp, FuncOp]]) -> bool:
+    """Whether two functions are the same text, and all that they call: `seen` are pairs
+    that are compared already, or being compared."""
+    if (a, b) in seen:
+        return True
+    seen.add((a, b))
     if not a.body.is_structurally_equivalent(b.body):
         return False
     return all(
-        _same_function(_callee(one), _callee(other))
+        _same_function(_callee(one), _callee(other), seen)
         for one, other in zip(a.body.block.ops, b.body.block.ops, strict=True)
         if isinstance(one, CallOp) and isinstance(other, CallOp)
     )

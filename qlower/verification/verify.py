@@ -9,7 +9,8 @@ from qlower.codegen.targets.resolve import levels_of, resolve_levels
 from qlower.explain.diff import Progress, no_progress
 from qlower.frontends.load import ModelOrPath
 from qlower.verification.equal import equal as decide_equal
-from qlower.verification.fits import Fits, Order, fits
+from qlower.verification.fit_table import Fits, Order
+from qlower.verification.fits import fits
 from qlower.verification.group_table import Groups
 from qlower.verification.groups import groups as find_groups
 from qlower.verification.native.verdict import Native

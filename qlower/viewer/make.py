@@ -177,7 +177,7 @@ class _Look:
         """All that isn't of one layer."""
         compilation = self.compilation
         proofs = epilogue_proofs(compilation.arith, compilation.target)
-        rows = layer_statistics(compilation.model.module, proofs)
+        rows = layer_statistics(compilation.model.module, proofs, compilation.contract)
         levels = Levels.of(compilation, code)
         statistics = {row.name: row for row in rows}
         limits = Limits.of(len(rows))

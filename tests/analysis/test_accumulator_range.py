@@ -96,3 +96,20 @@ def test_computed_weights_with_a_zero_point_for_each_channel():
     low, high = sum_bounds(op, saturates=True)
     assert low.max() < sums.min()
     assert high.min() > sums.max()
+
+
+def test_a_real_bias_counts_as_the_contract_quantizes_it() -> None:
+    real = LINEAR.replace(
+        "dense<[10, -2000]> : tensor<2xi32>", "dense<[2.5, -500.0]> : tensor<2xf32>"
+    )
+    real = real.replace("tensor<2xi32>", "tensor<2xf32>")
+    module = parse_module(real)
+    verify_module(module)
+    ranges = [
+        layer_statistics(module, contract=contract)[0].accumulator
+        for contract in ("tflite", "pytorch-fbgemm", None)
+    ]
+    (op,) = (op for op in parse_module(LINEAR).walk() if isinstance(op, qnn.LinearOp))
+    assert ranges[0] == accumulator_range(op)
+    assert ranges[1] == accumulator_range(op, np.zeros((), np.int64))
+    assert ranges[2] is None

@@ -447,7 +447,7 @@ _COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 25, 27, 32, 49, 63, 64)
 
 def _pool(draw: _Draw) -> tuple[str, Sequence[Array]]:
     count = _COUNTS[draw.pick(0, len(_COUNTS) - 1)]
-    stored = draw.stored(2)
+    stored = draw.stored(2, bits=16 if draw.chance(0.25) else 8)
     given = _sums(stored, count).reshape(-1, 1, count, 1)
     more = _attributes(
         kernel=[1, count],
@@ -461,7 +461,7 @@ def _pool(draw: _Draw) -> tuple[str, Sequence[Array]]:
 
 def _reduction(draw: _Draw) -> tuple[str, Sequence[Array]]:
     count = _COUNTS[draw.pick(0, len(_COUNTS) - 1)]
-    stored = draw.stored(2)
+    stored = draw.stored(2, bits=16 if draw.chance(0.25) else 8)
     given = _sums(stored, count).reshape(-1, 1, count, 1)
     operation = "mean" if draw.chance(0.7) else "sum"
     scale = stored.scale if draw.chance(0.4) else stored.scale / draw.ratio()
@@ -485,6 +485,15 @@ def _softmax(draw: _Draw) -> tuple[str, Sequence[Array]]:
     low = -128 if stored.signed else 0
     output = Stored(stored.signed, 8, low, low + 255, 1 / 256, low)
     return _of_one("softmax", stored, given, f"{len(given)}x{length}", output, "")
+
+
+def _normalization(draw: _Draw) -> tuple[str, Sequence[Array]]:
+    length = draw.pick(1, 3)
+    stored = draw.stored(length)
+    given = stored.tuples(length)
+    low = -128 if stored.signed else 0
+    output = Stored(stored.signed, 8, low, low + 255, 1 / 128, low + 128)
+    return _of_one("l2_normalize", stored, given, f"{len(given)}x{length}", output, "")
 
 
 def _unary(draw: _Draw) -> tuple[str, Sequence[Array]]:
@@ -581,6 +590,7 @@ _KINDS: Mapping[str, Callable[[_Draw], tuple[str, Sequence[Array]]]] = {
     "reduction": _reduction,
     "adaptive": _adaptive,
     "softmax": _softmax,
+    "normalization": _normalization,
     "unary": _unary,
     "of two": _of_two,
 }

@@ -6,8 +6,10 @@ input there is, and numpy adds up every sum.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from pathlib import Path
@@ -15,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.every_input import KINDS, EveryInput, draw_layer
+from support.forgeries import forged, forgeries
 
 import qlower
 from qlower.codegen.targets.resolve import host_target
@@ -23,9 +26,12 @@ from qlower.diagnostics import QlowerError
 from qlower.explain.observe import run_layer
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.report.json_text import json_text
 from qlower.verification import decide as deciding
+from qlower.verification.check import Verdict, check
 from qlower.verification.equal import equal
-from qlower.verification.fits import Fit, fits
+from qlower.verification.fit_table import Fit
+from qlower.verification.fits import fits
 from qlower.verification.groups import groups
 from qlower.verification.native.verify import native
 
@@ -34,6 +40,21 @@ SOME = ("tflite", "tflm", "pytorch-qnnpack", "pytorch-fbgemm-avx2")
 
 VERDICTS = "QLOWER_VERDICTS"
 """How many verdicts the long test compares."""
+
+MANY = 20
+"""Pairs of contracts on a layer in the long test."""
+
+TOGETHER = 8
+"""Contracts that are grouped: others' pairs would be most of the verdicts."""
+
+SUMMING = (
+    *("matmul", "pool", "padded pool", "reduction", "adaptive"),
+    *("softmax", "normalization"),
+)
+"""Kinds of layers that add something up, but no products with weights."""
+
+NAMES: Sequence[str] = ("x", "z")
+"""A layer's inputs."""
 
 Pair = tuple[str, str]
 
@@ -115,7 +136,8 @@ class Comparison:
             low, high = _least_and_most(addends, start, order)
             self._width(row, low, high, f"{contract}, {order}, {bits} bits")
             if row.worst is not None:
-                own = products.addends(row.worst.input).sum(axis=-1) + start
+                (worst,) = row.worst.inputs.values()
+                own = products.addends(worst).sum(axis=-1) + start
                 is_other = (
                     own.reshape(run.result.shape)[row.worst.index] != row.worst.sum
                 )
@@ -125,6 +147,54 @@ class Comparison:
                 sums_of_two = products.pairs(given)
                 ends = int(sums_of_two.min()), int(sums_of_two.max())
                 self._width(pairs[0], *ends, f"{contract}, {run.product}")
+
+    def sums(self, contract: str) -> None:
+        """The sums of a layer without weights, in which all terms can be at an end."""
+        given = dict(zip(NAMES, self.layer.inputs, strict=False))
+        values = run_layer(self.model, contract, "y", given).evaluations[-1].values
+        held = values["accumulator" if "accumulator" in values else "sum"]
+        bits = int(self.draw.integers(4, 36))
+        for order in ("any", "memory"):
+            found = fits(self.model, bits, contract=contract, order=order)
+            if found.others:
+                (other,) = found.others
+                is_real = held.dtype.kind == "f"
+                lies = other.is_real != is_real or found.layers
+                self.say("fits", "real", bool(lies), f"{contract}, {other.why}")
+                continue
+            (row,) = found.layers
+            low, high = min(int(held.min()), 0), max(int(held.max()), 0)
+            self._width(row, low, high, f"{contract}, {order}, {bits} bits")
+            if row.worst is not None:
+                run = run_layer(self.model, contract, "y", row.worst.inputs)
+                again = run.evaluations[-1].values
+                total = again["accumulator" if "accumulator" in again else "sum"]
+                whole = np.broadcast_to(total, run.result.shape)
+                own = int(whole[row.worst.index])
+                is_other = own != row.worst.sum or own not in (low, high)
+                self.say("fits", "worst input", is_other, contract)
+
+    def check(self, pair: Pair, path: Path) -> None:
+        """A verdict's file, and the same with one entry that says something else."""
+        a, b = pair
+        asked: list[Verdict] = [
+            equal(a, b, self.model, native=False),
+            fits(self.model, int(self.draw.integers(8, 36)), contract=a),
+            groups(self.model, pair),
+        ]
+        for found in asked:
+            record = json.loads(json_text(found.to_dict()))
+            path.write_text(json.dumps(record))
+            faults = check(path, self.model).faults
+            self.say("check", "holds", bool(faults), f"{pair} {faults}")
+            leaves = list(forgeries(record))
+            leaf = leaves[int(self.draw.integers(len(leaves)))]
+            path.write_text(json.dumps(forged(record, leaf)))
+            try:
+                is_refused = bool(check(path, self.model).faults)
+            except QlowerError:
+                is_refused = True
+            self.say("check", "refuses", not is_refused, f"{pair} {leaf}")
 
     def _width(self, row: Fit, low: int, high: int, what: str) -> None:
         needed = max(high, ~low).bit_length() + 1
@@ -160,7 +230,8 @@ def compare(
     layer: EveryInput, seed: int, contracts: tuple[str, ...], pairs: int, path: Path
 ) -> Comparison:
     """Every kind of verdict on a layer, `pairs` of `equal`: those that differ in few
-    places first, and some that are the same."""
+    places first, and some that are the same; some contracts are grouped. With `MANY`
+    pairs verdicts' files are checked, too."""
     path.write_text(layer.text)
     work = Comparison(layer, qlower.load(path), np.random.default_rng(seed))
     results = work.results(contracts)
@@ -176,13 +247,18 @@ def compare(
     work.draw.shuffle(same)
     for pair in (*same[: pairs // 2], *apart[: pairs - pairs // 2]):
         work.equal(pair, results)
-    work.groups(results)
     names = list(results)
     work.draw.shuffle(names)
-    if layer.products is not None:
-        for contract in names[: max(pairs // 4, 1)]:
+    work.groups({name: results[name] for name in names[:TOGETHER]})
+    for contract in names[: max(pairs // 4, 1)]:
+        if layer.products is not None:
             work.widths(contract)
-    work.native(names[0], results[names[0]])
+        elif layer.kind in SUMMING:
+            work.sums(contract)
+    for contract in names[: max(pairs // 8, 1)]:
+        work.native(contract, results[contract])
+    if pairs >= MANY:
+        work.check((names[0], names[1]), path.with_suffix(".json"))
     return work
 
 
@@ -194,7 +270,7 @@ def test_verdicts_on_every_input(
     than looked at number by number."""
     seed = KINDS.index(kind)
     monkeypatch.setattr(deciding, "SMALL", (0, 1 << 18)[seed % 2])
-    found = compare(draw_layer(seed, kind), seed, SOME, 4, tmp_path / "layer.mlir")
+    found = compare(draw_layer(seed, kind), seed, SOME, 2, tmp_path / "layer.mlir")
     assert found.said.total() > 2
     assert not found.wrong, "\n".join(found.wrong)
 
@@ -210,7 +286,9 @@ def test_ten_thousand_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             affordable = int(draw.choice([0, 1 << 26]))
             monkeypatch.setattr(deciding, "AFFORDABLE", affordable)
         names = tuple(contract_names())
-        found = compare(layer, seed, names, 20, tmp_path / "layer.mlir")
+        found = compare(layer, seed, names, MANY, tmp_path / "layer.mlir")
         assert not found.wrong, f"seed {seed}\n" + "\n".join(found.wrong)
         said += found.said
         seed += 1
+        if seed % 10 == 0:
+            print(seed, said.total(), dict(sorted(said.items())), flush=True)

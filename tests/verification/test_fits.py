@@ -82,7 +82,7 @@ def test_pairs_that_saturate_do_when_run() -> None:
     assert pairs.needed == 17
     assert pairs.worst is not None
     assert pairs.worst.held != pairs.worst.sum
-    values = {pairs.worst.source: pairs.worst.input}
+    values = pairs.worst.inputs
     saturated, plain = (
         run_layer(qlower.load(ASKED), contract, pairs.layer, values).result
         for contract in ("pytorch-fbgemm-avx2", "pytorch-fbgemm")
@@ -171,11 +171,11 @@ def test_pairs_of_a_real_model_saturate_in_machine_code(
         assert worst is not None
         assert row.needed == 17
         assert row.largest_weight is not None
-        run = side.layer(row.layer, {worst.source: worst.input})
+        run = side.layer(row.layer, worst.inputs)
         assert run.exact_sums is not None
         start = np.broadcast_to(run.start, run.result.shape)[worst.index]
         assert run.exact_sums[worst.index] + start == worst.sum != worst.held
-        native = side.alone({worst.source: worst.input})[row.layer]
+        native = side.alone(worst.inputs)[row.layer]
         assert np.array_equal(native, run.result)
 
 
@@ -200,3 +200,79 @@ def quantized_by_onnxruntime(real: Path, path: Path) -> Path:
         weight_type=quantization.QuantType.QInt8,
     )
     return path
+
+
+WEIGHTLESS = """
+!x = !quant.uniform<u8:f32, 0.1:7>
+!s = !quant.uniform<u8:f32, 0.00390625:0>
+func.func @main(%x: tensor<1x2x4x5x!x>) -> tensor<1x2x1x1x!s> {
+  %a = qnn.reshape %x : (tensor<1x2x4x5x!x>) -> tensor<1x2x4x5x!x>
+  %t = qnn.transpose %a {perm = [0, 1, 3, 2]}
+    : (tensor<1x2x4x5x!x>) -> tensor<1x2x5x4x!x>
+  %m = qnn.matmul %a, %t
+    : (tensor<1x2x4x5x!x>, tensor<1x2x5x4x!x>) -> tensor<1x2x4x4x!x>
+  %q = qnn.matmul %m, %m
+    : (tensor<1x2x4x4x!x>, tensor<1x2x4x4x!x>) -> tensor<1x2x4x4x!x>
+  %p = qnn.avg_pool2d %q
+    {kernel = [2, 4], stride = [2, 4], pad = [0, 0, 0, 0], activation = "relu"}
+    : (tensor<1x2x4x4x!x>) -> tensor<1x1x1x4x!x>
+  %r = qnn.reshape %p : (tensor<1x1x1x4x!x>) -> tensor<1x2x2x1x!x>
+  %n = qnn.mean %r {axes = [2], keep_dims = true}
+    : (tensor<1x2x2x1x!x>) -> tensor<1x2x1x1x!x>
+  %y = qnn.softmax %n : (tensor<1x2x1x1x!x>) -> tensor<1x2x1x1x!s>
+  return %y : tensor<1x2x1x1x!s>
+}
+"""
+
+
+def test_layers_without_weights_are_decided_or_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Products, pools, means, exponentials; a matrix by itself, and what only moves."""
+    path, junit = tmp_path / "weightless.mlir", tmp_path / "verdict.xml"
+    path.write_text(WEIGHTLESS)
+    found = fits(path, 32, contract="tflite")
+    needed = {row.layer: (row.minimum, row.maximum) for row in found.layers}
+    assert needed == {
+        "m": (5 * 248 * -7, 5 * 248 * 248),
+        "p": (0, 8 * 255),
+        "n": (0, 2 * 255),
+        "y": (0, 1 << 19),
+    }
+    assert [other.layer for other in found.others] == ["q"]
+    assert not found.holds
+    words = ["verify", str(path), "--accumulator-bits", "32", "--junit", str(junit)]
+    assert main([*words, "--contract", "tflite"]) == ExitCode.FOUND
+    assert "both are the same tensor): q." in capsys.readouterr().out
+    assert '<failure message="undecided' in junit.read_text()
+    narrow = fits(path, 10, contract="tflite")
+    (pool,) = (row for row in narrow.layers if row.layer == "p")
+    assert pool.worst is not None
+    assert (pool.worst.sum, pool.worst.held) == (2040, 2040)
+
+
+def test_sums_of_real_numbers_are_named_and_do_not_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, junit = tmp_path / "softmax.mlir", tmp_path / "verdict.xml"
+    path.write_text(
+        """
+!x = !quant.uniform<u8:f32, 0.1:7>
+!s = !quant.uniform<u8:f32, 0.00390625:0>
+func.func @main(%x: tensor<1x4x!x>) -> tensor<1x4x!s> {
+  %y = qnn.softmax %x : (tensor<1x4x!x>) -> tensor<1x4x!s>
+  return %y : tensor<1x4x!s>
+}
+"""
+    )
+    words = ["verify", str(path), "--accumulator-bits", "32", "--junit", str(junit)]
+    assert main([*words, "--contract", "onnxruntime"]) == 0
+    assert "Not looked at (adds real numbers): y." in capsys.readouterr().out
+    assert '<skipped message="adds real numbers"' in junit.read_text()
+
+
+def test_a_model_with_its_own_arithmetic_is_not_called_fitting() -> None:
+    path = Path(__file__).parents[1] / "support" / "tosa_layer.mlir"
+    found = fits(path, 32)
+    assert not found.holds
+    assert {other.why for other in found.others} == {"TOSA states its own arithmetic"}

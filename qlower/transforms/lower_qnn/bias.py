@@ -9,9 +9,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.ir import SSAValue
 
-from qlower.contracts import Contract
+from qlower.contracts import Contract, load_contract
 from qlower.contracts.accumulator_range import Integers
 from qlower.contracts.contractions import Contraction, integer_bias, takes_bias
+from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type
@@ -65,6 +66,17 @@ def constant_start(contract: Contract, op: Contraction) -> Integers | None:
         return np.zeros((), np.int64)
     bias = constant_of(op.bias)
     return bias if bias is None else integer_bias(contract, op, bias).astype(np.int64)
+
+
+def start_by(default: str | None, op: Contraction) -> Integers | None:
+    """As `constant_start`, by the contract that a layer names or else by `default`;
+    None also without one, or if it has no rule for the bias."""
+    if default is None and op.contract is None:
+        return None
+    try:
+        return constant_start(contract_of(op, default, load_contract), op)
+    except QlowerError:
+        return None
 
 
 def constant_bias(op: Contraction) -> Array:

@@ -100,7 +100,7 @@ class Native(Tabled[list[NativeVerdict]]):
 
     `hashes` is as in `Equality`, with the machine code of each level; `seconds` is the
     time that machine code was run and its results compared. `whole` says by level what
-    came of drawn inputs.
+    came of drawn inputs. Layers that are only `moved` have no function that computes.
     """
 
     contract: str
@@ -110,6 +110,7 @@ class Native(Tabled[list[NativeVerdict]]):
     layer_contracts: Mapping[str, str]
     seconds: float
     whole: Mapping[str, Whole] = field(default_factory=dict[str, Whole])
+    moved: Sequence[str] = ()
 
     @property
     def holds(self) -> bool:
@@ -157,6 +158,11 @@ class Native(Tabled[list[NativeVerdict]]):
             "That it adds up the right products, and reads what others wrote, only "
             "the drawn inputs show."
         )
+        if self.moved:
+            notes.append(
+                "Only the drawn inputs look at layers that compute nothing in machine "
+                f"code: {', '.join(self.moved)}."
+            )
         if any(row.difference for row in self.layers):
             notes.append(
                 "For each function that differs: a channel and its sum, or its bytes, "
@@ -179,6 +185,7 @@ class Native(Tabled[list[NativeVerdict]]):
             "equal": self.holds,
             "sha256": dict(self.hashes),
             "whole": {level: asdict(one) for level, one in self.whole.items()},
+            "moved": list(self.moved),
             "layers": [row.to_dict() for row in self.layers],
         }
 

@@ -20,7 +20,7 @@ from qlower.explain.sides import Computed
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
-from qlower.model.layers import layer_names, layer_title
+from qlower.model.layers import layer_name, layer_names, layer_title, layers
 from qlower.verification.hashes import hashes_of
 from qlower.verification.native.found import Found
 from qlower.verification.native.on_bytes import decide_bytes
@@ -55,11 +55,18 @@ def native(
     shared = Compilation(model, contract, layer_contracts=chosen)
     default = contract or module_contract(shared.model.module)
     references = References(Computed(default or "", shared.model, contract))
-    work = [
+    every = [
         (level, nest, is_alone)
         for level, target in levels.items()
         for nest, is_alone in _functions(shared.for_target(target).kernels)
-        if only is None or not set(layer_names(nest)).isdisjoint(only)
+    ]
+    computed = {name for _, nest, _ in every for name in layer_names(nest)}
+    names = (layer_name(op) or op.name for op in layers(shared.model.module))
+    moved = [name for name in names if name not in computed]
+    work = [
+        one
+        for one in every
+        if only is None or not set(layer_names(one[1])).isdisjoint(only)
     ]
     code = {level: sha256() for level in levels}
     stored = {level: StoredBytes() for level in levels}
@@ -102,7 +109,7 @@ def native(
     hashes |= {f"code for {level}": one.hexdigest() for level, one in code.items()}
     named = {level: Level.of(target) for level, target in levels.items()}
     seconds = perf_counter() - start
-    return Native(default or "", rows, named, hashes, chosen, seconds, whole)
+    return Native(default or "", rows, named, hashes, chosen, seconds, whole, moved)
 
 
 def _verdict(level: str, nest: NestOp, references: References) -> NativeVerdict:
