@@ -39,7 +39,7 @@ from qlower.text.verification import verify_module
 
 pytestmark = pytest.mark.usefixtures("verify_each")
 
-MUTANTS = int(os.environ.get("QLOWER_TEST_MUTANTS", "15"))
+MUTANTS = int(os.environ.get("QLOWER_TEST_MUTANTS", "8"))
 SEED = os.environ.get("QLOWER_TEST_MUTANTS_SEED", "0")
 LARGEST = 1 << 16
 """Elements of all inputs and outputs of a mutant that is run."""

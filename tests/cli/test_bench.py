@@ -104,6 +104,7 @@ def test_onnxruntime():
     np.testing.assert_array_equal(output, np.maximum(X, 0))
 
 
+@pytest.mark.long
 def test_torch():
     torch = pytest.importorskip("torch")
     program = torch.export.export(torch.nn.ReLU(), (torch.zeros(3),))

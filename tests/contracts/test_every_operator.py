@@ -1,6 +1,6 @@
 """Every contract on every operator that it has rules for, in all executors alike.
 
-The operators are those of `tests/run/qnn` and, a twelfth of them in turn, the small
+The operators are those of `tests/run/qnn` and, a part of them in turn, the small
 TFLite models; but for those that mean the same by the contract's base, unless all are
 asked for. Where a contract refuses one, its own text must be the reason.
 """
@@ -32,7 +32,7 @@ from qlower.text.context import make_context
 from qlower.text.parsing import parse_module
 from qlower.transforms.lower_qnn import LowerQnnPass
 
-PARTS = 12
+PARTS = 24
 """Each contract runs one TFLite model in so many, unless all are asked for."""
 
 VERIFIED = 4

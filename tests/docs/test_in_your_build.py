@@ -17,6 +17,7 @@ PAGE = Path(qlower.__file__).parent / "docs" / "pages" / "in-your-build.md"
 DIGITS = PAGE.parents[3] / "examples" / "digits" / "digits.mlir"
 
 
+@pytest.mark.long
 def test_the_project_of_the_page_builds_and_runs(tmp_path: Path) -> None:
     tool = shutil.which("cmake")
     if tool is None:

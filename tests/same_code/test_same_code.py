@@ -51,6 +51,7 @@ def edit(package: Path, name: str, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
+@pytest.mark.long
 def test_a_sum(package: Path, corpus: Path) -> None:
     edit(package, "contracts/tvm.mlir", SUM, SUM.replace("subi", "addi"))
     found = compare(ROOT, package, corpus, ["add.tflite"], CONTRACTS)

@@ -19,6 +19,7 @@ from qlower.validation.validate import prepare, run
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
 
 
+@pytest.mark.long
 def test_a_worker_dies_and_one_is_added(
     model: Path, images: Array, labels: Array, tmp_path: Path
 ):

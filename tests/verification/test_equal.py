@@ -57,7 +57,9 @@ func.func @conv2d(%accumulator: i32, %input_unsigned: i1, %output_zero_point: i3
 a float32, which is 128 of the 31-bit integer's."""
 
 
-@pytest.mark.parametrize("layer", ["conv1", "depthwise"])
+@pytest.mark.parametrize(
+    "layer", ["conv1", pytest.param("depthwise", marks=pytest.mark.long)]
+)
 def test_one_unit_in_the_last_place_of_one_channel(layer: str, tmp_path: Path) -> None:
     path = tmp_path / "faulty.mlir"
     path.write_text(ONE_MORE)
