@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.small_model import SMALL_MODEL
+from support.tflite_cases import CASES
 from xdsl.ir import SSAValue
 
 import qlower
@@ -15,8 +16,9 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.model.build import make_module, quantized
 from qlower.model.entry import name_tensors
-from qlower.model.extract import detach_layers
-from qlower.model.layers import layers, name_layers
+from qlower.model.extract import detach_layers, extract_layers
+from qlower.model.layers import layer_name, layers, name_layers
+from qlower.model.random_inputs import random_input
 from qlower.report.contract_differences import (
     Subject,
     compare,
@@ -61,6 +63,20 @@ def test_layers_stand_alone():
         [image, recorded["flat"]], {}
     )
     np.testing.assert_array_equal(outputs[1], recorded["scores"])
+
+
+@pytest.mark.parametrize("case", ["gather", "gather_nd", "dynamic_update_slice_run"])
+def test_a_layer_takes_what_its_loops_read(case: str, tmp_path: Path):
+    """A gather's body reads tensors that aren't its operands."""
+    path = tmp_path / "model.tflite"
+    path.write_bytes(CASES[case]())
+    model = qlower.load(path)
+    xs = [random_input(spec, np.random.default_rng(0)) for spec in model.inputs]
+    assert qlower.diff("tflite", "exact", model, *xs).is_equal
+    for op in layers(model.module):
+        name = layer_name(op) or ""
+        extract_layers(model.module, [name]).verify()
+        detach_layers(model.module, [name])[0].verify()
 
 
 def test_differences_are_counted():

@@ -186,7 +186,7 @@ class _Layer:
 
     def vectors(self) -> LayerVectors:
         """The layer's vectors: chosen for a contraction, else drawn."""
-        if isinstance(self.op, CONTRACTIONS) and self.run.evaluations:
+        if self.run.evaluations and self._has_weights:
             images, targets, is_exhaustive = self._chosen()
             runs = [self._run_on([image]) for image in images]
             sums = np.stack([self._accumulators(run) for run in runs])
@@ -196,6 +196,11 @@ class _Layer:
         drawn = [[self._drawn(s, n) for s in self.specs] for n in range(RANDOM_RUNS)]
         runs = [self._run_on(given) for given in inputs or drawn]
         return self._collect(runs, {}, None, bool(inputs))
+
+    @property
+    def _has_weights(self) -> bool:
+        """Whether it is a contraction whose weights are constants."""
+        return isinstance(self.op, CONTRACTIONS) and product_bounds(self.op) is not None
 
     def _all_codes(self) -> list[list[Array]]:
         """Inputs in which every code, or pair of codes, is at some element; none for
@@ -243,10 +248,11 @@ class _Layer:
         first = runs[0]
         arrays: dict[str, Array] = {}
         if isinstance(self.op, CONTRACTIONS):
-            arrays["input"] = np.stack([run.arguments[0] for run in runs])
-            arrays["weight"] = first.arguments[1]
-            if first.bias is not None:
-                arrays["bias"] = first.bias
+            all_given = [run.arguments for run in runs]
+            operands = [np.stack(given) for given in zip(*all_given, strict=True)]
+            if self._has_weights:
+                operands[1:] = first.arguments[1:]
+            arrays |= zip(("input", "weight", "bias"), operands, strict=False)
         else:
             for index, _ in enumerate(self.sources):
                 suffix = str(index) if len(self.sources) > 1 else ""

@@ -30,7 +30,7 @@ def extract_layers(module: ModuleOp, chosen: Collection[str]) -> ModuleOp:
         for result in op.results
         if not result.uses or any(use.operation not in kept for use in result.uses)
     ]
-    for value in [operand for op in kept for operand in op.operands]:
+    for value in [read for op in kept for read in values_read(op)]:
         if isinstance(value.owner, Operation) and not is_layer(value.owner):
             kept.add(value.owner)
     part = _Part.of(module, kept, lambda value: value.owner not in kept)
@@ -57,7 +57,7 @@ def detach_layers(
     kept = set(chosen)
     waiting = list(chosen)
     while waiting:
-        for value in waiting.pop().operands:
+        for value in values_read(waiting.pop()):
             owner = value.owner
             if value not in values and isinstance(owner, Operation):
                 if owner not in kept:
@@ -72,6 +72,19 @@ def detach_layers(
         sources,
         returned,
     )
+
+
+def values_read(op: Operation) -> list[SSAValue]:
+    """What an operation takes, each once: its operands, then what its regions take from
+    above, as those of a gather do."""
+    inner = [one for region in op.regions for one in region.walk()]
+    captured = (
+        value
+        for one in inner
+        for value in one.operands
+        if not op.is_ancestor(value.owner)
+    )
+    return list(dict.fromkeys([*op.operands, *captured]))
 
 
 @dataclass(frozen=True)
@@ -100,15 +113,15 @@ class _Part:
         for op in main_function(module).body.block.ops:
             if op not in kept:
                 continue
-            copy = op.clone(copies)
-            for index, operand in enumerate(op.operands):
-                if not is_input(operand):
-                    continue
-                if operand not in arguments:
-                    argument = block.insert_arg(operand.type, len(block.args))
-                    argument.name_hint = operand.name_hint
-                    arguments[operand] = argument
-                copy.operands[index] = arguments[operand]
+            read = values_read(op)
+            for value in read:
+                if is_input(value) and value not in arguments:
+                    argument = block.insert_arg(value.type, len(block.args))
+                    argument.name_hint = value.name_hint
+                    arguments[value] = argument
+            known = {value: arguments.get(value) or copies[value] for value in read}
+            copy = op.clone(known)
+            copies.update(zip(op.results, copy.results, strict=True))
             block.add_op(copy)
         return _Part(module, block, copies, list(arguments))
 

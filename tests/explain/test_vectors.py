@@ -206,3 +206,19 @@ def test_sums_are_met_by_inputs(seed: int) -> None:
     assert met[-2:].all()
     if np.gcd.reduce(weights) == 1:
         assert met.mean() > 0.9
+
+
+def test_weights_that_are_computed(tmp_path: Path) -> None:
+    """Of a product of two inputs each run has its own weights."""
+    module = make_model(
+        [quantized((2, 3), 0.5), quantized((4, 3), 0.5)],
+        lambda x, w: [qnn.LinearOp(x, w, None, quantized((2, 4), 1.0)).result],
+    ).module
+    (layer,) = qlower.vectors(qlower.Model(module), contract="tflite").layers
+    runs = len(layer.arrays["input"])
+    assert layer.arrays["weight"].shape == (runs, 4, 3)
+    run = qlower.jit(qlower.Model(module), contract="tflite")
+    for x, w, y in zip(
+        *(layer.arrays[name] for name in ("input", "weight", "output")), strict=True
+    ):
+        np.testing.assert_array_equal(run(x, w), y)
