@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -181,7 +182,7 @@ def _peers(text: str) -> dict[str, Path | None]:
         if name not in PEERS:
             known = ", ".join(PEERS)
             raise QlowerError(f"there is no peer {name!r}, known are {known}")
-        if file and not Path(file).is_file():
+        if file and not os.path.isfile(file):
             raise QlowerError(f"there is no file {file} for {name}")
         found[name] = Path(file) if file else None
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,7 +160,7 @@ def new_contract(options: argparse.Namespace) -> int:
     name = arithmetic(options.base, **chosen)
     contract = load_contract(name)
     path = Path(options.name.removesuffix(".mlir") + ".mlir")
-    if path.exists():
+    if os.path.exists(path):
         raise QlowerError(f"{path} is there already")
     with replacing(path) as file:
         file.write(text_of(name).encode())
@@ -250,7 +251,7 @@ def _subject(argument: str, options: argparse.Namespace) -> Subject:
     from qlower.report.contract_differences import Subject, random_inputs
 
     path, separator, file = argument.rpartition("=")
-    if not separator or Path(argument).exists():
+    if not separator or os.path.exists(argument):
         path, file = argument, ""
     model = as_model(model_of(path, options))
     name = Path(path).stem

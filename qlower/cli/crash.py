@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shlex
 import shutil
@@ -45,7 +46,7 @@ def _save(error: Exception, arguments: Sequence[str], tool: str) -> Path:
     command = [tool, *arguments]
     for index, argument in enumerate(arguments):
         path = Path(argument.split("=", 1)[-1])
-        if path.is_file() and path.stat().st_size <= LARGEST_COPY:
+        if os.path.isfile(path) and path.stat().st_size <= LARGEST_COPY:
             shutil.copy(path, folder / path.name)
             command[index + 1] = argument.replace(str(path), path.name)
     if tool == "qlower":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ def read_inputs(arguments: Sequence[str]) -> list[Given]:
     found: list[Given] = []
     for argument in arguments:
         name, separator, file = argument.rpartition("=")
-        is_named = bool(separator) and not Path(argument).exists()
+        is_named = bool(separator) and not os.path.exists(argument)
         path = Path(file if is_named else argument)
         found.append(Given(name if is_named else None, path, read_arrays(path)))
     return found

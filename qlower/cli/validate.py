@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode
@@ -284,17 +285,21 @@ def load_metric(place: str) -> Metric:
     path = Path(file)
     if path.suffix != ".py" or not name.isidentifier():
         raise QlowerError(f"--metrics {place!r} is not FILE.py:NAME")
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise QlowerError(f"cannot read {path}: there is no such file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    function: Any = getattr(module, name, None)
-    if function is None:
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise QlowerError(f"cannot read {path}: {what}") from error
+    function: object = getattr(module, name, None)
+    if not callable(function):
         raise QlowerError(f"{path} has no function {name!r}")
-    return function
+    return cast("Metric", function)
 
 
 def _preprocessing(options: argparse.Namespace) -> Preprocessing:

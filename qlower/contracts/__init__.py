@@ -203,7 +203,7 @@ def _load_shipped_contract(name: str) -> Contract:
         known = [*contract_names(), *plugin_contracts()]
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
-        if Path(f"{name}.mlir").is_file():
+        if os.path.isfile(f"{name}.mlir"):
             hint = f"did you mean the file ./{name}.mlir? "
         raise QlowerError(
             f"there is no contract {name!r}",

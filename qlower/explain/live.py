@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -67,7 +68,7 @@ def file_of(model: Model, suffix: str) -> Path:
     if suffix == ".tflite":
         model.check_runs_elsewhere()
     path = model.path.with_suffix(suffix)
-    if not path.exists():
+    if not os.path.exists(path):
         raise QlowerError(f"{path} is needed, which isn't there")
     return path
 
@@ -95,7 +96,7 @@ QUANTIZED = (b"QuantizeLinear", b"QLinear", b"Integer")
 def has_real_numbers(path: Path) -> bool:
     """Whether a path is an `.onnx` or `.tflite` file of a model without quantized
     tensors."""
-    if path.suffix not in (".onnx", ".tflite") or not path.is_file():
+    if path.suffix not in (".onnx", ".tflite") or not os.path.isfile(path):
         return False
     data = path.read_bytes()
     if path.suffix == ".onnx":

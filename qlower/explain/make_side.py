@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from os import PathLike
@@ -60,10 +61,10 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
         return Computed(text, model, contract, default)
     if has_real_numbers(Path(text)):
         return real_side(Path(text), model)
-    if Path(text).suffix in MODELS and Path(text).exists():
+    if Path(text).suffix in MODELS and os.path.exists(text):
         return version_of(text, model, as_model(text), contract, default)
     chosen, executor, cpu = _split(text)
-    if executor is None and not is_contract(text) and Path(text).exists():
+    if executor is None and not is_contract(text) and os.path.exists(text):
         path = Path(text)
         return match_dump(str(path), read_dump(path), model, runs)
     if chosen is not None and not is_contract(chosen):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import io
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -31,7 +32,7 @@ def read_dump(path: Path) -> list[dict[str, Array]]:
     Raises `QlowerError`, which names the file, for one that can't be read, holds
     pickled objects, or has no arrays.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         return [_read_folder(path)]
     if path.suffix not in SUFFIXES:
         raise QlowerError(

@@ -22,16 +22,18 @@ def replacing(path: Path) -> Generator[BinaryIO]:
     The temporary file is made at once, so that an output that can't be written is
     noticed before the work; when the block fails, `path` is as it was.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         raise QlowerError(f"cannot write {path}: it is a directory")
-    if path.exists() and not path.is_file():  # a device or a pipe: never replace it
+    if os.path.exists(path) and not os.path.isfile(
+        path
+    ):  # a device or a pipe: never replace it
         with writing(path):
             stream = path.open("wb")
         with stream:
             yield stream
         return
     with writing(path):
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:50]}.", dir=path.parent)
     temporary = Path(name)
     try:
         with not_full(path), os.fdopen(handle, "wb") as stream:
@@ -50,8 +52,8 @@ def replacing_files(directory: Path) -> Generator[Path]:
 
     `directory` is created if need be, and removed again when the block fails.
     """
-    created = not directory.exists()
-    if not created and not directory.is_dir():
+    created = not os.path.exists(directory)
+    if not created and not os.path.isdir(directory):
         raise QlowerError(f"cannot write into {directory}: it is not a directory")
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +77,7 @@ def _find_problems(file: Path, options: ImportOptions) -> list[QlowerError]:
 def model_files(paths: Iterable[str]) -> Iterator[Path]:
     """The files among `paths`, and the models in the folders among them, sorted."""
     for path in map(Path, paths):
-        if not path.is_dir():
+        if not os.path.isdir(path):
             yield path
             continue
         found = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 from contextlib import suppress
@@ -38,9 +39,9 @@ def check_model_path(path: str | PathLike[str]) -> Path:
         )
     if file.suffix in KNOWN_UNSUPPORTED:
         raise QlowerError(f"{file}: {KNOWN_UNSUPPORTED[file.suffix]}")
-    if file.is_dir():
+    if os.path.isdir(file):
         raise QlowerError(f"cannot read {file}: it is a directory")
-    if not file.exists():
+    if not os.path.exists(file):
         raise QlowerError(f"cannot read {file}: no such file")
     if file.suffix not in SUFFIXES:
         raise QlowerError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -106,11 +107,11 @@ def load_library(path: Path) -> CompiledLibrary:
 
     Raises QlowerError where there isn't exactly one.
     """
-    found = sorted(path.glob("lib*.so")) if path.is_dir() else [path]
-    if len(found) != 1 or not found[0].is_file():
+    found = sorted(path.glob("lib*.so")) if os.path.isdir(path) else [path]
+    if len(found) != 1 or not os.path.isfile(found[0]):
         raise QlowerError(
             f"{path} holds {len(found)} shared libraries, 1 is expected"
-            if path.is_dir()
+            if os.path.isdir(path)
             else f"there is no library {path}",
             help="qlower compile MODEL -o DIR --emit shared",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -70,8 +71,9 @@ def _open_path(
         return array_source(specs, open_arrays([path]), preprocessing, labels)
     if path.suffix == ".parquet":
         return parquet_source(specs, [path], preprocessing, labels)
-    if not path.is_dir():
-        reason = "no such file or folder" if not path.exists() else "not a kind of data"
+    if not os.path.isdir(path):
+        is_there = os.path.exists(path)
+        reason = "not a kind of data" if is_there else "no such file or folder"
         raise QlowerError(
             f"cannot read {path}: {reason}",
             help="data is .npy, .npz, .parquet, or a folder of these or of pictures",

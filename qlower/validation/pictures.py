@@ -144,8 +144,15 @@ class ParquetSource(Source):
         parquet = _import("pyarrow.parquet")
         _, path, group = self.groups[number]
         wanted = [*self.columns, *([] if self.label is None else [self.label])]
-        table = parquet.ParquetFile(path).read_row_group(group, columns=wanted)
-        return cast(list[dict[str, Any]], table.slice(start, stop - start).to_pylist())
+        try:
+            table = parquet.ParquetFile(path).read_row_group(group, columns=wanted)
+            rows = table.slice(start, stop - start).to_pylist()
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # damaged, or changed since it was opened
+            raise QlowerError(f"cannot read {path}: {error}") from error
+        return cast(list[dict[str, Any]], rows)
 
     def _row(self, index: int, record: Mapping[str, Any]) -> Row | RowError:
         inputs: list[Any] = []

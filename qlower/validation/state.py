@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -35,9 +36,9 @@ class Progress:
 
     def load(self) -> None:
         """Take up what the file has, if there is one."""
-        if self.path is None or not self.path.exists():
+        if self.path is None or not os.path.exists(self.path):
             return
-        if not self.path.is_file():
+        if not os.path.isfile(self.path):
             raise QlowerError(f"cannot read {self.path}: it is not a file")
         try:
             data = parse_json(self.path.read_text(encoding="utf-8"))

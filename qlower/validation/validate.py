@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -285,7 +286,7 @@ def _reference(against: str, model: Model) -> str | Reference:
         return LiveReference(path, model.inputs, model.signature)
     if against.endswith((".tflite", ".onnx")):
         file = Path(against)
-        if not file.is_file():
+        if not os.path.isfile(file):
             raise QlowerError(f"cannot read {file}: there is no such file")
         reference = LiveReference(file, model.inputs)
         if file.suffix == ".onnx" and reference.is_of_unknown_integers:

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from qlower.codegen.program.compiled import CompiledObject
+from qlower.diagnostics import QlowerError
 from qlower.files.arrays import Array
 from qlower.model.signature import TensorSpec
 from qlower.runtime.executable import Executable
@@ -127,7 +128,7 @@ class Task:
                         spec.dequantize(array) if spec.scales else array
                         for spec, array in pairs
                     )
-                    counts.count_custom(self.metric(real, right))
+                    _count_custom(counts, self.metric, real, right)
 
     def _reference(
         self, inputs: Sequence[tuple[Array, ...]], outputs: Mapping[str, Array]
@@ -139,6 +140,20 @@ class Task:
             return spec, outputs[self.against]
         rows = np.stack([self.against.run(row).reshape(-1) for row in inputs])
         return self.against.output, rows
+
+
+def _count_custom(
+    counts: Counts, metric: Metric, real: tuple[Array, ...], right: Classes
+) -> None:
+    """Count what the user's function gives; QlowerError for what it raises, and where
+    it gives no finite numbers by name."""
+    try:
+        counts.count_custom(metric(real, right))
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise QlowerError(
+            f"the metric gives no finite numbers by name for an example: {what}"
+        ) from error
 
 
 def run_chunk(task: Task, chunk: Chunk) -> Partial:

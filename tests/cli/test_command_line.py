@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from support.small_model import SMALL_MODEL
 
 from qlower.cli import TASKS, main
 from qlower.cli.colour import painted, wants_colour
@@ -66,6 +68,28 @@ def test_wrong_command_line(line: str, message: str, help: str, capsys: Capture)
     assert error.startswith("error: ")
     assert message in error
     assert help in error
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("run LONG", "run MODEL --input LONG.npy", "run MODEL --input image=LONG"),
+        *("run MODEL --random --contract LONG", "import MODEL -o LONG.mlir"),
+        *("run MODEL --random --contract ./LONG.mlir", "import --check LONG"),
+        *("run MODEL --random --layer-contract conv=LONG", "compile MODEL -o LONG"),
+        *("diff LONG tflite MODEL --random", "identify LONG MODEL --random"),
+        *("validate MODEL --data LONG", "validate MODEL --data LONG.npy"),
+        *("verify MODEL --check LONG", "contracts show ./LONG.mlir", "bench LONG"),
+    ],
+)
+def test_names_longer_than_files_have(line: str, tmp_path: Path, capsys: Capture):
+    model = tmp_path / "small.mlir"
+    model.write_text(SMALL_MODEL)
+    words = line.replace("MODEL", str(model)).replace("LONG", "x" * 300).split()
+    assert main(words) in (ExitCode.WRONG_INPUT, ExitCode.USAGE)
+    out, error = capsys.readouterr()
+    assert "x" * 300 in out + error
+    assert "a bug of qlower" not in error
 
 
 def test_wrong_option_of_the_other_tool(capsys: Capture):

@@ -242,6 +242,45 @@ def test_a_metric_of_ones_own(model: Path, stored: Path, capsys: Capture):
 
 
 @pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("def metric(outputs, classes)", "SyntaxError: expected ':'"),
+        ("import nosuch", "ModuleNotFoundError: No module named 'nosuch'"),
+        ("metric = 3", "has no function 'metric'"),
+        ("def metric(outputs, classes): return nosuch", "NameError: name 'nosuch'"),
+        ("def metric(outputs, classes): pass", "AttributeError: 'NoneType'"),
+        ("def metric(outputs, classes): return {'a': 'b'}", "ValueError: "),
+        ("metric = lambda o, c: {'a': float('nan')}", "ValueError: "),
+        ("metric = lambda: {}", "TypeError: "),
+    ],
+)
+def test_a_metric_that_fails(
+    body: str, message: str, model: Path, stored: Path, tmp_path: Path, capsys: Capture
+):
+    """What a user's function does wrong is no fault of ours."""
+    file = tmp_path / "own.py"
+    file.write_text(body)
+    given = ["--data", str(stored), "--limit", "2", "--metrics", f"{file}:metric"]
+    assert main(["validate", str(model), *given]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_damaged_table(model: Path, images: Array, tmp_path: Path, capsys: Capture):
+    """Its pages are read long after its schema."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "x.parquet"
+    rows = images[:20].reshape(20, -1).tolist()
+    parquet.write_table(arrow.table({"image": rows}), path, use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    data[4 : len(data) // 2] = bytes(len(data) // 2 - 4)
+    path.write_bytes(data)
+    given = ["validate", str(model), "--data", str(path)]
+    assert main(given) == 1
+    assert f"cannot read {path}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("options", "reason"),
     [
         (["--metrics", "nothing"], "is not FILE.py:NAME"),

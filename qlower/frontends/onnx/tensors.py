@@ -146,7 +146,7 @@ def _external_bytes(tensor: TensorProto, folder: Path | None) -> bytes:
         raise BadTensor(
             f"external data {location!r} lies outside of the model's folder"
         )
-    if path.exists() and not path.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         raise BadTensor(f"external data {location!r} is no regular file")
     offset = _number(entries, "offset", 0)
     try:
