@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import random
-import re
 import subprocess
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from qlower.cli import main
-
 from . import mutant_originals, onnx_mutants, pt2_mutants, tflite_mutants
+from .array_damage import damaged_npy, damaged_npz
 from .damage import damaged
 from .mutants import mutate
 from .onnx_cases import CASES as ONNX_CASES
@@ -29,47 +27,104 @@ from .upstream import find_mlir_opt
 MODEL = "small.mlir"
 """A model that is well, in the folder of the commands."""
 
-READ_MODEL = (
+OPEN = "open.mlir"
+"""A model whose batch is left open."""
+
+_READ = (
     ("run", "FILE", "--random"),
     ("run", "FILE", "--random", "--executor", "interp"),
     ("import", "FILE", "-o", "out.mlir"),
     ("inspect", "FILE"),
     ("lint", "FILE"),
 )
+READ_MODEL = (
+    *4 * _READ,
+    ("import", "--check", "FILE"),
+    ("import", "--generic", "FILE"),
+    ("inspect", "FILE", "--stats"),
+    ("inspect", "FILE", "--at", "kernel"),
+    ("inspect", "FILE", "--at", "arith", "--contract", "exact"),
+    ("verify", "FILE", "--accumulator-bits", "16"),
+    ("verify", "FILE", "--equal", "tflite", "exact"),
+    ("trace", "FILE", "--random", "--at", "0"),
+    ("diff", "tflite", "exact", "FILE", "--random"),
+    ("diff", "FILE", MODEL, "--random"),
+    ("run", "FILE", "--random", "--save-layers", "layers.npz"),
+    ("compile", "FILE", "-o", "made", "--emit", "obj,header,c-example"),
+    ("vectors", "FILE", "-o", "vectors", "--files", "hex,c"),
+    ("report", "FILE", "-o", "out.html", "--no-native"),
+    ("validate", "FILE", "--data", "data.npz"),
+)
+"""Mostly what every command does with a model; and what some do besides."""
+
 READ_ARRAYS = (
     ("run", MODEL, "--input", "FILE"),
     ("diff", "FILE", "tflite", MODEL, "--input", "x.npy"),
-    ("identify", "FILE", MODEL, "--input", "x.npy"),
+    ("identify", "FILE", MODEL, "--input", "x.npy", "--contract", "tflite,exact"),
     ("validate", MODEL, "--data", "FILE"),
+    ("bisect", MODEL, "FILE"),
+    ("lint", MODEL, "--input", "FILE"),
+    ("trace", MODEL, "--input", "FILE", "--at", "conv[0,0,0,0]"),
+    ("report", MODEL, "-o", "out.html", "--no-native", "--input", "FILE"),
 )
 READ_CONTRACT = (
     ("run", MODEL, "--random", "--contract", "FILE"),
+    ("run", MODEL, "--random", "--layer-contract", "conv=FILE"),
     ("contracts", "show", "FILE", "--plain"),
+    ("contracts", "show", "FILE"),
+    ("inspect", MODEL, "--at", "arith", "--contract", "FILE"),
+    ("verify", MODEL, "--accumulator-bits", "20", "--contract", "FILE"),
+    ("lint", MODEL, "--contract", "FILE"),
 )
-RESUME = ("validate", MODEL, "--data", "data.npz", "--contract", "tflite,exact")
+READ_TEXT = (*READ_MODEL, *4 * (("qlower-opt", "FILE"),))
 
 Bytes = Callable[[random.Random], bytes]
+
+FOLDER, STRING = "", "."
+"""Suffixes of kinds that are no file: a folder, whose bytes are those of an archive of
+it, and text on the command line."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: a whole one, a damaged one, and what reads it."""
+    """A kind of file: a whole one, a damaged one, and what reads it.
+
+    A command may begin with `NAME=VALUE`, which is a variable of the environment. Where
+    `is_healed`, damage is no reason to fail: the command prints what it printed before.
+    """
 
     suffix: str
     whole: Bytes
     commands: Sequence[Sequence[str]]
     change: Callable[[bytes, random.Random], bytes] = damaged
+    is_healed: bool = False
 
     def mutant(self, choice: random.Random) -> bytes:
         """A file with a few changes, or cut, or with an end of another."""
         data = self.whole(choice)
+        if self.suffix == FOLDER:
+            return self.change(data, choice)
         match choice.randrange(10):
             case 0:
                 return data[: choice.randrange(len(data) + 1)]
             case 1 | 2:
                 return damaged(data, choice) if len(data) > 4 else data
             case _:
-                return self.change(data, choice)
+                try:
+                    return self.change(data, choice)
+                except (TypeError, ValueError, OverflowError, IndexError):
+                    return damaged(data, choice)  # it can't say that
+
+    def put(self, path: Path, data: bytes) -> str:
+        """Write a file or folder; returns what stands for it in a command."""
+        if self.suffix == STRING:
+            return data.decode(errors="replace").replace("\0", "")
+        if self.suffix != FOLDER:
+            path.write_bytes(data)
+        else:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                archive.extractall(path)
+        return str(path)
 
 
 def _text(kind: str) -> Kind:
@@ -78,25 +133,24 @@ def _text(kind: str) -> Kind:
         return text.split(mutant_originals.SEPARATOR)[-1].encode()
 
     is_contract = kind == "contract"
-    return Kind(".mlir", whole, READ_CONTRACT if is_contract else READ_MODEL, _mutated)
+    return Kind(".mlir", whole, READ_CONTRACT if is_contract else READ_TEXT, _mutated)
 
 
 def _mutated(data: bytes, choice: random.Random) -> bytes:
-    return mutate(data.decode(), choice).encode()
+    text = mutate(data.decode(), choice)
+    if choice.random() < 0.1:
+        place = choice.randrange(len(text) + 1)
+        text = text[:place] + choice.choice(_INSERTED) + text[place:]
+    return text.encode()
 
 
-def _json(data: bytes, choice: random.Random) -> bytes:
-    """JSON with one value replaced, or taken away."""
-    text = data.decode()
-    old = choice.choice([*re.finditer(r'"[^"]*"|-?\d+(\.\d+)?|\[[^\[\]]*\]', text)])
-    return (text[: old.start()] + choice.choice(_VALUES) + text[old.end() :]).encode()
-
-
-_VALUES = (
-    *("null", "true", "-1", "1e400", "NaN", "0.5", str(1 << 70)),
-    *('""', '"x"', "[]", "{}", "[[]]", '[1, "a"]', "[" * 2000, ""),
+_INSERTED = (
+    *("(" * 50_000, "[" * 3000, "{" * 3000, "<" * 3000, "tensor<" * 3000),
+    *("9" * 5000, "-", '"', "\0", "\\", "#a = #a\n", "!t = tuple<!t, !t>\n"),
+    *('loc(fused["a", "b"])', "dense<0x>", "affine_map<() -> (d0)>", "\u202e"),
+    *("%x = ", "^bb0:\n", "}", "module {", "// -----\n", "0x", "1e999999", "@"),
 )
-"""What a value of JSON becomes."""
+"""Text that no token of the original is exchanged for."""
 
 
 @cache
@@ -118,18 +172,27 @@ def _npy() -> bytes:
     return buffer.getvalue()
 
 
-def _dump() -> bytes:
-    arrays = {"scores": {"array": [[1, 2, 3]], "dtype": "uint8"}, "conv": [1, 2]}
-    return json.dumps([arrays]).encode()
-
-
 @cache
-def _bytecode() -> bytes:
+def _bytecode(text: str) -> bytes | None:
+    """MLIR's bytecode of text; None for what mlir-opt doesn't read."""
     tool = find_mlir_opt()
     assert tool is not None
     command = [tool, "--emit-bytecode", "--allow-unregistered-dialect"]
-    text = TOSA_LAYER.read_bytes()
-    return subprocess.run(command, input=text, capture_output=True, check=True).stdout
+    done = subprocess.run(command, input=text.encode(), capture_output=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+def _any_bytecode(choice: random.Random) -> bytes:
+    """That of a module, or half of the time of a mutant of one, if that is read."""
+    for _ in range(20):
+        kind = choice.choice(("tosa", "tosa", "linalg", "stablehlo"))
+        text = mutant_originals.draw(kind, choice)
+        data = _bytecode(mutate(text, choice) if choice.random() < 0.5 else text)
+        if data is not None:
+            return data
+    found = _bytecode(TOSA_LAYER.read_text())
+    assert found is not None
+    return found
 
 
 _SUM = """\
@@ -145,16 +208,32 @@ module {
 """TOSA that has a file's form: its layers' names and open shapes have none."""
 
 
-def _flatbuffer(folder: Path) -> bytes:
-    (folder / "sum.mlir").write_text(_SUM)
-    return serialize(folder / "sum.mlir", folder / "sum.tosa")
+def _flatbuffer(folder: Path) -> Bytes:
+    """The file of a sum; half of the time of a mutant of it, if it has a file."""
+    text, binary = folder / "sum.mlir", folder / "sum.tosa"
+    text.write_text(_SUM)
+    whole = serialize(text, binary)
+
+    def drawn(choice: random.Random) -> bytes:
+        if choice.random() < 0.5:
+            return whole
+        text.write_text(mutate(_SUM, choice))
+        try:
+            return serialize(text, binary)
+        except (subprocess.CalledProcessError, FileNotFoundError):
+            return whole
+
+    return drawn
 
 
 def prepare(folder: Path) -> None:
     """Write what the commands read besides the file."""
     (folder / MODEL).write_text(SMALL_MODEL)
+    (folder / OPEN).write_bytes(TOSA_LAYER.read_bytes())
     (folder / "x.npy").write_bytes(_npy())
-    np.savez(folder / "data.npz", image=np.zeros((20, 2, 2, 1), np.int8))
+    np.save(folder / "labels.npy", np.arange(20) % 3)
+    image = np.arange(80, dtype=np.int8).reshape(20, 2, 2, 1)
+    np.savez(folder / "data.npz", image=image)
 
 
 def kinds(folder: Path) -> dict[str, Kind]:
@@ -175,27 +254,14 @@ def kinds(folder: Path) -> dict[str, Kind]:
         "onnx": Kind(".onnx", drawn(onnx), READ_MODEL, onnx_mutants.mutant),
         "pt2": Kind(".pt2", drawn(pt2), READ_MODEL, pt2_mutants.mutant),
         **{kind: _text(kind) for kind in mutant_originals.KINDS},
-        "npz": Kind(".npz", lambda _: _npz(), READ_ARRAYS),
-        "npy": Kind(".npy", lambda _: _npy(), READ_ARRAYS),
-        "json": Kind(".json", lambda _: _dump(), READ_ARRAYS[1:3], _json),
-        "checkpoint": Kind(
-            ".json",
-            lambda _: (folder / "state.json").read_bytes(),
-            ((*RESUME, "--resume", "FILE"),),
-            _json,
-        ),
+        "npz": Kind(".npz", lambda _: _npz(), READ_ARRAYS, damaged_npz),
+        "npy": Kind(".npy", lambda _: _npy(), READ_ARRAYS, damaged_npy),
     }
     if find_mlir_opt() is not None:
-        found["mlirbc"] = Kind(".mlirbc", lambda _: _bytecode(), READ_MODEL)
+        found["mlirbc"] = Kind(".mlirbc", _any_bytecode, READ_MODEL)
     return found
 
 
 def with_flatbuffer(found: dict[str, Kind], folder: Path) -> None:
     """Add TOSA's files, for which tosa-opt is asked."""
-    whole = _flatbuffer(folder)
-    found["tosa file"] = Kind(".tosa", lambda _: whole, READ_MODEL)
-
-
-def write_checkpoint(folder: Path) -> None:
-    """A checkpoint that is well, made where the prepared files are."""
-    assert main([*RESUME, "--resume", str(folder / "state.json")]) == 0
+    found["tosa file"] = Kind(".tosa", _flatbuffer(folder), READ_MODEL)
