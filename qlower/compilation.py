@@ -84,10 +84,15 @@ class Compilation:
         """The model, read from its file if it is given as a path."""
         if self.above is not None:
             return self.above.model
+        from qlower.dialects.qnn.attributes import QDQ
         from qlower.frontends.load import as_model
 
         with self._journal.kept():
-            model = as_model(self.source)
+            model = as_model(self.source, [self.contract] if self.contract else [])
+            if QDQ in model.module.attributes:
+                from qlower.frontends.readings import check_reading
+
+                check_reading(model, self.contract)
         self._journal.contents.clear()  # the module has what the files had
         if self.layer_contracts:
             from qlower.model.layer_contracts import with_layer_contracts

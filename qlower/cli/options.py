@@ -110,10 +110,10 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--qdq",
         choices=("integer", "x86", "as-written"),
-        default="integer",
         help="how groups of dequantize, operator, quantize in an ONNX file are read: "
-        "as operators on integers wherever ONNX Runtime may use those (default), where "
-        "its default session on x86-64 does, or nowhere",
+        "as operators on integers wherever ONNX Runtime may use those, where its "
+        "default session on x86-64 does, or nowhere (default: as the systems of the "
+        "contracts that are named, else integer)",
     )
     group.add_argument(
         "--signature",
@@ -132,19 +132,27 @@ def given_model(options: argparse.Namespace) -> ModelOrPath:
     return model_of(options.model, options)
 
 
-def model_of(path: str, options: argparse.Namespace) -> ModelOrPath:
-    """A model's file; read already where `add_import_options` says anything of it, or
-    where it is standard input."""
+def model_of(
+    path: str, options: argparse.Namespace, *, is_compiled: bool = False
+) -> ModelOrPath:
+    """A model's file; read already where `add_import_options` or a contract that is
+    named say anything of how, or where it is standard input. One that `is_compiled` by
+    its path is read by the contract then."""
+    from qlower.cli.reading import named_reading
+
+    reading = named_reading(path, options)
     if not (
         path == "-"
         or options.shape
         or options.outputs
-        or options.qdq != "integer"
+        or options.qdq is not None
+        or (reading is not None and not is_compiled)
         or options.signature is not None
     ):
         from qlower.frontends.model_files import check_model_path
 
         return check_model_path(path)
+    from qlower.frontends.import_options import INTEGER
     from qlower.frontends.load import load, load_text
 
     if path == "-":
@@ -156,17 +164,20 @@ def model_of(path: str, options: argparse.Namespace) -> ModelOrPath:
         path,
         shapes=shapes(options.shape),
         outputs=options.outputs,
-        qdq=options.qdq,
+        qdq=options.qdq or reading or INTEGER,
         signature=options.signature,
     )
 
 
 def import_options(options: argparse.Namespace) -> ImportOptions:
     """What `add_import_options` says."""
-    from qlower.frontends.import_options import ImportOptions
+    from qlower.frontends.import_options import INTEGER, ImportOptions
 
     return ImportOptions.of(
-        shapes(options.shape), options.outputs, options.qdq, options.signature
+        shapes(options.shape),
+        options.outputs,
+        options.qdq or INTEGER,
+        options.signature,
     )
 
 
@@ -363,7 +374,7 @@ def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
 
     given = vars(options)
     return Compilation(
-        given_model(options),
+        model_of(options.model, options, is_compiled=True),
         options.contract,
         target,
         Flavour(given.get("threads", 1), given.get("profile", False)),

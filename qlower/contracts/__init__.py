@@ -50,6 +50,11 @@ PREFIX = "arithmetic:"
 FAMILY = "contract.family"
 """The module attribute that says what the contract belongs to; inherited."""
 
+QDQ = "contract.qdq"
+"""The module attribute that says how the contract's system reads groups of dequantize,
+operator, quantize in an ONNX file (`frontends.import_options.QDQ_READINGS`);
+inherited."""
+
 BASE = "contract.base"
 """The module attribute that names the contract whose functions, rules and private
 helpers alike, are taken where the file defines none of the name. A path that ends in
@@ -73,6 +78,7 @@ class Contract:
 
     `text` is its file's. `base` is None where the contract stands alone. `definition`
     has its functions; `rules` may be of others, whose names end in `suffix` there.
+    `qdq` is how its system reads ONNX files, if it does.
     """
 
     name: str
@@ -82,6 +88,7 @@ class Contract:
     base: Contract | None = field(repr=False)
     definition: Definition = field(repr=False)
     rules: Mapping[str, Rule] = field(repr=False)
+    qdq: str | None = None
     suffix: str = ""
 
     @cached_property
@@ -242,11 +249,12 @@ def _contract(
     base = None
     if base_name:
         base = _load_base(base_name, (*heirs, filename), _place_of_base(text, filename))
-    summary, family = (module_string(header, key) for key in (SUMMARY, FAMILY))
+    summary, family, qdq = (module_string(header, k) for k in (SUMMARY, FAMILY, QDQ))
     if base is not None:
-        family = family or base.family
+        family, qdq = family or base.family, qdq or base.qdq
     definition = Definition(name, own, None if base is None else base.definition)
-    return Contract(name, text, summary, family, base, definition, definition.rules)
+    rules = definition.rules
+    return Contract(name, text, summary, family, base, definition, rules, qdq or None)
 
 
 def plain_module(contract: Contract) -> ModuleOp:

@@ -32,6 +32,7 @@
 // - onnx/reference/ops/op_quantize_linear.py, op_dequantize_linear.py
 
 module attributes {contract.family = "ONNX", contract.base = "_steps",
+    contract.qdq = "as-written",
     contract.summary = "ONNX's reference evaluator: float64 products, matrix products wrap"} {
 
 // In numpy a product of int32 and a float is one in float64.

@@ -82,9 +82,16 @@ def load_text(text: bytes, name: str, options: ImportOptions) -> Model:
     return _of_text(module, None, options)
 
 
-def as_model(model: ModelOrPath) -> Model:
-    """The model itself, loaded if it is a path."""
-    return model if isinstance(model, Model) else load(model)
+def as_model(model: ModelOrPath, contracts: Sequence[str] = ()) -> Model:
+    """The model itself; one loaded from a path is read as the systems of these
+    contracts read it."""
+    if isinstance(model, Model):
+        return model
+    if not contracts or Path(model).suffix != ".onnx":
+        return load(model)
+    from qlower.frontends.readings import reading_of
+
+    return load(model, qdq=reading_of(contracts))
 
 
 def _of_text(module: ModuleOp, file: Path | None, options: ImportOptions) -> Model:

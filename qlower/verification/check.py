@@ -80,7 +80,9 @@ def check(
         question = _text(record, "question")
         if question not in DECIDE:
             raise ValueError(f"question {question!r} isn't one of {list(DECIDE)}")
-        return _check(record, as_model(model), DECIDE[question], sample, progress)
+        names = [_text(record, key) for key in ("a", "b", "contract") if key in record]
+        loaded = as_model(model, list(filter(None, names)))
+        return _check(record, loaded, DECIDE[question], sample, progress)
     except OSError as error:
         raise QlowerError(f"cannot read {path}: {error.strerror}") from error
     except _MALFORMED as error:

@@ -20,7 +20,7 @@ from qlower.explain.observe import LayerRun
 from qlower.explain.place import Index
 from qlower.explain.sides import Computed, Values
 from qlower.float_environment import default_floats
-from qlower.frontends.load import ModelOrPath
+from qlower.frontends.load import ModelOrPath, as_model
 from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.entry import main_function, signature_of
@@ -62,7 +62,8 @@ def equal(
     for name in (a, b):
         load_contract(name)  # an unknown one is an error, no verdict
     chosen = dict(layer_contracts or {})
-    first = Compilation(model, a, layer_contracts=chosen).model
+    loaded = as_model(model, (a, b))
+    first = Compilation(loaded, a, layer_contracts=chosen).model
     check_takes_contract(first.module, a)
     second = Compilation(first, b, layer_contracts=dict(b_layer_contracts or {})).model
     sides = Computed(a, first, a), Computed(b, second, b)

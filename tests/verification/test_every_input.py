@@ -187,7 +187,8 @@ class Comparison:
             path.write_text(json.dumps(record))
             faults = check(path, self.model).faults
             self.say("check", "holds", bool(faults), f"{pair} {faults}")
-            leaves = list(forgeries(record))
+            # another order's sums may have the same ends: then that is no lie
+            leaves = [leaf for leaf in forgeries(record) if leaf[0] != ("order",)]
             leaf = leaves[int(self.draw.integers(len(leaves)))]
             path.write_text(json.dumps(forged(record, leaf)))
             try:
@@ -204,12 +205,14 @@ class Comparison:
 
     def native(self, contract: str, expected: Array) -> None:
         """The model's whole code for this machine."""
-        (row, *_) = native(
-            self.model, {"host": host_target()}, contract=contract
-        ).layers
+        found = native(self.model, {"host": host_target()}, contract=contract)
         code = qlower.jit(self.model, contract=contract)
         result = np.asarray(code(*self.layer.inputs))
         is_same = np.array_equal(result.view(expected.dtype), expected)
+        if not found.layers:
+            self.say("native", "moved", not found.moved or not is_same, contract)
+            return
+        row = found.layers[0]
         lies = {"equal": not is_same, "differs": is_same}.get(row.verdict, False)
         self.say("native", row.verdict, lies or not is_same, f"{contract}, {row.how}")
 

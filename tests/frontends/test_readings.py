@@ -1,0 +1,83 @@
+"""A contract that is named stands for how its system reads an ONNX file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import models_directory
+from support.onnx_builder import OnnxBuilder
+from xdsl.dialects.builtin import StringAttr
+
+import qlower
+from qlower.cli import main
+from qlower.cli.exit_codes import ExitCode
+from qlower.compilation import Compilation
+from qlower.dialects.qnn.attributes import QDQ
+from qlower.frontends.readings import reading_of
+
+PAIR = ("onnxruntime", "onnxruntime-avx2")
+WAKE = models_directory() / "vww_qdq_onnx" / "model.onnx"
+DEFAULT = "stands for its default session on x86-64, which reads it differently"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A product of int8 activations, whose pairs saturate where they become uint8."""
+    build = OnnxBuilder()
+    build.input("x", (1, 4))
+    weights = build.constant(np.full((4, 2), 127, np.int8))
+    operands = [build.pair("x", 0.1, -128, "i1")]
+    operands.append(build.dequantize(weights, 0.1, 0, "i1"))
+    build.output(build.pair(build.node("MatMul", operands), 20.0, 5, "i1"))
+    return build.save(tmp_path / "model.onnx")
+
+
+def test_contracts_state_readings(tmp_path: Path) -> None:
+    assert reading_of([]) == "integer"
+    assert reading_of(["onnxruntime"]) == reading_of(PAIR) == "x86"
+    assert reading_of(["onnx-reference"]) == "as-written"
+    assert reading_of(["onnxruntime", "tflite"]) == "integer"
+    heir = tmp_path / "heir.mlir"
+    heir.write_text('module attributes {contract.base = "onnxruntime"} {}')
+    assert reading_of([str(heir)]) == "x86"
+
+
+def test_a_contract_reads_a_file_as_its_system_does(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for contract, reading in ((PAIR[1], "x86"), ("tflite", "integer")):
+        module = Compilation(path, contract).model.module
+        assert module.attributes[QDQ] == StringAttr(reading)
+    assert not caplog.messages
+    (verdict,) = (
+        row
+        for row in qlower.verify(path, equal=PAIR).layers
+        if row.kind in ("linear", "conv2d")
+    )
+    assert verdict.verdict == "differs"
+    qlower.verify(qlower.load(path), equal=PAIR)
+    assert any(DEFAULT in message for message in caplog.messages)
+
+
+def test_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["verify", str(path), "--equal", *PAIR]
+    assert main(words) == ExitCode.FOUND
+    assert DEFAULT not in capsys.readouterr().err
+    assert main([*words, "--qdq", "integer"]) == 0
+    assert DEFAULT in capsys.readouterr().err
+    words = ["diff", *PAIR, str(path), "--random", "1"]
+    main(words)
+    assert DEFAULT not in capsys.readouterr().err
+    main(["verify", str(path), "--equal", "onnxruntime", "tflite"])
+    assert DEFAULT in capsys.readouterr().err
+    main(["lint", str(path)])
+    assert DEFAULT in capsys.readouterr().err
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not WAKE.exists(), reason=f"{WAKE} isn't there")
+def test_the_layers_in_which_the_default_session_parts() -> None:
+    found = qlower.verify(WAKE, equal=PAIR).layers
+    assert sum(row.verdict == "differs" for row in found) == 12
