@@ -33,7 +33,8 @@
 // - Models in QDQ form are this arithmetic only where they fuse. At optimization levels below
 //   "extended", and convolutions of int8 activations at any level unless session.qdqisint8allowed
 //   is 1, run in float32 and differ in up to 14 % of outputs on ties. `--qdq` chooses which of
-//   these is imported; a command that names this contract means the default session. Another number of threads changes ONNX Runtime's float32 sums.
+//   these is imported; a command that names this contract means the default session. Another number
+//   of threads changes ONNX Runtime's float32 sums.
 // - Real images in blocks of channels (NCHWc): at its default level ONNX Runtime moves pools of
 //   float32 there, and normalizations, products and global pools after them, if the block divides
 //   their channels. Averages are then added in raster order. The block is that of AVX-512, 16; on

@@ -29,12 +29,17 @@ from xdsl.ir import Dialect
 
 import qlower
 from qlower.contracts import contract_names, load_contract
+from qlower.dialects.linalg.named import Definition
+from qlower.dialects.linalg.table import DEFINITIONS
 from qlower.docs.commands import command_pages, exit_codes, task_pages
 from qlower.files.programs import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "qlower/docs/pages"
 LEVELS = ("qnn", "quant", "fixed", "kernel")
+
+READ = ("tosa", "stablehlo", "linalg")
+"""Dialects of others, of which a part is read."""
 
 FIRST = ("load", "jit", "diff", "interpret", "compile", "load_compiled", "identify")
 """Names of the Python interface that its page begins with."""
@@ -150,7 +155,7 @@ def made_pages(scratch: Path) -> dict[str, str]:
         **command_pages(scratch),
         "exit-codes.md": "\n".join(exit_codes()),
         "python.md": "\n".join(python_interface()),
-        **{f"levels/{name}.md": "\n".join(dialect(name)) for name in LEVELS},
+        **{f"levels/{name}.md": "\n".join(dialect(name)) for name in (*LEVELS, *READ)},
     }
 
 
@@ -170,9 +175,17 @@ def python_interface() -> Iterator[str]:
 def dialect(name: str) -> Iterator[str]:
     """The ops and attributes of one dialect: formula, legal ranges, example."""
     module = import_module(f"qlower.dialects.{name}")
-    (dialect,) = (each for each in vars(module).values() if isinstance(each, Dialect))
+    own = (value for key, value in vars(module).items() if key == name.upper())
+    (dialect,) = (each for each in own if isinstance(each, Dialect))
     yield f"# {dialect.name}\n"
     yield cleandoc(module.__doc__ or "")
+    if name == "linalg":
+        yield from named_linalg()
+        return
+    bare = [each.name for each in dialect.operations if not each.__doc__]
+    if bare:
+        listed = ", ".join(f"`{name}`" for name in bare)
+        yield f"\nElementwise, as their names say: {listed}."
     for kind, members in (
         ("Operations", dialect.operations),
         (
@@ -185,6 +198,16 @@ def dialect(name: str) -> Iterator[str]:
             yield f"\n## {kind}"
         for each in documented:
             yield f"\n### {each.name}\n\n{cleandoc(each.__doc__ or '')}"
+
+
+def named_linalg() -> Iterator[str]:
+    """The named operations of linalg: their loops, and how operands are indexed."""
+    yield "\n## Named operations\n"
+    yield cleandoc(Definition.__doc__ or "")
+    yield "\n| operation | loops | operands and result |\n|---|---|---|"
+    for name, (_, definition) in DEFINITIONS.items():
+        words = " ".join(definition.indices)
+        yield f"| `{name}` | `{definition.loops or '*'}` | `{words}` |"
 
 
 def navigation(copied: Mapping[Path, str]) -> Navigation:
@@ -207,6 +230,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"Contracts": ["contracts/index.md", *contract_families()]},
         {"From file to machine code": "from-file-to-machine-code.md"},
         {"Levels": [f"levels/{name}.md" for name in LEVELS]},
+        {"Dialects that are read": [f"levels/{name}.md" for name in READ]},
         {
             "Commands": [
                 "commands/index.md",
@@ -225,6 +249,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
                 "glossary.md",
                 "speed.md",
                 "contributing.md",
+                "developer-overview.md",
                 "changelog.md",
             ]
         },
