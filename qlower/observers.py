@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qlower.files.replacing import writing
-from qlower.model.printing import exact_module, readable_module
+from qlower.model.contract_files import text_in
+from qlower.model.printing import readable_module
 from qlower.passes import Applied, GeneratedCode, Observer, pipeline_text
 from qlower.report.table import Column, Table
 
@@ -45,7 +46,8 @@ class IrFiles(Observer):
     ) -> None:
         file = f"{name}.mlir"
         command = f"// qlower-opt {self.number:02}-{file} -p '{pipeline_text(rest)}'\n"
-        self._write(file, (command if rest else "") + exact_module(module))
+        text = text_in(module, str(self.folder))
+        self._write(file, (command if rest else "") + text)
 
     def _write(self, name: str, text: str) -> None:
         path = self.folder / f"{self.number:02}-{name}"

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qlower.diagnostics import LOGGER, QlowerError
+from qlower.model.contract_files import name_contracts_wholly
 from qlower.model.printing import exact_module
 from qlower.tally import Tally, tallied
 from qlower.text.context import make_context
@@ -156,5 +157,6 @@ def _failure(
     for step in steps[:index]:
         step.apply(context, before)
     failed = steps[index]
+    name_contracts_wholly(before)
     text = exact_module(before)
     return CompilerBug(f"{failed.name}: {what}", text, pipeline_text([failed]))

@@ -64,19 +64,17 @@ def run(options: argparse.Namespace) -> int:
     """Load and print, with locations, in which layers' names live."""
     from qlower.files.replacing import write_text
     from qlower.frontends.load import as_model
-    from qlower.model.contract_files import name_contracts_from
-    from qlower.model.printing import exact_module
+    from qlower.model.contract_files import text_in
 
     if options.check:
         return _check(options)
     if len(options.models) > 1:
         raise UsageError("one model is imported at a time; --check takes several")
     model = as_model(model_of(options.models[0], options))
-    module = model.module
-    if options.output != "-":
-        module = module.clone()
-        name_contracts_from(module, os.path.dirname(options.output))
-    write_text(options.output, lambda: exact_module(module, generic=options.generic))
+    folder = os.path.dirname(options.output)
+    write_text(
+        options.output, lambda: text_in(model.module, folder, generic=options.generic)
+    )
     for remark in model.remarks:
         complain(f"note: {remark}")
     return 0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.metadata import version
+from pathlib import Path
 from typing import IO, ClassVar
 
 from xdsl.context import Context
@@ -29,6 +31,10 @@ from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.cli.parser import ArgumentParser
 from qlower.diagnostics import QlowerError
 from qlower.garbage import keep_freed_memory, search_rarely
+from qlower.model.contract_files import (
+    name_contracts_from,
+    name_contracts_from_here,
+)
 from qlower.model.printing import ExactPrinter, exact_module
 from qlower.passes import CompilerBug, pipeline_text
 from qlower.report.pass_table import pass_table
@@ -186,12 +192,20 @@ class QlowerOptMain(xDSLOptMain):
             )
         except QlowerError as error:
             return _report(error, expected=self.args.parsing_diagnostics)
+        if self.args.input_file is not None:
+            name_contracts_from_here(module, Path(self.args.input_file))
         if not self.args.disable_verify:
             try:
                 verify_module(module)
             except QlowerError as error:
                 return _report(error, expected=self.args.verify_diagnostics)
         return module
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        """The text, whose contract files are relative to the file that it goes to."""
+        if self.args.output_file is not None:
+            name_contracts_from(prog, os.path.dirname(self.args.output_file))
+        return super().output_resulting_program(prog)
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """Apply passes; a refused module is a diagnostic like a failed verification.

@@ -59,14 +59,11 @@ class Model:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model as MLIR text, which `load` reads back, bit for bit."""
         from qlower.files.replacing import replacing
-        from qlower.model.contract_files import name_contracts_from
-        from qlower.model.printing import exact_module
+        from qlower.model.contract_files import text_in
 
         file = Path(path)
-        module = self.module.clone()
-        name_contracts_from(module, str(file.parent))
         with replacing(file) as stream:
-            stream.write(exact_module(module).encode())
+            stream.write(text_in(self.module, str(file.parent)).encode())
 
     def new_state(self) -> State:
         """What the model keeps between calls, as it is before the first."""

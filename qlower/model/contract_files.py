@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract
 from qlower.files.journal import beside
+from qlower.model.printing import exact_module
 
 
 def name_contracts_from_here(module: ModuleOp, file: Path) -> None:
@@ -24,6 +25,20 @@ def name_contracts_from(module: ModuleOp, folder: str) -> None:
     """Rename contract files of a module that will be written into `folder`: the inverse
     of `name_contracts_from_here`."""
     _rename(module, lambda name: os.path.relpath(name, folder or "."))
+
+
+def name_contracts_wholly(module: ModuleOp) -> None:
+    """Give contract files of a module that may be read from anywhere their absolute
+    paths."""
+    _rename(module, os.path.abspath)
+
+
+def text_in(module: ModuleOp, folder: str, *, generic: bool = False) -> str:
+    """The text of a module that will be written into `folder`, whose contract files are
+    seen from there; the module itself stays as it is."""
+    copy = module.clone()
+    name_contracts_from(copy, folder)
+    return exact_module(copy, generic=generic)
 
 
 def _rename(module: ModuleOp, renamed: Callable[[str], str]) -> None:

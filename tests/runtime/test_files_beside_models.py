@@ -17,6 +17,7 @@ from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
+from qlower.cli.opt import main as opt
 from qlower.files.journal import Journal, read_file, read_given
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import Array, TensorSpec
@@ -154,6 +155,22 @@ def test_an_imported_model_names_the_same_files(name: str):
     Path("out").mkdir()
     assert main(["import", f"1/{name}", "-o", "out/imported.mlir"]) == 0
     np.testing.assert_array_equal(run("out/imported.mlir"), first)
+
+
+def test_qlower_opt_finds_them_too(name: str):
+    """In its input and its output, and in the files of --dump-ir."""
+    if not name.endswith(".mlir"):
+        pytest.skip("it reads text alone")
+    first = run(f"1/{name}")
+    Path("out").mkdir()
+    assert opt([f"1/{name}", "-o", "out/opt.mlir"]) == 0
+    np.testing.assert_array_equal(run("out/opt.mlir"), first)
+    assert opt([f"1/{name}", "-p", "lower-qnn", "-o", "out/arith.mlir"]) == 0
+    np.testing.assert_array_equal(run("out/arith.mlir"), first)
+    words = ["run", f"1/{name}", "--random", "--dump-ir", "out/ir"]
+    assert main(words) == 0
+    (written,) = Path("out/ir").glob("*-input.mlir")
+    np.testing.assert_array_equal(run(str(written)), first)
 
 
 def test_a_missing_file_is_part_of_what_was_read(tmp_path: Path):
