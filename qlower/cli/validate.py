@@ -266,7 +266,7 @@ def run(options: argparse.Namespace) -> int:
         found.plot(Path(options.plot))
     for sentence in sentences:
         complain(f"error: {sentence}")
-    is_useless = found.rows > 0 and found.failed == found.rows
+    is_useless = found.examples > 0 and found.failed == found.examples
     return ExitCode.WRONG_INPUT if is_useless or sentences else ExitCode.DONE
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -26,7 +26,7 @@ from qlower.report.json_text import json_text
 if TYPE_CHECKING:
     from qlower.report.junit import Case
     from qlower.verification.fit_table import Fits
-    from qlower.verification.group_table import Groups
+    from qlower.verification.group_table import Groups, LayerGroups
     from qlower.verification.native.verdict import Native
     from qlower.verification.verdict import Equality
 
@@ -152,19 +152,18 @@ def run(options: argparse.Namespace) -> int:
 
             write_arrays(saved, found.inputs())
     clear_status()
-    write_junit(options, lambda: _cases(found))
+    write_junit(options, lambda: cases_of(found))
     show(text if options.json else found.render(terminal_width()))
     return 0 if found.holds else ExitCode.FOUND
 
 
-def _cases(found: Equality | Fits | Groups | Native) -> list[Case]:
-    """A layer passes where what was asked holds for all inputs."""
+def cases_of(found: Equality | Fits | Groups | Native) -> list[Case]:
+    """For JUnit: a layer passes where what was asked holds for all inputs."""
     from qlower.report.junit import Case
     from qlower.verification.group_table import Groups
 
     if isinstance(found, Groups):
-        layers = found.layers
-        return [Case(one.layer, "undecided" * bool(one.undecided)) for one in layers]
+        return [case for layer in found.layers for case in _group_cases(layer)]
     record = found.to_dict()
     rows = cast(Sequence[Mapping[str, object]], record["layers"])
     whole = cast(Mapping[str, Mapping[str, int]], record.get("whole", {}))
@@ -178,6 +177,20 @@ def _cases(found: Equality | Fits | Groups | Native) -> list[Case]:
             for level, one in whole.items()
         ),
     ]
+
+
+def _group_cases(layer: LayerGroups) -> Iterator[Case]:
+    """A contract passes where it is decided against each other one."""
+    from qlower.report.junit import Case
+
+    for contract, reason in layer.refused.items():
+        yield Case(f"{layer.layer} {contract}", skipped=reason)
+    for group in layer.groups:
+        pairs = (pair for pair in layer.undecided if group[0] in pair)
+        others = [name for pair in pairs for name in pair if name != group[0]]
+        failure = f"undecided against {', '.join(others)}" if others else ""
+        for contract in group:
+            yield Case(f"{layer.layer} {contract}", failure)
 
 
 def _verdict_case(row: Mapping[str, object]) -> Case:
@@ -203,7 +216,7 @@ def _check(options: argparse.Namespace) -> int:
         progress=progress,
     )
     clear_status()
-    show(str(found))
+    show(json_text(found.to_dict()) if options.json else str(found))
     return ExitCode.FOUND if found.faults else 0
 
 

@@ -73,14 +73,15 @@ class ClassRow:
 class Validation(Tabled[ContractRow]):
     """What contracts made of a set of examples.
 
-    `rows` were read; `failed` of them could not be used, `not_finite` of these because
-    they hold infinities or NaN. The first that failed are in `failures` by number.
+    `examples` were read; `failed` of them could not be used, `not_finite` of these
+    because they hold infinities or NaN. The first that failed are in `failures` by
+    number.
     `counts` has each contract's sums of integers, from which all figures are computed,
     `reference` those of a reference that is no contract. `step` is that of the output,
     and `is_real` whether that holds real numbers.
     """
 
-    rows: int
+    examples: int
     failed: int
     not_finite: int
     failures: tuple[tuple[int, str], ...]
@@ -144,7 +145,7 @@ class Validation(Tabled[ContractRow]):
                 "to noise in dB"
             )
         if self.failed:
-            note = f"{self.failed:,} of {self.rows:,} rows could not be used"
+            note = f"{self.failed:,} of {self.examples:,} rows could not be used"
             if self.not_finite:
                 note += f", {self.not_finite:,} of them for infinities or NaN"
             notes.append(f"{note}:")
@@ -222,7 +223,7 @@ class Validation(Tabled[ContractRow]):
     def to_dict(self) -> dict[str, Any]:
         """All figures, and the sums that they come from, as plain data."""
         return {
-            "rows": self.rows,
+            "examples": self.examples,
             "failed": self.failed,
             "not_finite": self.not_finite,
             "failures": [{"row": row, "reason": why} for row, why in self.failures],

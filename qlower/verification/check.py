@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast
 
@@ -50,6 +50,10 @@ class Check:
     layers: int
     inputs: int
     faults: Sequence[str]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
+        return {**asdict(self), "holds": not self.faults}
 
     def __str__(self) -> str:
         done = f"{counted(self.layers, 'layer')} decided again, "

@@ -25,9 +25,12 @@ COMMANDS = {
     "diff": "diff tflite tvm m.mlir --random",
     "trace": "trace m.mlir --random --at 0[0,0,0,0]",
     "identify": "identify interp m.mlir --random --contract tflite,tvm --no-verify",
+    "identify --probe": "identify --probe mlir -o probe",
     "verify --equal": "verify m.mlir --equal tflite tflite-single",
     "verify --native": "verify m.mlir --native --cpu host",
     "verify --accumulator-bits": "verify m.mlir --accumulator-bits 24",
+    "verify --groups": "verify m.mlir --groups",
+    "verify --check": "verify m.mlir --check v.json",
     "lint": "lint m.mlir --accumulator-bits 4",
     "inspect --stats": "inspect m.mlir --stats",
     "validate": "validate m.mlir --data x.npy --contract tvm --against tflite",
@@ -73,11 +76,21 @@ def lists(data: dict[str, Any]) -> Iterator[tuple[str, set[str]]]:
             yield key, set()
 
 
-@pytest.mark.parametrize("title", COMMANDS)
+LONG = {"identify --probe"}
+"""What takes half a minute."""
+
+
+@pytest.mark.parametrize(
+    "title",
+    [pytest.param(t, marks=[pytest.mark.long] if t in LONG else []) for t in COMMANDS],
+)
 def test_keys_are_those_of_the_page(
     title: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = COMMANDS[title].split()
+    if "--check" in line and line[0] == "verify":
+        main(["verify", "m.mlir", "--accumulator-bits", "24", "-o", "v.json"])
+        capsys.readouterr()
     form = ["--format", "json"] if "compare" in line else ["--json"]
     assert main([*line, *form, *(["-"] if title == "bench" else [])]) in (0, 1)
     data = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)

@@ -50,7 +50,7 @@ def test_a_worker_dies_and_one_is_added(
         found = run(job, client=client, on_progress=disturb)
         assert killed
     assert found == expected
-    assert found.rows == 10_800
+    assert found.examples == 10_800
 
 
 @pytest.mark.parametrize("call", ["run", "submit"])

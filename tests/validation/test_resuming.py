@@ -189,7 +189,7 @@ def test_rows_that_are_not_finite(
     for dtype in (np.float32, np.float64):
         np.save("x.npy", rows.astype(dtype))
         found = validate("model.mlir", "x.npy", contracts="tflite", against="exact")
-        assert (found.rows, found.failed, found.not_finite) == (40, 3, 3)
+        assert (found.examples, found.failed, found.not_finite) == (40, 3, 3)
         assert found.failures[0] == (0, "element 2 is nan")
         assert found.counts["tflite"].examples == 37
         alone = validate("model.mlir", clean.astype(dtype), against="exact")

@@ -128,7 +128,7 @@ def test_layers_and_metrics(model: Path, stored: Path):
     assert "conv1" in layers
     assert layers["conv1"].elements == 40 * layer_size(model, "conv1")
     assert 0 < float(found.counts["tflite"].custom["loss"] / 40) < 1
-    assert found.rows == 40
+    assert found.examples == 40
 
 
 def layer_size(model: Path, name: str) -> int:
@@ -332,7 +332,7 @@ def test_cropped_pictures_of_named_classes(
 def test_a_label_out_of_range_is_counted(model: Path, images: Array):
     rows = [(images[0], 3), (images[1], 10), (images[2], None), (np.zeros(3), 1)]
     found = qlower.validate(model, rows)
-    assert found.rows == 4
+    assert found.examples == 4
     assert found.counts["tflite"].labelled == 1
     reasons = [reason for _, reason in found.failures]
     assert reasons[0] == "label 10 is not in [0, 10)"
@@ -368,7 +368,7 @@ def test_onnx_runtime_is_a_reference(tmp_path: Path):
     random = np.random.default_rng(1)
     x = random.normal(size=(12, 1, 3, 5, 4)).astype(np.float32)
     found = qlower.validate(path, {"x": x}, against="onnxruntime")
-    assert found.rows == 12
+    assert found.examples == 12
     assert found.counts["onnxruntime"].output.differing == 0
 
 
@@ -446,7 +446,7 @@ def test_a_full_disk_costs_no_result(
     monkeypatch.setattr("qlower.validation.state.replacing", full)
     monkeypatch.setattr(LOGGER, "propagate", True)
     found = qlower.validate(model, stored, resume=tmp_path / "s.json", limit=40)
-    assert found.rows == 40
+    assert found.examples == 40
     assert "what was counted isn't kept" in caplog.text
 
 

@@ -11,6 +11,7 @@ import pytest
 from support import models_directory
 
 import qlower
+from qlower.cli.verify import cases_of
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
 from qlower.verification.equal import equal
@@ -77,3 +78,20 @@ def test_agreement_with_drawn_inputs(name: str) -> None:
         for row in shown.layers:
             if row.alone is not None and row.alone.differing:
                 assert verdicts[row.name].verdict(a, b) == "differs", (a, b, row.name)
+
+
+def test_each_contract_of_a_layer_is_a_case() -> None:
+    """As JUnit has it: refused, decided against all others, or not."""
+    found = Groups(
+        ["a", "b", "c", "d"],
+        [LayerGroups("conv", "conv2d", [["a", "b"], ["c"]], [("a", "c")], {"d": "no"})],
+        {},
+    )
+    told = {case.name: case.failure or case.skipped for case in cases_of(found)}
+    assert told == {
+        "conv d": "no",
+        "conv a": "undecided against c",
+        "conv b": "undecided against c",
+        "conv c": "undecided against a",
+    }
+    assert [case.name for case in cases_of(found) if case.skipped] == ["conv d"]
