@@ -99,7 +99,13 @@ def test_line_offset():
         ("%y = arith.addi %z, %x : i32", "2:17", "value %z is used but never defined"),
         ("%y = arith.addi %y, %x : i32", "2:6", "operand %y is used before it is def"),
         ("%y = arith.addi %x, %x : i8", "2:17", "operand is used with type i8"),
-        ("%y = arith.ad %x, %x : i32", "2:6", "operation arith.ad is not registered"),
+        (
+            "%y = arith.adddi %x, %x : i32",
+            "2:6",
+            "not registered; did you mean arith.addi?",
+        ),
+        ("%y = tosa.ceil %x : i32", "2:6", "tosa.ceil is not supported; "),
+        ("%y = arith.ad %x, %x : i32", "2:6", "operation arith.ad is not supported"),
         (
             "%y = arith.constant dense<300> : tensor<2xi8>",
             "2:26",

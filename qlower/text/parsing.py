@@ -56,6 +56,11 @@ ElementT = TypeVar("ElementT")
 _LOCATION_ALIAS = re.compile(r"^#loc[0-9]* = loc\(", re.MULTILINE)
 
 
+_SLIP = 0.75
+"""How alike an operation's name and another are where one is a slip for the other, as
+`difflib` measures it: "lineer", but not "ceil" for "clz"."""
+
+
 class _Lexer(MLIRLexer):
     """xDSL's lexer, without exponential time for a string that isn't closed."""
 
@@ -187,12 +192,24 @@ class LocatingParser(ConstantParser):
             return op_type
         if (op_type := operation_on_demand(name)) is not None:
             return op_type
-        known = [op.name for op in self.ctx.loaded_ops]
-        close = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
         self.raise_error(
-            f"operation {name} is not registered{hint}", self._operation_starts[-1]
+            f"operation {name} is not {self._missing(name)}", self._operation_starts[-1]
         )
+
+    def _missing(self, name: str) -> str:
+        """What is said of an operation that isn't there: a guess where it looks like a
+        slip, and that a dialect is read in part where it may well be one of it."""
+        known = [op.name for op in self.ctx.loaded_ops]
+        dialect, _, own = name.partition(".")
+        siblings = [one for one in known if one.startswith(f"{dialect}.")]
+        if not siblings:
+            close = get_close_matches(name, known, n=1)
+            return "registered" + (f"; did you mean {close[0]}?" if close else "")
+        names = [one.partition(".")[2] for one in siblings]
+        close = get_close_matches(own, names, n=1, cutoff=_SLIP)
+        if close:
+            return f"registered; did you mean {dialect}.{close[0]}?"
+        return f"supported; {len(siblings)} others of {dialect} are"
 
     def _register_ssa_definition(
         self, name: str, values: Sequence[SSAValue], span: Span

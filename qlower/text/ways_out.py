@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _UNREGISTERED = re.compile(
-    r"(?:operation )?'?(?P<dialect>[a-z_]\w*)\.\S+ is not registered"
+    r"(?:operation )?'?(?P<dialect>[a-z_]\w*)\.\S+ is not (registered|supported)"
 )
 
 _TORCH = (

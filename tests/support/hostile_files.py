@@ -58,13 +58,16 @@ READ_MODEL = (
 """Mostly what every command does with a model; and what some do besides."""
 
 READ_ARRAYS = (
-    ("run", MODEL, "--input", "FILE"),
+    *4
+    * (
+        ("run", MODEL, "--input", "FILE"),
+        ("validate", MODEL, "--data", "FILE"),
+        ("lint", MODEL, "--input", "FILE"),
+    ),
     ("diff", "FILE", "tflite", MODEL, "--input", "x.npy"),
-    ("identify", "FILE", MODEL, "--input", "x.npy", "--contract", "tflite,exact"),
-    ("validate", MODEL, "--data", "FILE"),
     ("bisect", MODEL, "FILE"),
-    ("lint", MODEL, "--input", "FILE"),
     ("trace", MODEL, "--input", "FILE", "--at", "conv[0,0,0,0]"),
+    ("identify", "FILE", MODEL, "--input", "x.npy", "--contract", "tflite"),
     ("report", MODEL, "-o", "out.html", "--no-native", "--input", "FILE"),
 )
 READ_CONTRACT = (

@@ -28,8 +28,9 @@ from .json_damage import damaged_json
 
 RESUME = ("validate", MODEL, "--data", "data.npz", "--contract", "tflite,exact")
 READ_DUMP = (
-    *READ_ARRAYS[1:3],
-    (*READ_ARRAYS[-1][:5], "--input", "x.npy", "--against", "FILE"),
+    *4 * (("diff", "FILE", "tflite", MODEL, "--input", "x.npy"),),
+    ("identify", "FILE", MODEL, "--input", "x.npy", "--contract", "tflite"),
+    (*READ_ARRAYS[-1][:-1], "x.npy", "--against", "FILE"),
 )
 READ_LABELS = (("validate", MODEL, "--data", "data.npz", "--labels", "FILE"),)
 READ_PICTURES = (

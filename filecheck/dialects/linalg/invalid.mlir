@@ -103,7 +103,7 @@ func.func @f(%x: tensor<3xi32>) -> tensor<3xi32> {
 // -----
 
 func.func @f(%x: tensor<3xi32>) -> tensor<3xi32> {
-  // CHECK: error: operation linalg.map is not registered
+  // CHECK: error: operation linalg.map is not supported
   // CHECK: help: mlir-opt --linalg-generalize-named-ops writes it as linalg.generic
   %0 = linalg.map { math.absi } ins(%x : tensor<3xi32>) outs(%x : tensor<3xi32>)
   return %0 : tensor<3xi32>

@@ -99,7 +99,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // CHECK: error: operation stablehlo.custom_call is not registered
+  // CHECK: error: operation stablehlo.custom_call is not supported
   %0 = stablehlo.custom_call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

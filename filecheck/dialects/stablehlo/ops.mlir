@@ -50,8 +50,8 @@ func.func @moves(%x: tensor<2x6x!q>, %i: tensor<3x1xi32>, %z: tensor<!q>) -> ten
 
 // CHECK-LABEL: func.func @sums
 func.func @sums(%x: tensor<1x4x4x3x!q>, %w: tensor<3x3x3x2x!w>, %a: tensor<2x3x4x!q>, %b: tensor<2x4x5x!v>) -> (tensor<1x2x2x2x!s>, tensor<2x3x5x!q>) {
-  // CHECK: stablehlo.convolution(%{{.*}}, %{{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = {{\[\[}}1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo.precision<HIGH>, #stablehlo.precision<DEFAULT>]} : (
-  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>]} : (tensor<1x4x4x3x!q>, tensor<3x3x3x2x!w>) -> tensor<1x2x2x2x!s>
+  // CHECK: stablehlo.convolution(%{{.*}}, %{{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = {{\[\[}}1, 1], [1, 1]], reverse = [0, 0]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo.precision<HIGH>, #stablehlo.precision<DEFAULT>]} : (
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [1, 1]], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>]} : (tensor<1x4x4x3x!q>, tensor<3x3x3x2x!w>) -> tensor<1x2x2x2x!s>
   // CHECK: stablehlo.dot_general %{{.*}}, %{{.*}}, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT] : (
   %z = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT] : (tensor<2x3x4x!q>, tensor<2x4x5x!v>) -> tensor<2x3x5x!q>
   return %y, %z : tensor<1x2x2x2x!s>, tensor<2x3x5x!q>

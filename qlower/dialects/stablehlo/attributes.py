@@ -136,11 +136,13 @@ def parse_layouts(parser: AttrParser) -> tuple[Layout, Layout, Layout]:
     return image, weight, parse_layout()
 
 
-def parse_integers(parser: AttrParser) -> tuple[int, ...]:
-    """`[1, 2]`"""
+def parse_integers(
+    parser: AttrParser, *, allow_boolean: bool = False
+) -> tuple[int, ...]:
+    """`[1, 2]`, or `[true, false]` where that is allowed."""
 
     def parse_integer() -> int:
-        return parser.parse_integer(allow_boolean=False)
+        return parser.parse_integer(allow_boolean=allow_boolean)
 
     square = parser.Delimiter.SQUARE
     return tuple(parser.parse_comma_separated_list(square, parse_integer))

@@ -270,5 +270,7 @@ def _parse_window(parser: Parser, properties: dict[str, Attribute]) -> None:
         flat = [number for pair in pairs for number in pair]
         properties[name] = DenseIntElementsAttr.from_list(type, flat)
         return
+    # JAX prints booleans, and older releases of StableHLO 0 and 1.
     element = i1 if key == "reverse" else i64
-    properties[name] = DenseArrayBase.from_list(element, parse_integers(parser))
+    numbers = parse_integers(parser, allow_boolean=key == "reverse")
+    properties[name] = DenseArrayBase.from_list(element, numbers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from qlower.diagnostics import QlowerError
+from qlower.report.table import counted
 
 from ..onnx.reader import NEWEST_OPSET
 from ..onnx.schema import Array, AttributeValue, Constant, Model, Port, SourceNode
@@ -41,6 +42,9 @@ class CallSite(Site):
         return self.call.arguments.get(name)
 
     def _bad(self, name: str, what: str) -> QlowerError:
+        value = self.argument(name)
+        if isinstance(value, bool | int | float | str):
+            return self.error(f"argument {name} is {value!r}, expected {what}")
         return self.error(f"argument {name} is missing or not {what}")
 
     def tensor(self, name: str) -> str:
@@ -188,7 +192,9 @@ class Translator:
             translate = self.table.get(call.target)
             if translate is not None:
                 most = MOST_PARTS if call.target in SPLITTING else 1
-                site.check_range("number of results", len(call.results), 1, most)
+                if not 1 <= len(call.results) <= most:
+                    given = counted(len(call.results), "result")
+                    raise site.error(f"{given} of one call can't be read here")
                 translate(site)
             else:
                 operands = [self.current(tensor.name) for tensor in _tensors(call)]
