@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.glow import integer_scale
 from xdsl.dialects.func import FuncOp
 
 from qlower.contracts import load_contract
@@ -36,19 +37,6 @@ def evaluate(contract: str, rule: str, **values: Array | np.generic) -> Array:
 
 def away(real: Array) -> Array:
     return np.copysign(np.floor(np.abs(real.astype(np.float64)) + 0.5), real)
-
-
-def integer_scale(ratio: np.float32) -> tuple[int, int, int]:
-    """quantizeScaleOffset32To8 with its loops."""
-    mantissa, exponent = np.frexp(ratio)
-    if mantissa == 0.5:
-        return (0, 0, int(ratio)) if exponent > 1 else (0, 1 - int(exponent), 1)
-    pre = post = 0
-    while ratio < 0.5 or (ratio < 256 and post < 15):
-        ratio, post = ratio * np.float32(2), post + 1
-    while ratio < 255 and pre < post // 2:
-        ratio, pre = ratio * np.float32(2), pre + 1
-    return pre, post, int(away(np.array(ratio)))
 
 
 def scale(x: Array, ratio: np.float32) -> Array:

@@ -13,57 +13,25 @@ from functools import partial
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from support.rule_values import LAYERS, Layer, LayerValues, answers
+from support.formulas import (
+    F,
+    Integers,
+    Refused,
+    System,
+    away,
+    check,
+    exact,
+    exponential,
+    half_away,
+    half_up,
+    saturate,
+    to_integer,
+    wrap,
+)
+from support.rule_values import Layer, LayerValues
 
 from qlower.contracts import load_contract
 from qlower.interp.values import Array
-
-Values = Mapping[str, Array]
-Integers = NDArray[np.object_]
-"""Python's integers, of any size."""
-
-F = np.float32
-
-
-class Refused(Exception):
-    """Where the system refuses the layer."""
-
-
-def exact(array: Array) -> Integers:
-    """Python's integers."""
-    return array.astype(object)
-
-
-def wrap(x: Integers, bits: int) -> Integers:
-    return ((x + (1 << bits - 1)) & ((1 << bits) - 1)) - (1 << bits - 1)
-
-
-def saturate(x: Integers) -> Integers:
-    return np.clip(x, -(1 << 31), (1 << 31) - 1)
-
-
-def half_up(x: Integers, places: int) -> Integers:
-    return (x + ((1 << places) >> 1)) >> places
-
-
-def half_away(x: Integers, places: int) -> Integers:
-    return np.where(x >= 0, half_up(np.abs(x), places), -half_up(np.abs(x), places))
-
-
-def to_integer(real: Array, rounding: Callable[[Fraction], int]) -> Integers:
-    """Reals rounded, saturated at 32 bits; no number is 0."""
-
-    def one(x: float) -> int:
-        if math.isnan(x):
-            return 0
-        return rounding(Fraction(min(max(x, -(2.0**31)), 2.0**31 - 1)))
-
-    return np.array([one(float(x)) for x in np.ravel(real)], object)
-
-
-def away(x: Fraction) -> int:
-    return int(math.copysign(math.floor(abs(x) + Fraction(1, 2)), x))
 
 
 def multiplier_and_shift(real: float) -> tuple[int, int]:
@@ -145,18 +113,8 @@ def by_product(x: Integers, source: F, result: F) -> Integers:
     return to_integer(x.astype(F) * F(source / result), away)
 
 
-class Tvm:
+class Tvm(System):
     """The rules of one member of the family."""
-
-    def __init__(self, name: str, values: Values) -> None:
-        self.name = name
-        self.values = values
-
-    def integer(self, name: str) -> int:
-        return int(self.values[name])
-
-    def scale(self, name: str) -> F:
-        return F(self.values[f"{name}_scale"])
 
     def requantize(self, x: Integers, source: F, per_channel: bool = False) -> Integers:
         """On the output's grid, with its zero point."""
@@ -185,9 +143,6 @@ class Tvm:
         if "relay" in self.name and self.integer("output_zero_point") == 0:
             low = max(low, -127)
         return np.clip(x, low, high)
-
-    def centred(self, name: str) -> Integers:
-        return exact(self.values[name]) - self.integer(f"{name}_zero_point")
 
     def contraction(self) -> Integers:
         scale = F(self.scale("input") * self.scale("weight"))
@@ -334,10 +289,6 @@ class Tvm:
         return self.store(rows[0] * (F(1) - y) + rows[1] * y)
 
 
-def exponential(x: Array) -> Array:
-    return np.exp(x.astype(float)).astype(F)
-
-
 CONTRACTIONS = ("conv2d", "depthwise_conv2d", "linear", "matmul")
 
 TVM: Mapping[str, Callable[[Tvm], Array]] = {
@@ -397,26 +348,6 @@ GEMMLOWP: Mapping[str, Callable[[Gemmlowp], Array]] = {
     "quantize": Gemmlowp.quantize,
     "dequantize": Gemmlowp.real,
 }
-
-
-def check(contract: str, rule: str, formula: Callable[[Values], Array]) -> None:
-    """The formula gives what the rule does, for every layer, and refuses the same."""
-    loaded = load_contract(contract)
-    given = answers(loaded, rule)
-    for layer in LAYERS:
-        values = LayerValues(layer, loaded, rule).of(loaded.rule(rule))
-        try:
-            with np.errstate(all="ignore"):
-                expected = formula(values)
-        except Refused:
-            assert isinstance(given[layer.name], str), layer.name
-            continue
-        answer = given[layer.name]
-        assert not isinstance(answer, str), (layer.name, answer)
-        stacked = np.stack(answer)
-        result = stacked if len(stacked) > 1 else stacked[0]
-        expected = np.broadcast_to(expected.astype(result.dtype), result.shape)
-        np.testing.assert_array_equal(result, expected, layer.name)
 
 
 @pytest.mark.parametrize("rule", TVM)

@@ -1,0 +1,214 @@
+"""XNNPACK against formulas of its source, as TVM's family is: what it takes, not what
+LiteRT's built-in kernels do for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.formulas import (
+    Elsewhere,
+    F,
+    Integers,
+    Refused,
+    System,
+    check,
+    each,
+    even,
+    exact,
+    half_integer_up,
+    half_up,
+    saturate,
+    to_integer,
+    wrap,
+)
+
+from qlower.interp.values import Array
+
+Formulas = Mapping[str, Callable[..., Array]]
+
+
+class Xnnpack(System):
+    """What the delegate takes; the rest is the built-in kernels'."""
+
+    def real_ratio(self, name: str = "input", times: float = 1.0) -> F:
+        """F(F(s times) / s_y)"""
+        return F(F(self.scale(name) * F(times)) / self.scale("output"))
+
+    def taken(self, low: float, high: float, *ratios: F) -> None:
+        """The delegate takes ratios in [low, high)."""
+        if not all(low <= ratio < high for ratio in ratios):
+            raise Elsewhere
+
+    def stored(self, x: Integers) -> Integers:
+        return self.clip(x + self.integer("output_zero_point"))
+
+    def inside(self, steps: Array) -> Integers:
+        return to_integer(steps + F(self.integer("output_zero_point")), even)
+
+    def scaled(self, x: Integers, ratio: F) -> Integers:
+        """xnn_qs8_requantize_fp32"""
+        return self.stored(to_integer(x.astype(F) * ratio, even))
+
+    def contraction(self) -> Integers:
+        if self.values.get("transposed", False) or self.values.get("rhs_zero_point", 0):
+            raise Elsewhere
+        ratio = self.product_ratio()
+        if ratio >= 256:
+            raise Refused
+        return self.scaled(exact(self.values["accumulator"]), ratio)
+
+    def linear(self) -> Integers:
+        if not (self.values["weights_symmetric"] or self.values["weight_unsigned"]):
+            raise Elsewhere
+        return self.contraction()
+
+    def reduced(self, ratio: F) -> Integers:
+        """src/operators/reduce-nd.c"""
+        zeros = F(wrap(self.integer("count") * self.centre, 32))
+        offset = F(F(self.integer("output_zero_point")) - F(zeros * ratio))
+        sums = self.values["accumulator"].astype(F)
+        return self.clip(to_integer(sums * ratio + offset, even))
+
+    @property
+    def centre(self) -> Integers:
+        return exact(self.values["input_zero_point"])
+
+    def mean(self) -> Integers:
+        return self.reduced(F(self.real_ratio() / F(self.integer("count"))))
+
+    def sum(self) -> Integers:
+        return self.reduced(self.real_ratio())
+
+    def weighted(self, sign: int) -> Integers:
+        """xnn_init_qs8_add_minmax_params"""
+        ratios = [self.real_ratio(name) for name in ("lhs", "rhs")]
+        self.taken(2.0**-10, 256, *ratios)
+        places = 21 - math.frexp(float(max(ratios)))[1]
+        a, b = (
+            self.centred(name) * even(Fraction(float(ratio)) * 2**places)
+            for name, ratio in zip(("lhs", "rhs"), ratios, strict=True)
+        )
+        return self.stored(half_up(wrap(a + sign * b, 32), places))
+
+    def add(self) -> Integers:
+        return self.weighted(1)
+
+    def sub(self) -> Integers:
+        return self.weighted(-1)
+
+    def mul(self) -> Integers:
+        ratio = self.product_ratio("lhs", "rhs")
+        if ratio >= 256:
+            raise Refused
+        self.taken(2.0**-16, 256, ratio)
+        return self.scaled(self.centred("lhs") * self.centred("rhs"), ratio)
+
+    def quantize(self) -> Integers:
+        """NaN gives the largest code."""
+        steps = self.values["input"] * F(F(1) / self.scale("output"))
+        return self.stored(to_integer(np.where(np.isnan(steps), F(1e9), steps), even))
+
+    def real(self) -> Array:
+        return self.centred("input").astype(F) * self.scale("input")
+
+    def bound(self) -> Integers:
+        return self.inside(self.values["real"] / self.scale("output"))
+
+    def eighths(self, x: Integers, ratio: F) -> Integers:
+        """xnn_init_qs8_cvt_params: 8 bits of the ratio's fraction."""
+        return half_up(x * even(Fraction(float(ratio)) * 256), 8)
+
+    def requantize(self) -> Integers:
+        if self.values["input_unsigned"] != self.values["output_unsigned"]:
+            raise Elsewhere
+        self.taken(2.0**-8, np.nextafter(F(128), F(256)), self.real_ratio())
+        return self.stored(self.eighths(self.centred("input"), self.real_ratio()))
+
+    def leaky_relu(self) -> Integers:
+        alpha, x = F(self.values["alpha"]), self.centred("input")
+        slope = self.real_ratio(times=abs(float(alpha)))
+        self.taken(2.0**-8, np.nextafter(F(128), F(256)), self.real_ratio(), slope)
+        sloped = self.eighths(x, F(self.real_ratio() * alpha))
+        return self.stored(np.where(x >= 0, self.eighths(x, self.real_ratio()), sloped))
+
+    def sigmoid(self) -> Integers:
+        power = np.exp(np.clip(self.real(), F(-100), F(100)).astype(float))
+        real = (power / (1 + power)).astype(F)
+        return self.clip(self.inside(real * F(F(1) / self.scale("output"))))
+
+    def bilinear(self) -> Integers:
+        """src/s8-ibilinear: weights of 11 bits."""
+        x, y = (exact(self.values[f"{name}_weight"]) for name in "xy")
+        names = ("top_left", "top_right", "bottom_left", "bottom_right")
+        a, b, c, d = (exact(self.values[name]) for name in names)
+        top, bottom = (a << 11) + (b - a) * x, (c << 11) + (d - c) * x
+        return half_up((top << 11) + (bottom - top) * y, 22)
+
+
+XNNPACK: Formulas = {
+    **dict.fromkeys(("conv2d", "depthwise_conv2d", "matmul"), Xnnpack.contraction),
+    **{"linear": Xnnpack.linear, "mean": Xnnpack.mean, "sum": Xnnpack.sum},
+    **{"add": Xnnpack.add, "sub": Xnnpack.sub, "mul": Xnnpack.mul},
+    **{"quantize": Xnnpack.quantize, "dequantize": Xnnpack.real},
+    **{"bound": Xnnpack.bound, "requantize": Xnnpack.requantize},
+    **{"leaky_relu": Xnnpack.leaky_relu, "sigmoid": Xnnpack.sigmoid},
+    "resize_bilinear": Xnnpack.bilinear,
+}
+
+
+class ExecuTorch(Xnnpack):
+    """What ExecuTorch does otherwise."""
+
+    def quantize_bias(self) -> Integers:
+        step = F(self.scale("input") * self.scale("weight"))
+        return to_integer(self.values["real_bias"] / step, even)
+
+    def requantize(self) -> Integers:
+        return self.stored(
+            to_integer(self.real() * F(F(1) / self.scale("output")), even)
+        )
+
+
+EXECUTORCH: Formulas = {
+    **dict.fromkeys(("requantize", "concat"), ExecuTorch.requantize),
+    "quantize_bias": ExecuTorch.quantize_bias,
+}
+
+
+class Arm(Xnnpack):
+    """xnn_qu8_requantize_rndnu: the float32 ratio is exact, and rounds once."""
+
+    def scaled(self, x: Integers, ratio: F) -> Integers:
+        is_product = "lhs" in self.values
+        if not is_product and not self.values.get("input_unsigned", False):
+            return super().scaled(x, ratio)
+        if not 2.0**-32 <= ratio < 256:
+            raise Refused
+        exactly = Fraction(float(ratio))
+        return self.stored(saturate(each(x, lambda n: half_integer_up(n * exactly))))
+
+
+ARM: Formulas = {
+    **dict.fromkeys(("conv2d", "depthwise_conv2d"), Arm.contraction),
+    **{"linear": Arm.linear, "mul": Arm.mul},
+}
+
+
+SYSTEMS: Mapping[str, tuple[type[System], Formulas]] = {
+    "tflite-xnnpack": (Xnnpack, XNNPACK),
+    "xnnpack": (ExecuTorch, EXECUTORCH),
+    "xnnpack-rndnu": (Arm, ARM),
+}
+
+
+@pytest.mark.parametrize(
+    ("contract", "rule"),
+    [(name, rule) for name, (_, formulas) in SYSTEMS.items() for rule in formulas],
+)
+def test_formula(contract: str, rule: str):
+    system, formulas = SYSTEMS[contract]
+    check(contract, rule, lambda values: formulas[rule](system(contract, values)))
