@@ -3,23 +3,25 @@
 A file holds a rule: what each contract gives for each layer of `support.rule_values`,
 ten results and a checksum of all. `pytest tests/contracts/test_rule_answers.py --bless`
 records what the rules give now; explain a line that changes before you record it. The
-recording itself is vouched for by formulas (`test_tvm_formulas.py`), recorded answers
-of systems and, where they are installed, the systems.
+recording itself is vouched for by formulas (`test_*_formulas.py`), recorded answers of
+systems and, where they are installed, the systems. `limits.txt` says which ratios of
+scales each rule refuses, and has a checksum of what it gives near them.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from functools import cache
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.rule_values import LAYERS, answers
+from support.rule_values import LAYERS, LIMITS, answers
 from xdsl.dialects.builtin import f32
 
-from qlower.contracts import contract_names, load_contract
+from qlower.contracts import Contract, contract_names, load_contract
 from qlower.contracts.outline import functions_of
 from qlower.contracts.rules import RULES
 from qlower.interp import evaluate_function
@@ -30,6 +32,8 @@ ANSWERS = Path(__file__).with_name("answers")
 LIBRARIES = ("_eigen", "_mlas", "_sleef", "stablehlo")
 
 F = np.float32
+
+LIMIT_FILE = "limits.txt"
 
 WRITTEN = 10
 """Results of a layer that are written out, at even distances."""
@@ -66,12 +70,12 @@ def read_rows(rule: str) -> Rows:
 
 def write_rows(rule: str, rows: Rows) -> None:
     lines: list[str] = []
-    for layer in LAYERS:
+    for layer in (layer.name for layer in LAYERS):
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for (of, name), answer in rows.items():
-            if of == layer.name:
+            if of == layer:
                 groups[answer].append(name)
-        lines.append(layer.name)
+        lines.append(layer)
         lines += [f"  {' '.join(names)}: {answer}" for answer, names in groups.items()]
     ANSWERS.mkdir(exist_ok=True)
     (ANSWERS / f"{rule}.txt").write_text("\n".join(lines) + "\n")
@@ -80,8 +84,8 @@ def write_rows(rule: str, rows: Rows) -> None:
 def family(contract: str) -> str:
     """The contract that it is based on in the end, whose text most rules share."""
     found = load_contract(contract)
-    while found.origin is not None:
-        found = found.origin
+    while found.base is not None and not found.base.name.startswith("_"):
+        found = found.base
     return found.name
 
 
@@ -102,14 +106,14 @@ def meaning(contract: str, rule: str) -> frozenset[tuple[str, str]]:
     )
 
 
-@cache
-def answers_of_family(root: str) -> dict[str, Rows]:
-    """What the contracts of a family give, for each rule."""
+def answers_of_family(root: str, rules: Sequence[str]) -> dict[str, Rows]:
+    """What the contracts of a family give, for each of these rules."""
     known: dict[object, dict[str, str]] = {}
     found: defaultdict[str, Rows] = defaultdict(dict)
     for name in FAMILIES[root]:
         contract = load_contract(name)
-        for rule in contract.rules:
+        contract.definition.read(rules)
+        for rule in [rule for rule in rules if rule in contract.rules]:
             key = rule, meaning(name, rule)
             if key not in known:
                 given = answers(contract, rule)
@@ -117,6 +121,66 @@ def answers_of_family(root: str) -> dict[str, Rows]:
             rows = {(layer, name): answer for layer, answer in known[key].items()}
             found[rule].update(rows)
     return found
+
+
+def differences(
+    root: str, rules: Sequence[str]
+) -> dict[str, tuple[str | None, str | None]]:
+    """What a family gives for these rules and what is written, where these differ, or
+    one isn't there."""
+    differing: dict[str, tuple[str | None, str | None]] = {}
+    found = answers_of_family(root, rules)
+    for rule in rules:
+        expected = {
+            key: row for key, row in read_rows(rule).items() if key[1] in FAMILIES[root]
+        }
+        given = found.get(rule, {})
+        differing |= {
+            f"{contract}, {rule}, layer {layer}": (
+                given.get((layer, contract)),
+                expected.get((layer, contract)),
+            )
+            for layer, contract in {*expected, *given}
+            if given.get((layer, contract)) != expected.get((layer, contract))
+        }
+    return differing
+
+
+def limits(contract: Contract, rule: str) -> str:
+    """Which layers of extreme ratios are refused, from one to another, and a checksum
+    of what the others give."""
+    found = answers(contract, rule, LIMITS, few=16)
+    groups = groupby(found.items(), lambda item: isinstance(item[1], str))
+    names = [[name for name, _ in group] for refused, group in groups if refused]
+    legal = b"".join(
+        np.where(np.isnan(result), np.nan, result).astype(result.dtype).tobytes()
+        for answer in found.values()
+        if not isinstance(answer, str)
+        for result in answer
+    )
+    refused = " ".join(f"{group[0]}..{group[-1]}" for group in names)
+    return f"{zlib.crc32(legal):08x} refused {refused or 'none'}"
+
+
+def limits_of_family(root: str, rules: Sequence[str]) -> list[str]:
+    """A line for each contract of a family and each of these rules."""
+    known: dict[object, str] = {}
+    lines: list[str] = []
+    for name in FAMILIES[root]:
+        contract = load_contract(name)
+        contract.definition.read(rules)
+        for rule in [rule for rule in rules if rule in contract.rules]:
+            key = rule, meaning(name, rule)
+            if key not in known:
+                known[key] = limits(contract, rule)
+            lines.append(f"{name} {rule}: {known[key]}")
+    return lines
+
+
+def changed_limits(root: str, rules: Sequence[str]) -> list[str]:
+    """Lines of a family and these rules that aren't written as they are now."""
+    expected = (ANSWERS / LIMIT_FILE).read_text().splitlines()
+    return [line for line in limits_of_family(root, rules) if line not in expected]
 
 
 def answers_of_library(name: str) -> list[str]:
@@ -144,10 +208,12 @@ def test_write(request: pytest.FixtureRequest):
         return
     rows: defaultdict[str, Rows] = defaultdict(dict)
     for root in FAMILIES:
-        for rule, found in answers_of_family(root).items():
+        for rule, found in answers_of_family(root, list(RULES)).items():
             rows[rule].update(found)
     for rule, found in rows.items():
         write_rows(rule, dict(sorted(found.items())))
+    lines = [line for root in FAMILIES for line in limits_of_family(root, list(RULES))]
+    (ANSWERS / LIMIT_FILE).write_text("\n".join(lines) + "\n")
     for name in LIBRARIES:
         text = "\n".join(answers_of_library(name))
         (ANSWERS / f"{name}.txt").write_text(text + "\n")
@@ -156,26 +222,18 @@ def test_write(request: pytest.FixtureRequest):
 @pytest.mark.parametrize("root", FAMILIES)
 def test_answers(root: str):
     """A pair of contract and rule without a row is named, too; so is a row of none."""
-    differing: dict[str, tuple[str | None, str | None]] = {}
-    found = answers_of_family(root)
-    for rule in RULES:
-        expected = {
-            key: row for key, row in read_rows(rule).items() if key[1] in FAMILIES[root]
-        }
-        given = found.get(rule, {})
-        differing |= {
-            f"{contract}, {rule}, layer {layer}": (
-                given.get((layer, contract)),
-                expected.get((layer, contract)),
-            )
-            for layer, contract in {*expected, *given}
-            if given.get((layer, contract)) != expected.get((layer, contract))
-        }
-    assert not differing
+    assert not differences(root, list(RULES))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("root", FAMILIES)
+def test_limits(root: str):
+    """Which ratios are refused, and what is given at the last that aren't."""
+    assert not changed_limits(root, list(RULES))
 
 
 def test_every_rule_has_its_file():
-    assert {path.stem for path in ANSWERS.iterdir()} == {*RULES, *LIBRARIES}
+    assert {path.stem for path in ANSWERS.iterdir()} == {*RULES, *LIBRARIES, "limits"}
 
 
 @pytest.mark.parametrize("name", LIBRARIES)

@@ -7,7 +7,7 @@ All rules see the same layers, and take from them the values that they ask for.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import product
@@ -87,6 +87,30 @@ LAYERS = (
     Layer("large ratio", (2.0**20, 2.0**4, 2.0**-10), (0, 0, 0), flags=True)
     | {"beta": 64.0},
 )
+
+
+def _limits() -> list[Layer]:
+    """Ratios of the input's scale to the output's at which systems begin or cease to
+    refuse layers, and the float32 numbers next to them, in order."""
+    exponents = (
+        *(-126, -33, -32, -31, -30, -24, -16, -14, -1, 0, 1, 2, 7, 8, 14),
+        *(15, 16, 22, 23, 24, 29, 30, 31, 32, 62, 127),
+    )
+    found: list[Layer] = []
+    for unsigned in (False, True):
+        zeros = (128, 128, 128) if unsigned else (0, 0, 0)
+        for at in sorted([*(2.0**exponent for exponent in exponents), 1e30]):
+            below, above = (
+                np.nextafter(np.float32(at), np.float32(x)) for x in (0, np.inf)
+            )
+            for name, ratio in (("-", below), ("", at), ("+", above)):
+                if np.isfinite(ratio):
+                    name = f"{'u' if unsigned else ''}{at:.9g}{name}"
+                    found.append(Layer(name, (float(ratio), 1.0, 1.0), zeros, unsigned))
+    return found
+
+
+LIMITS = _limits()
 
 _RESIZED = {
     "output_index": [0, 1, 2, 3, 4, 5, 6, 9, 12],
@@ -230,10 +254,12 @@ class LayerValues:
     def of(self, rule: Rule) -> Values:
         """The values that the rule asks for."""
         types = rule.function.function_type.inputs.data
-        return {
-            name: np.asarray(self.value(name, type)).astype(_dtype(type))
-            for name, type in zip(rule.values, types, strict=True)
-        }
+        # Products of the largest scales are infinite.
+        with np.errstate(over="ignore"):
+            return {
+                name: np.asarray(self.value(name, type)).astype(_dtype(type))
+                for name, type in zip(rule.values, types, strict=True)
+            }
 
     def value(self, name: str, type: Attribute) -> Array:
         if name in ("term", "sum"):
@@ -406,9 +432,10 @@ def _asked(layer: Layer, contract: Contract, rule: str) -> tuple[Array, ...]:
 
 
 def answers(
-    contract: Contract, rule: str, layers: Sequence[Layer] = LAYERS
+    contract: Contract, rule: str, layers: Sequence[Layer] = LAYERS, few: int = CODES
 ) -> dict[str, tuple[Array, ...] | str]:
-    """What the rule gives for each layer by its name, or why it refuses it.
+    """What the rule gives for each layer by its name, or why it refuses it; of so few
+    elements of a layer.
 
     Layers are evaluated as one, whose constants differ along its first dimension, as
     far as none is refused.
@@ -416,18 +443,34 @@ def answers(
     found = contract.rule(rule)
     try:
         each = [LayerValues(layer, contract, rule).of(found) for layer in layers]
-        results = found.evaluate({name: _stack(each, name) for name in found.values})
     except QlowerError as error:
+        # Another rule, which gives this one its operands, refuses.
         if len(layers) == 1:
             return {layers[0].name: error.message}
         half = (len(layers) + 1) // 2
-        first, second = layers[:half], layers[half:]
-        return answers(contract, rule, first) | answers(contract, rule, second)
-    many = [np.broadcast_to(one, (len(layers), *one.shape[1:])) for one in results]
-    return {
-        layer.name: tuple(result[index] for result in many)
-        for index, layer in enumerate(layers)
-    }
+        first = answers(contract, rule, layers[:half], few)
+        return first | answers(contract, rule, layers[half:], few)
+    values = {name: _stack(each, name)[:, :: CODES // few] for name in found.values}
+    return dict(_answers(found, values, [layer.name for layer in layers]))
+
+
+def _answers(
+    rule: Rule, values: Values, names: Sequence[str]
+) -> Iterator[tuple[str, tuple[Array, ...] | str]]:
+    try:
+        results = rule.evaluate(values)
+    except QlowerError as error:
+        if len(names) == 1:
+            yield names[0], error.message
+            return
+        half = (len(names) + 1) // 2
+        for part in (slice(None, half), slice(half, None)):
+            of_part = {name: value[part] for name, value in values.items()}
+            yield from _answers(rule, of_part, names[part])
+        return
+    many = [np.broadcast_to(one, (len(names), *one.shape[1:])) for one in results]
+    for index, name in enumerate(names):
+        yield name, tuple(result[index] for result in many)
 
 
 def _stack(each: Sequence[Values], name: str) -> Array:
