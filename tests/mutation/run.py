@@ -2,44 +2,214 @@
 
     python tests/mutation/run.py [--seed N] [--count N] [--rooms contracts,runtime]
 
-Mutants are drawn from all rooms of `qlower`, as many from each. They are made in a copy
-of the tree. The tests run once with a probe in each drawn expression, which finds those
-that reach it. Each mutant then runs its tests, quick ones first, until one fails. The
-result is a table by room and the survivors; `--work DIR` keeps it, and goes on there.
-The exit code is 1 if fewer than `--least` percent of a room's mutants were killed.
+Mutants are drawn from all rooms of `qlower`, as many from each. All tests run once, and
+record which blocks of the product each reaches (`record.py`). Each mutant is put into a
+copy of the tree, where the tests that reach it run in a forked process, the likeliest
+to fail first, until one does; a rule of a contract is first evaluated on the layers of
+`test_rule_answers` (`contracts.py`). Tests that failed run again without a mutant in
+the end, and count only if they pass then.
+
+The result is a table by room and the survivors. `--work DIR` keeps all of it, and goes
+on there; survivors that weren't shown all their tests are tried again when `--seconds`
+is larger. The exit code is 1 if fewer than `--least` percent of a room's mutants were
+killed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
-import random
-import re
-import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from xml.etree import ElementTree
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from mutation.sites import Mutant, contract_mutants, python_mutants  # noqa: E402
+from mutation import pinned  # noqa: E402
+from mutation.attempt import (  # noqa: E402
+    changed,
+    copy_tree,
+    first_failing,
+    import_libraries,
+    in_process,
+)
+from mutation.draw import CONTRACTS, draw, room_of, told  # noqa: E402
+from mutation.record import Reach, record  # noqa: E402
+from mutation.sites import Mutant  # noqa: E402
 
-PROBES = Path(__file__).with_name("probes")
-CONTRACTS = "contracts"
-NOT_PRODUCT = ("docs",)
-"""Rooms that aren't drawn from."""
+KILLED = ("failed", "timeout", "died")
 
-STARTING = 60
-"""Seconds that pytest may take besides its tests."""
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant: `how` it ended ("passed" if no test failed), the first
+    test that failed, and how many of how many tests it was shown to."""
+
+    number: int
+    how: str
+    test: str
+    shown: int
+    of: int
+
+    @property
+    def is_killed(self) -> bool:
+        return self.how in KILLED
+
+
+@dataclass(frozen=True)
+class Task:
+    number: int
+    mutant: Mutant
+    tests: Sequence[str]
+    of: int
+    seconds: float
+
+
+_tree = Path()
+"""Of this worker."""
+
+
+def start_worker(work: Path, kind: str) -> None:
+    """Make a worker's tree, and import what mutants of that kind leave as it is."""
+    global _tree
+    os.nice(19)
+    _tree = copy_tree(work / f"tree-{os.getpid()}")
+    import_libraries()
+    if kind == CONTRACTS:
+        pinned.prepare(_tree)
+
+
+def try_mutant(task: Task) -> Verdict:
+    """Show a mutant to its tests in this worker's tree, and what fails to the tree as
+    it was."""
+    with changed(_tree, task.mutant):
+        verdict = _shown(task)
+    if verdict.is_killed and not _is_honest(verdict, task):
+        return _verdict(task, f"unreliable {verdict.test}", verdict.shown)
+    return verdict
+
+
+def _shown(task: Task) -> Verdict:
+    answer = "passed"
+    failing = first_failing
+    if task.mutant.file.endswith(".mlir"):
+        failing = pinned.first_failing_anew
+        work = partial(pinned.first_differing, task.mutant)
+        answer = in_process(_tree, work, task.seconds)
+    if answer != "passed" or not task.tests:
+        return _verdict(task, answer, 0)
+    answer = in_process(_tree, partial(failing, task.tests), 3 * task.seconds)
+    return _verdict(task, answer, len(task.tests))
+
+
+def _verdict(task: Task, answer: str, shown: int) -> Verdict:
+    how, _, test = answer.partition(" ")
+    return Verdict(task.number, how, test, shown, task.of)
+
+
+def _is_honest(verdict: Verdict, task: Task) -> bool:
+    """Whether what failed passes without the mutant."""
+    if not verdict.shown:
+        work = partial(pinned.first_differing, task.mutant)
+    elif verdict.test.startswith("tests/"):
+        work = partial(first_failing, [verdict.test])
+    else:
+        work = partial(first_failing, task.tests)
+    return in_process(_tree, work, 3 * task.seconds) == "passed"
+
+
+def choose(mutant: Mutant, reach: Reach, seconds: float) -> tuple[list[str], int]:
+    """Tests for a mutant, as many as there is time for, and of how many."""
+    if mutant.file.endswith(".mlir"):
+        stem = Path(mutant.file).stem.lstrip("_").partition("-")[0]
+        candidates = reach.named("libraries" if stem in pinned.LIBRARIES else stem)
+    else:
+        candidates = reach.tests_of(mutant)
+    chosen: list[str] = []
+    for test in candidates:
+        if reach.seconds[test] <= seconds:
+            chosen.append(test)
+            seconds -= reach.seconds[test]
+    return chosen, len(candidates)
+
+
+def run(mutants: Sequence[Mutant], options: Options) -> dict[int, Verdict]:
+    """What became of each mutant by its number."""
+    tree = copy_tree(options.work / "tree")
+    reach = Reach(record(tree, options.work, options.tests, options.each), tree)
+    results = options.work / f"results-{options.seed}.jsonl"
+    verdicts: dict[int, Verdict] = {}
+    if results.exists():
+        for line in results.read_text().splitlines():
+            row = json.loads(line)
+            verdict = Verdict(**{name: row[name] for name in Verdict.__annotations__})
+            verdicts[verdict.number] = verdict
+    tasks: list[Task] = []
+    for number, mutant in enumerate(mutants):
+        room = room_of(mutant.file)
+        if options.rooms and not any(room.startswith(name) for name in options.rooms):
+            continue
+        tests, of = choose(mutant, reach, options.seconds)
+        known = verdicts.get(number)
+        if (
+            known is None
+            or known.how == "unreliable"
+            or (not known.is_killed and len(tests) > known.shown)
+        ):
+            tasks.append(Task(number, mutant, tests, of, options.seconds))
+    for verdict in _tried(tasks, options):
+        mutant = mutants[verdict.number]
+        verdicts[verdict.number] = verdict
+        with results.open("a") as file:
+            file.write(json.dumps({**asdict(verdict), **asdict(mutant)}) + "\n")
+        shown = f"{verdict.shown} of {verdict.of}"
+        print(f"{verdict.how} {told(mutant)} [{shown}: {verdict.test}]", flush=True)
+    return verdicts
+
+
+def _tried(tasks: Sequence[Task], options: Options) -> Iterator[Verdict]:
+    """Verdicts as they are found, of contracts first."""
+    context = multiprocessing.get_context("fork")
+    for kind in (CONTRACTS, "python"):
+        of_kind = [
+            task
+            for task in tasks
+            if task.mutant.file.endswith(".mlir") == (kind == CONTRACTS)
+        ]
+        arguments = (options.work, kind)
+        jobs = min(options.jobs, len(of_kind))
+        if jobs:
+            with context.Pool(jobs, start_worker, arguments) as pool:
+                yield from pool.imap_unordered(try_mutant, of_kind, chunksize=1)
+
+
+def report(
+    mutants: Sequence[Mutant], verdicts: Mapping[int, Verdict]
+) -> dict[str, float]:
+    """Print killed and drawn mutants of each room, and of all contracts' texts; the
+    percentages of the rooms."""
+    counts: defaultdict[str, Counter[bool]] = defaultdict(Counter)
+    for number, verdict in verdicts.items():
+        room = room_of(mutants[number].file)
+        names = [room, f"{CONTRACTS}:"] if ":" in room else [room]
+        for name in [*names, "all"]:
+            counts[name][verdict.is_killed] += 1
+    shares: dict[str, float] = {}
+    print(f"{'room':30} {'killed':>7} {'drawn':>7}")
+    for room, count in sorted(counts.items()):
+        shares[room] = 100 * count[True] / count.total()
+        print(f"{room:30} {count[True]:7} {count.total():7} {shares[room]:5.0f} %")
+    for number, verdict in sorted(verdicts.items()):
+        if not verdict.is_killed:
+            print(f"{verdict.how}: {told(mutants[number])}")
+    return shares
 
 
 @dataclass(frozen=True)
@@ -49,246 +219,24 @@ class Options:
     rooms: Sequence[str]
     tests: Sequence[str]
     seconds: float
+    each: float
     least: float
+    jobs: int
     work: Path
-
-
-def room_of(file: str) -> str:
-    """The folder below `qlower`, or the family of a contract's text."""
-    path = Path(file)
-    if path.suffix == ".mlir":
-        return f"{CONTRACTS}: {path.stem.lstrip('_').split('-')[0]}"
-    return path.parts[1] if len(path.parts) > 2 else "(loose modules)"
-
-
-def all_mutants() -> dict[str, list[Mutant]]:
-    """All mutants by room."""
-    rooms: defaultdict[str, list[Mutant]] = defaultdict(list)
-    for path in sorted((ROOT / "qlower").rglob("*")):
-        file = str(path.relative_to(ROOT))
-        if path.suffix == ".py":
-            rooms[room_of(file)] += python_mutants(file, path.read_text())
-        elif path.suffix == ".mlir" and path.parent.name == CONTRACTS:
-            rooms[room_of(file)] += contract_mutants(file, path.read_text())
-    return {room: found for room, found in rooms.items() if room not in NOT_PRODUCT}
-
-
-def draw(options: Options) -> list[Mutant]:
-    """As many mutants of each room, no two of one line."""
-    rooms = {
-        room: mutants
-        for room, mutants in all_mutants().items()
-        if not options.rooms or any(room.startswith(name) for name in options.rooms)
-    }
-    drawn: list[Mutant] = []
-    for index, (room, mutants) in enumerate(sorted(rooms.items())):
-        share = len(range(index, options.count, len(rooms)))
-        by_line: defaultdict[tuple[str, int], list[Mutant]] = defaultdict(list)
-        for mutant in mutants:
-            by_line[mutant.file, mutant.line].append(mutant)
-        chance = random.Random(f"{options.seed} {room}")
-        lines = chance.sample(sorted(by_line), min(share, len(by_line)))
-        drawn += [chance.choice(by_line[line]) for line in lines]
-    return drawn
-
-
-def copy_tree(options: Options) -> Path:
-    """A copy of what git tracks, to be changed."""
-    tree = options.work / "tree"
-    shutil.rmtree(tree, ignore_errors=True)
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).exists():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
-    return tree
-
-
-def pytest(
-    tree: Path, arguments: Sequence[str], seconds: float | None, **variables: str
-) -> int | None:
-    """pytest's exit code in the copy, or None if it took longer."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree), **variables},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return None
-
-
-def find_tests(
-    mutants: Sequence[Mutant], options: Options
-) -> tuple[dict[int, set[str]], dict[str, float]]:
-    """The tests that reach each mutant by its number, and the seconds of each test."""
-    tree = copy_tree(options)
-    edits: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for number, mutant in enumerate(mutants):
-        if mutant.file.endswith(".py"):
-            edits[mutant.file] += _probe(number, mutant)
-    for file, found in edits.items():
-        text = (tree / file).read_text()
-        for position, new in sorted(found, reverse=True):
-            text = text[:position] + new + text[position:]
-        (tree / file).write_text(text)
-    hits = options.work / "hits"
-    hits.mkdir(exist_ok=True)
-    times = options.work / "times.xml"
-    path = os.pathsep.join([str(tree), str(PROBES)])
-    arguments = [*options.tests, f"--junitxml={times}", "-o", "junit_family=xunit1"]
-    pytest(tree, arguments, None, PYTHONPATH=path, QLOWER_PROBES=str(hits))
-    seconds: dict[str, float] = {}
-    for case in ElementTree.parse(times).iter("testcase"):
-        passed = not any(child.tag in ("failure", "error", "skipped") for child in case)
-        if passed:
-            name = f"{case.get('file')}::{case.get('name')}"
-            seconds[name] = float(case.get("time") or 0)
-    reached: defaultdict[int, set[str]] = defaultdict(set)
-    for file in hits.iterdir():
-        for line in file.read_text().splitlines():
-            number, _, test = line.partition("\t")
-            if test in seconds:
-                reached[int(number)].add(test)
-    return reached, seconds
-
-
-def _probe(number: int, mutant: Mutant) -> list[tuple[int, str]]:
-    """What is inserted where, so that the mutant's expression or statement is seen."""
-    if mutant.old.startswith("raise"):
-        return [(mutant.start, f"_probe({number}); ")]
-    return [(mutant.start, f"(_probe({number}) or ("), (mutant.end, "))")]
-
-
-def choose(
-    tests: set[str], seconds: Mapping[str, float], room: str, most: float
-) -> list[str]:
-    """The room's own tests first, then quick ones, as many as there is time for."""
-    chosen: list[str] = []
-    own = f"tests/{room.partition(':')[0]}/"
-    for test in sorted(tests, key=lambda t: (not t.startswith(own), seconds[t])):
-        if seconds[test] <= most:
-            chosen.append(test)
-            most -= seconds[test]
-    return chosen
-
-
-def contract_tests(file: str, seconds: Mapping[str, float]) -> set[str]:
-    """The tests of a contract's text, which no probe sees: recorded answers of its
-    family, or of all for steps that families share, and tests named after it."""
-    stem = Path(file).stem
-    name, base = stem, stem
-    while base and base != "_steps":
-        name = base
-        text = (ROOT / "qlower" / CONTRACTS / f"{base}.mlir").read_text()
-        found = re.search(r'contract\.base = "([\w-]+)"', text)
-        base = found[1] if found else ""
-    short = stem.partition("-")[0]
-    if stem.startswith("_"):
-        short = "test_rule_answers" if stem == "_steps" else "test_libraries"
-    pinned = f"test_rule_answers.py::test_answers[{name}]"
-    return {
-        test
-        for test in seconds
-        if test.startswith("tests/contracts/")
-        and "test_contract_pages" not in test
-        and (test.endswith(pinned) or short in test)
-    }
-
-
-def run(mutants: Sequence[Mutant], options: Options) -> dict[int, str]:
-    """What became of each mutant by its number."""
-    results = options.work / "results.jsonl"
-    plan = options.work / "tests.json"
-    if plan.exists():
-        known = json.loads(plan.read_text())
-        reached = {int(number): set(tests) for number, tests in known[0].items()}
-        seconds: dict[str, float] = known[1]
-    else:
-        reached, seconds = find_tests(mutants, options)
-        listed = {number: sorted(tests) for number, tests in reached.items()}
-        plan.write_text(json.dumps([listed, seconds]))
-    verdicts: dict[int, str] = {}
-    if results.exists():
-        rows = map(json.loads, results.read_text().splitlines())
-        verdicts = {row["number"]: row["verdict"] for row in rows}
-    tree = copy_tree(options)
-    for number, mutant in enumerate(mutants):
-        if number in verdicts:
-            continue
-        is_contract = mutant.file.endswith(".mlir")
-        tests = (
-            contract_tests(mutant.file, seconds)
-            if is_contract
-            else reached.get(number, set[str]())
-        )
-        chosen = choose(tests, seconds, room_of(mutant.file), options.seconds)
-        verdicts[number] = try_mutant(tree, mutant, chosen, options)
-        row = {"number": number, "verdict": verdicts[number], **asdict(mutant)}
-        with results.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        print(f"{verdicts[number]}  {_told(mutant)}", flush=True)
-    return verdicts
-
-
-def try_mutant(
-    tree: Path, mutant: Mutant, tests: Sequence[str], options: Options
-) -> str:
-    """Whether one of the tests fails with the mutant."""
-    if not tests:
-        return "no tests"
-    path = tree / mutant.file
-    text = path.read_text()
-    listed = options.work / "chosen.txt"
-    listed.write_text("\n".join(tests))
-    try:
-        path.write_text(mutant.apply(text))
-        arguments = ["-x", f"@{listed}"]
-        seconds = 3 * options.seconds + STARTING
-        code = pytest(tree, arguments, seconds, PYTHONDONTWRITEBYTECODE="1")
-    finally:
-        path.write_text(text)
-    return "survived" if code == 0 else "killed"
-
-
-def _told(mutant: Mutant) -> str:
-    """A mutant in one line."""
-    old, new = (" ".join(text.split()) for text in (mutant.old, mutant.new))
-    return f"{mutant.file}:{mutant.line}: {old[:100]} -> {new[:100]}"
-
-
-def report(mutants: Sequence[Mutant], verdicts: Mapping[int, str]) -> dict[str, float]:
-    """Print killed and drawn mutants of each room; the percentages."""
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for number, verdict in verdicts.items():
-        counts[room_of(mutants[number].file)][verdict] += 1
-    shares: dict[str, float] = {}
-    print(f"{'room':30} {'killed':>7} {'survived':>9} {'no tests':>9}")
-    for room, count in sorted(counts.items()):
-        numbers = (count["killed"], count["survived"], count["no tests"])
-        print(f"{room:30} {numbers[0]:7} {numbers[1]:9} {numbers[2]:9}")
-        shares[room] = 100 * count["killed"] / count.total()
-    killed = sum(count["killed"] for count in counts.values())
-    print(f"{killed} of {len(verdicts)} mutants killed")
-    return shares
 
 
 def parse_arguments() -> Options:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--rooms", default="", help="first letters, by commas")
+    parser.add_argument(
+        "--rooms", default="", help="of the drawn ones, by their first letters"
+    )
     parser.add_argument("--tests", default="tests", help="files, by commas")
     parser.add_argument("--seconds", type=float, default=20, help="of tests a mutant")
+    parser.add_argument("--each", type=float, default=600, help="of a recorded file")
     parser.add_argument("--least", type=float, default=80, help="percent of a room")
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--work", type=Path, default=None)
     given = parser.parse_args()
     work = given.work or Path(tempfile.mkdtemp(prefix="mutants-"))
@@ -296,14 +244,16 @@ def parse_arguments() -> Options:
     rooms, tests = (
         list(filter(None, x.split(","))) for x in (given.rooms, given.tests)
     )
-    numbers = given.seed, given.count
-    return Options(*numbers, rooms, tests, given.seconds, given.least, work.resolve())
+    return Options(
+        *(given.seed, given.count, rooms, tests),
+        *(given.seconds, given.each, given.least, given.jobs, work.resolve()),
+    )
 
 
 def main() -> int:
     options = parse_arguments()
     print(f"seed {options.seed}, in {options.work}")
-    mutants = draw(options)
+    mutants = draw(options.seed, options.count)
     verdicts = run(mutants, options)
     shares = report(mutants, verdicts)
     return int(any(share < options.least for share in shares.values()))

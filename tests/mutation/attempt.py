@@ -1,0 +1,130 @@
+"""One mutant and its tests, in a process that has imported what it can."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from mutation.draw import ROOT
+from mutation.sites import Mutant
+
+LIBRARIES = (
+    *("numpy", "xdsl.ir", "xdsl.parser", "xdsl.interpreter", "xdsl.dialects.builtin"),
+    *("xdsl.dialects.linalg", "xdsl.dialects.scf", "llvmlite.binding", "flatbuffers"),
+    *("onnx", "tflite", "torch"),
+)
+"""Modules that most tests import; none of them starts a thread by that."""
+
+STARTING = 30
+"""Seconds of CPU besides the tests'."""
+
+PATIENCE = 12
+"""Seconds on the clock for one of CPU, on a busy machine."""
+
+
+def copy_tree(tree: Path) -> Path:
+    """A copy of what git tracks or would, to be changed."""
+    shutil.rmtree(tree, ignore_errors=True)
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).exists():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
+    return tree
+
+
+def import_libraries() -> None:
+    """Import what no mutant is in."""
+    for name in LIBRARIES:
+        # Without one its tests skip themselves.
+        with suppress(ImportError):
+            importlib.import_module(name)
+
+
+@contextmanager
+def changed(tree: Path, mutant: Mutant) -> Generator[None]:
+    """The tree with the mutant."""
+    path = tree / mutant.file
+    text = path.read_text()
+    path.write_text(mutant.apply(text))
+    try:
+        yield
+    finally:
+        path.write_text(text)
+        # Bytecode is looked up by a file's time and size.
+        for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+            compiled.unlink()
+
+
+def in_process(tree: Path, work: Callable[[], str], seconds: float) -> str:
+    """What a function returns in a process of its own that has `tree` as its folder;
+    "timeout" after that many seconds of CPU, "died" if the process did."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setsid()
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(null, stream)
+            limit = int(seconds) + STARTING
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+            os.chdir(tree)
+            sys.path[:0] = [str(tree), str(tree / "tests")]
+            sys.dont_write_bytecode = True
+            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+            os.environ["PYTHONPATH"] = str(tree)
+            os.write(writer, work().encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    deadline = time.monotonic() + PATIENCE * (seconds + STARTING)
+    status = None
+    while status is None and time.monotonic() < deadline:
+        ended, code = os.waitpid(child, os.WNOHANG)
+        if ended:
+            status = code
+        else:
+            time.sleep(0.02)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    if status is None:
+        os.waitpid(child, 0)
+    with os.fdopen(reader) as file:
+        answer = file.read()
+    if answer:
+        return answer
+    by_limit = status is None or os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
+    return "timeout" if by_limit else "died"
+
+
+class _First:
+    """A plug-in that keeps the name of the first test that fails."""
+
+    failed = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+
+def first_failing(tests: Sequence[str]) -> str:
+    """The first of the tests that fails, "collection" if they can't be collected, ""
+    if all pass. For a process of its own."""
+    first = _First()
+    arguments = ["-x", "-q", "-p", "no:cacheprovider", *tests]
+    code = pytest.main(arguments, plugins=[first])
+    return f"failed {first.failed or 'collection'}" if code else "passed"

@@ -1,0 +1,118 @@
+"""Which blocks of the product run.
+
+A block is what follows a branch: the body of a function, of a loop, of one arm of an
+`if`. While a module is compiled, each of its blocks gets a statement that sets a byte
+under the number of the block's first line. That is cheap enough for all tests to run
+with all blocks. Files stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import builtins
+import json
+import os
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+_NAME = "_reached_blocks"
+_METHOD = "source_to_code"
+_reached: dict[str, bytearray] = {}
+_compile = SourceFileLoader.source_to_code
+
+
+def blocks(tree: ast.AST) -> list[list[ast.stmt]]:
+    """The lists of statements below functions that run under one condition."""
+    found: list[list[ast.stmt]] = []
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            found.append(function.body)
+            for node in ast.walk(function):
+                if node is not function and not isinstance(
+                    node, ast.FunctionDef | ast.ClassDef | ast.With
+                ):
+                    for field in ("body", "orelse", "finalbody"):
+                        body = getattr(node, field, None)
+                        if isinstance(body, list) and body:
+                            found.append(body)
+    return list({id(body): body for body in found}.values())
+
+
+def block_of(text: str, line: int) -> int:
+    """The first line of the innermost block that holds a line of a file."""
+    starts = {
+        body[0].lineno
+        for body in blocks(ast.parse(text))
+        if body[0].lineno <= line <= (body[-1].end_lineno or 0)
+    }
+    return max(starts, default=0)
+
+
+def _source_to_code(
+    self: SourceFileLoader, data: bytes, path: str, *, _optimization: int = -1
+) -> object:
+    _, found, inside = path.rpartition("/qlower/")
+    if not found:
+        return _compile(self, data, path)
+    tree = ast.parse(data)
+    for body in blocks(tree):
+        line = body[0].lineno
+        position = int(_is_text(body[0]))
+        mark = ast.parse(f"{_NAME}[{line}] = 1").body[0]
+        body.insert(position, _at(mark, line))
+    start = 0
+    while start < len(tree.body) and (
+        _is_text(tree.body[start])
+        or (
+            isinstance(first := tree.body[start], ast.ImportFrom)
+            and first.module == "__future__"
+        )
+    ):
+        start += 1
+    lines = data.count(b"\n") + 2
+    new = f"{_NAME} = __import__('builtins').{_NAME}('qlower/{inside}', {lines})"
+    tree.body.insert(start, _at(ast.parse(new).body[0], 1))
+    return compile(tree, path, "exec", dont_inherit=True, optimize=_optimization)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _at(statement: ast.stmt, line: int) -> ast.stmt:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.stmt | ast.expr):
+            node.lineno = node.end_lineno = line
+            node.col_offset = node.end_col_offset = 0
+    return statement
+
+
+def _blocks_of(file: str, lines: int) -> bytearray:
+    return _reached.setdefault(file, bytearray(lines))
+
+
+def start() -> None:
+    """Record from here on, and in a process of a test write what it reached."""
+    setattr(builtins, _NAME, _blocks_of)
+    setattr(SourceFileLoader, _METHOD, _source_to_code)
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    if test:
+        atexit.register(lambda: write(test, 0, taken()))
+
+
+def taken() -> dict[str, list[int]]:
+    """The blocks that were reached since the last call."""
+    found: dict[str, list[int]] = {}
+    for file, reached in _reached.items():
+        if 1 in reached:
+            found[file] = [
+                line for line, is_reached in enumerate(reached) if is_reached
+            ]
+            reached[:] = bytes(len(reached))
+    return found
+
+
+def write(test: str, seconds: float, found: dict[str, list[int]]) -> None:
+    with Path(os.environ["QLOWER_REACH"]).open("a") as file:
+        file.write(json.dumps([test, seconds, found]) + "\n")

@@ -1,0 +1,98 @@
+"""Which tests reach a line of the product: recorded once, for any number of mutants."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from mutation.draw import CONTRACTS, room_of
+from mutation.probes.blocks import block_of
+from mutation.sites import Mutant
+
+PROBES = Path(__file__).with_name("probes")
+NO_JUDGES = ("test_rooms", "test_contract_pages", "test_english", "test_release")
+"""Tests of the product's text, which see any change of it."""
+
+
+def record(tree: Path, work: Path, tests: Sequence[str], seconds: float) -> Path:
+    """Run each file of tests in a copy of the tree, for at most that long, and return
+    the file of what `probes/reach.py` wrote. Files that have run before don't again."""
+    reach, done = work / "reach.jsonl", work / "recorded.txt"
+    known = set(done.read_text().splitlines()) if done.exists() else set[str]()
+    reach.touch()
+    files = {
+        str(path.relative_to(tree))
+        for test in tests
+        for path in [tree / test, *(tree / test).rglob("test_*.py")]
+        if path.is_file() and path.stem not in NO_JUDGES
+    }
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(PROBES), str(tree)]),
+        "PYTHONPYCACHEPREFIX": str(work / "compiled"),
+        "QLOWER_REACH": str(reach),
+    }
+    plugins = ["-p", "no:cacheprovider", "-p", "reach"]
+    for file in sorted(files - known):
+        command = [sys.executable, "-m", "pytest", *plugins, file]
+        # What the first tests of a file that takes longer reach is recorded.
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                command,
+                cwd=tree,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=seconds,
+            )
+        with done.open("a") as names:
+            names.write(f"{file}\n")
+    return reach
+
+
+class Reach:
+    """The tests that reach each block of the product, and their seconds of CPU."""
+
+    def __init__(self, reach: Path, tree: Path) -> None:
+        self._tree = tree
+        self.seconds: dict[str, float] = {}
+        self._tests: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        for line in reach.read_text().splitlines():
+            test, seconds, found = json.loads(line)
+            if str(tree) in test:
+                continue  # A worker's tree is elsewhere.
+            if seconds:
+                self.seconds[test] = seconds
+            for file, blocks in found.items():
+                for block in blocks:
+                    self._tests[file, block].add(test)
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """Those that reach the mutant's block, the likeliest to fail first: tests of
+        its own room, quick ones, and of each test function one before its others."""
+        text = (self._tree / mutant.file).read_text()
+        found = self._tests[mutant.file, block_of(text, mutant.line)]
+        own = f"tests/{room_of(mutant.file)}/"
+        chosen: list[tuple[int, bool, float, str]] = []
+        functions: defaultdict[str, int] = defaultdict(int)
+        for test in sorted(found & self.seconds.keys(), key=self.seconds.__getitem__):
+            function = test.partition("[")[0]
+            key = functions[function], not test.startswith(own), self.seconds[test]
+            chosen.append((*key, test))
+            functions[function] += 1
+        return [test for *_, test in sorted(chosen)]
+
+    def named(self, stem: str) -> list[str]:
+        """Tests of contracts whose names hold a word, quick ones first."""
+        found = [
+            test
+            for test in self.seconds
+            if test.startswith(f"tests/{CONTRACTS}/") and stem in test
+        ]
+        return sorted(found, key=self.seconds.__getitem__)
