@@ -32,7 +32,7 @@ FLOORS = (
     ("bench", "linting", "observers", "packages", "statistics", "validation"),
     ("explain",),
     ("verification",),
-    ("identification", "viewer"),
+    ("circuits", "identification", "viewer"),
     ("api",),
     ("cli",),
     ("__init__", "__main__"),

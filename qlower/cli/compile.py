@@ -5,6 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from qlower.cli.circuits import (
+    CIRCUIT_KINDS,
+    add_circuits,
+    refuse_circuit_options,
+    write_circuits,
+)
 from qlower.cli.options import (
     add_command,
     add_contract,
@@ -26,8 +32,15 @@ EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.tflite -o out/ --target aarch64-linux-gnu \\
       --cpu generic,generic+dotprod,generic+dotprod+i8mm
 
+  qlower compile model.tflite -o rtl/ --emit systemverilog --contract tflm
+  qlower compile tvm -o rtl/ --emit systemverilog --rules conv2d,add --stages 3
+
 Several CPUs, the least first, make one object with code for each. It runs the
-last one whose instructions the processor has, and returns an error if there is none."""
+last one whose instructions the processor has, and returns an error if there is none.
+
+systemverilog writes the integer arithmetic of each layer, or of each rule of a
+contract, as a module M.sv, and a test bench M_tb.sv that reads the layer's folder of
+`qlower vectors`. Inputs and wires have no more bits than the layer's weights need."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -50,7 +63,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         default="obj,header",
         metavar="LIST",
         help="what to write, of obj and header (default), shared (a library), "
-        "c-example (a main.c), asm, llvm and mlir (the arith level)",
+        "c-example (a main.c), asm, llvm and mlir (the arith level); or of "
+        "systemverilog and comb (the circuits as MLIR)",
     )
     parser.add_argument(
         "--stack",
@@ -61,6 +75,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print files and memory as JSON"
     )
+    add_circuits(parser)
     add_contract(parser)
     add_tune(parser)
     add_passes(parser)
@@ -77,6 +92,9 @@ def run(options: argparse.Namespace) -> int:
     from qlower.packages.link import compiler_driver
 
     emit = [kind.strip() for kind in options.emit.split(",") if kind.strip()]
+    if not CIRCUIT_KINDS.isdisjoint(emit):
+        return write_circuits(options, emit)
+    refuse_circuit_options(options)
     check_emitted(emit)
     if options.name is not None:
         check_name(options.name)

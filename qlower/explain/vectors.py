@@ -195,7 +195,10 @@ class _Layer:
         inputs = self._all_codes()
         drawn = [[self._drawn(s, n) for s in self.specs] for n in range(RANDOM_RUNS)]
         runs = [self._run_on(given) for given in inputs or drawn]
-        return self._collect(runs, {}, None, bool(inputs))
+        more: dict[str, Array] = {}
+        if runs[0].evaluations and "accumulator" in runs[0].evaluations[-1].values:
+            more["accumulator"] = np.stack([self._accumulators(run) for run in runs])
+        return self._collect(runs, more, None, bool(inputs))
 
     @property
     def _has_weights(self) -> bool:

@@ -19,6 +19,9 @@ UPSTREAM_DIALECTS = (
     "scf",
     "memref",
     "ml_program",
+    "hw",
+    "comb",
+    "seq",
 )
 """Dialects of xDSL that our levels are written in."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
 PASSES = {
+    "arith-to-comb": "qlower.transforms.arith_to_comb:ArithToCombPass",
     "check-defined": "qlower.transforms.check_defined:CheckDefinedPass",
     "expand-fixed": "qlower.transforms.expand_fixed:ExpandFixedPass",
     "fold-constants": "qlower.transforms.fold_constants:FoldConstantsPass",
@@ -24,6 +25,7 @@ PASSES = {
     "lower-stablehlo": "qlower.transforms.lower_stablehlo:LowerStablehloPass",
     "lower-tosa": "qlower.transforms.lower_tosa:LowerTosaPass",
     "match-signs": "qlower.transforms.match_signs:MatchSignsPass",
+    "pipeline-circuits": ("qlower.transforms.pipeline_circuits:PipelineCircuitsPass"),
     "plan-memory": "qlower.transforms.plan_memory:PlanMemoryPass",
     "prove-epilogues": "qlower.transforms.prove_epilogues:ProveEpiloguesPass",
     "schedule-contractions": (

