@@ -6,7 +6,6 @@ Attributes of our dialects go, too: what is left is upstream MLIR.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, math
@@ -281,7 +280,6 @@ def upstream_only(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
     }
 
 
-@dataclass(frozen=True)
 class ExpandFixedPass(ModulePass):
     """Expands every `fixed` op, in every region, into upstream's arith and math.
 

@@ -5,8 +5,6 @@ What a scalar operation means is said once, in `interp`; folding runs that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, ModuleOp
@@ -20,7 +18,6 @@ from qlower.interp import Array, InterpretationError, make_interpreter
 from qlower.model.nests import scalar_constant
 
 
-@dataclass(frozen=True)
 class FoldConstantsPass(ModulePass):
     """Replaces operations without effects on scalar constants by constants.
 

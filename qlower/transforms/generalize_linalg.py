@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -11,7 +9,6 @@ from xdsl.passes import ModulePass
 from qlower.frontends.linalg import generalize_named
 
 
-@dataclass(frozen=True)
 class GeneralizeLinalgPass(ModulePass):
     """Writes named operations of `linalg` as `linalg.generic`.
 

@@ -7,8 +7,6 @@ then: 256 of one byte, 65,536 of two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.math import SqrtOp
@@ -25,7 +23,6 @@ FUNCTIONS = (*ROUNDED_UNARY, *ROUNDED_BINARY, SqrtOp)
 """What only the interpreter computes: small machines have no root."""
 
 
-@dataclass(frozen=True)
 class TabulateFunctionsPass(ModulePass):
     """Look up the functions between bytes that use one of `FUNCTIONS`."""
 

@@ -23,7 +23,6 @@ from qlower.codegen.skeletons.depthwise.emit import (
 )
 from qlower.codegen.skeletons.loops import LoopPlan, emit_loops, plan_loops
 from qlower.codegen.skeletons.products.packing import Weights
-from qlower.codegen.skeletons.tile_registers.emit import emit_tiles
 from qlower.codegen.skeletons.tile_registers.plan import (
     TiledContraction,
     plan_tiles,
@@ -117,6 +116,9 @@ def emit_nest(f: Function, target: Target, skeleton: Skeleton, nest: Nest) -> No
             placed = replace(skeleton, contraction=contraction.on(nest))
             emit_contraction(f, target, placed)
         case TiledContraction(contraction=contraction):
+            # few machines have tile registers, and every command would import this
+            from qlower.codegen.skeletons.tile_registers.emit import emit_tiles
+
             emit_tiles(f, target, replace(skeleton, contraction=contraction.on(nest)))
         case WindowPlan(products=products):
             emit_depthwise(f, target, replace(skeleton, products=products.on(nest)))

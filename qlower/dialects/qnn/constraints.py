@@ -51,7 +51,6 @@ Value: TypeAlias = SSAValue | Operation
 _Attr = TypeVar("_Attr", bound=Attribute, covariant=True)
 
 
-@dataclass(frozen=True)
 class LeafConstraint(AttrConstraint[_Attr]):
     """A constraint without type variables."""
 
@@ -157,7 +156,6 @@ class Quantized(LeafConstraint[QuantizedTensor]):
         )
 
 
-@dataclass(frozen=True)
 class Stored(LeafConstraint[QuantizedTensor]):
     """A static tensor of quantized values of 8 or 16 bits, whose scales and zero points
     may be one, or vary along an axis or from block to block."""
@@ -222,7 +220,6 @@ class Weight(LeafConstraint[QuantizedTensor]):
             )
 
 
-@dataclass(frozen=True)
 class QuantizedOrPlain(
     LeafConstraint[TensorType[QuantizedType | Float32Type | IntegerType]]
 ):
@@ -246,7 +243,6 @@ class QuantizedOrSums(LeafConstraint[TensorType[QuantizedType | IntegerType]]):
             check_quantization(element, allow_axis=False, expressed=self.expressed)
 
 
-@dataclass(frozen=True)
 class Real(LeafConstraint[TensorType[Float32Type]]):
     """A static tensor of f32."""
 
@@ -270,7 +266,6 @@ class Integral(LeafConstraint[TensorType[IntegerType]]):
             )
 
 
-@dataclass(frozen=True)
 class Bias(LeafConstraint[TensorType[IntegerType | Float32Type]]):
     """One i32 or f32 for each output channel; or an i64, of a 16-bit input."""
 

@@ -8,7 +8,6 @@ say.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
@@ -45,7 +44,6 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
 """What lowers each operation. The operation of a function is of its key's type."""
 
 
-@dataclass(frozen=True)
 class LowerStablehloPass(ModulePass):
     """Lowers StableHLO to the arith level."""
 

@@ -8,7 +8,6 @@ has a say: the model names its multipliers, shifts and roundings itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.context import Context
@@ -64,7 +63,6 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
 """What lowers each operation. The operation of a function is of its key's type."""
 
 
-@dataclass(frozen=True)
 class LowerTosaPass(ModulePass):
     """Lowers TOSA to the arith level. What else stands in a function stays as it is."""
 
