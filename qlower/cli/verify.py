@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from qlower.verification.fit_table import Fits
     from qlower.verification.group_table import Groups, LayerGroups
     from qlower.verification.native.verdict import Native
+    from qlower.verification.smt.claims import Claims
     from qlower.verification.verdict import Equality
 
 EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
@@ -37,6 +39,7 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --native --target aarch64-linux-gnu
   qlower verify model.tflite --groups
   qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
+  qlower verify model.tflite --equal tflite tflite-ruy --smt claims --solvers all
   qlower verify model.tflite --check verdict.json
 
 --equal decides each layer by itself, for every input that it could be given:
@@ -54,6 +57,9 @@ and whether the functions fit together. Code for another machine runs under emul
 --accumulator-bits shows the width that the sums of each layer need: of products, pools,
 means, squares, and a softmax's exponentials. Layers it can't decide are listed, and
 count as not fitting; those that add real numbers are listed, too.
+
+--smt writes each claim for SMT solvers; what a solver finds against one is replayed in
+the interpreter.
 
 Exits with 0 if everything is equal or fits, or every pair is decided, otherwise with
 1."""
@@ -107,6 +113,24 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         metavar="COUNT",
         help="with --check: decide COUNT layers again, drawn at random",
     )
+    parser.add_argument(
+        "--smt",
+        metavar="DIR",
+        help="with --equal or --accumulator-bits: also write what was decided as "
+        "SMT-LIB claims, with a script that runs solvers on them",
+    )
+    parser.add_argument(
+        "--solvers",
+        metavar="NAME[,NAME...]",
+        help="with --smt: run z3, bitwuzla, cvc5, yices or mathsat on the claims, or "
+        "`all` that are installed, and compare",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="with --solvers: what a solver has for a claim (default: 60)",
+    )
     add_contracts_of_two(parser)
     add_target(parser, cpu="CPU[,CPU...]")
     parser.add_argument(
@@ -136,14 +160,25 @@ def run(options: argparse.Namespace) -> int:
         )
     if bits is not None and not 2 <= bits <= 63:
         raise UsageError(f"--accumulator-bits must be in [2, 63], not {bits}")
+    if options.smt is not None and options.equal is None and bits is None:
+        raise UsageError("--smt goes with --equal A B or --accumulator-bits N")
+    if options.solvers is not None and options.smt is None:
+        raise UsageError("--solvers needs --smt DIR, where claims are written")
+    if options.time_limit is not None and not options.time_limit > 0:
+        raise UsageError(f"--time-limit must be positive, not {options.time_limit:g}")
     if options.check is not None:
         return _check(options)
+    claims = None
+    if options.smt is not None:
+        from qlower.verification.smt.claims import Claims
+
+        claims = Claims()
     with ExitStack() as stack:
         output, saved = (
             None if path is None else stack.enter_context(replacing(Path(path)))
             for path in (options.output, options.save)
         )
-        found = _decide(options)
+        found = _decide(options, claims)
         text = json_text(found.to_dict())
         if output is not None:
             output.write(text.encode())
@@ -154,7 +189,32 @@ def run(options: argparse.Namespace) -> int:
     clear_status()
     write_junit(options, lambda: cases_of(found))
     show(text if options.json else found.render(terminal_width()))
-    return 0 if found.holds else ExitCode.FOUND
+    agree = claims is None or _solve(options, claims)
+    return 0 if found.holds and agree else ExitCode.FOUND
+
+
+def _solve(options: argparse.Namespace, claims: Claims) -> bool:
+    """Write the claims and run the solvers asked for: whether all agree with qlower."""
+    from qlower.report.table import counted
+    from qlower.verification.smt.verdicts import answers_of
+
+    folder = Path(options.smt)
+    claims.write(folder)
+    tell = sys.stderr if options.json else sys.stdout
+    count = sum(1 for _ in claims)
+    print(f"\n{counted(count, 'claim')} in {folder}.", file=tell)
+    for layer, why in claims.refused.items():
+        print(f"{layer}: no claim, {why}", file=tell)
+    if options.solvers is None:
+        print(f"`python3 {folder / 'run.py'}` runs SMT solvers on them.", file=tell)
+        return True
+    asked = "" if options.solvers == "all" else str(options.solvers)
+    names = [name for name in asked.split(",") if name]
+    limit = 60.0 if options.time_limit is None else options.time_limit
+    found = answers_of(claims, folder, names, limit, progress)
+    clear_status()
+    print("\n" + found.render(terminal_width()), file=tell)
+    return not found.faults
 
 
 def cases_of(found: Equality | Fits | Groups | Native) -> list[Case]:
@@ -220,7 +280,9 @@ def _check(options: argparse.Namespace) -> int:
     return ExitCode.FOUND if found.faults else 0
 
 
-def _decide(options: argparse.Namespace) -> Equality | Fits | Groups | Native:
+def _decide(
+    options: argparse.Namespace, claims: Claims | None
+) -> Equality | Fits | Groups | Native:
     from qlower.verification.verify import verify
 
     layers = layer_contracts(options.layer_contract)
@@ -244,6 +306,7 @@ def _decide(options: argparse.Namespace) -> Equality | Fits | Groups | Native:
             contract=options.contract,
             order=options.order,
             layer_contracts=layers,
+            claims=claims,
         )
     a, b = options.equal
     return verify(
@@ -253,5 +316,6 @@ def _decide(options: argparse.Namespace) -> Equality | Fits | Groups | Native:
         b_layer_contracts=layer_contracts(
             options.b_layer_contract, "--b-layer-contract"
         ),
+        claims=claims,
         progress=progress,
     )

@@ -135,29 +135,30 @@ def product_terms(
 
     Weights are rounded to a `share` of what they are beyond their zero point.
     """
-    if isinstance(op, qnn.LinearOp):
-        return _terms(op.input, op.weight, 0, False, share)
-    axis = 0 if isinstance(op, qnn.Conv2DOp) else 3
-    return _terms(op.input, op.weight, axis, any(op.pad), share)
-
-
-def _terms(
-    input: SSAValue, weight: SSAValue, axis: int, partial: bool, share: float = 1.0
-) -> tuple[Integers, Integers] | None:
-    weights = constant_integers(weight)
-    if weights is None:
+    rows = centred_rows(op)
+    if rows is None:
         return None
-    weights = _without_zero_point(weights, _quantization(weight))
     if share != 1:
-        weights = np.rint(weights * share).astype(np.int64)
-    # One row for each output channel.
-    rows = np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1)
-    low, high = _difference_bounds(_quantization(input))
+        rows = np.rint(rows * share).astype(np.int64)
+    low, high = _difference_bounds(_quantization(op.input))
     products = np.stack([rows * low, rows * high])
     least, most = products.min(axis=0), products.max(axis=0)
-    if partial:
+    if not isinstance(op, qnn.LinearOp) and any(op.pad):
         least, most = np.minimum(least, 0), np.maximum(most, 0)
     return least, most
+
+
+def centred_rows(
+    op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp,
+) -> Integers | None:
+    """The weights without their zero points, [channel, weight] in the order of memory;
+    None if they aren't constant."""
+    weights = constant_integers(op.weight)
+    if weights is None:
+        return None
+    weights = _without_zero_point(weights, _quantization(op.weight))
+    axis = 3 if isinstance(op, qnn.DepthwiseConv2DOp) else 0
+    return np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1)
 
 
 def _product(op: qnn.MatMulOp) -> AccumulatorRange:

@@ -22,6 +22,7 @@ UPSTREAM_DIALECTS = (
     "hw",
     "comb",
     "seq",
+    "smt",
 )
 """Dialects of xDSL that our levels are written in."""
 
@@ -31,6 +32,7 @@ OWN_DIALECTS = {
     "qnn": "qlower.dialects.qnn:QNN",
     "fixed": "qlower.dialects.fixed:FIXED",
     "kernel": "qlower.dialects.kernel:KERNEL",
+    "smtlib": "qlower.dialects.smtlib:SMTLIB",
 }
 """Dialects of ours, and where they are."""
 

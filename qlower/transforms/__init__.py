@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PASSES = {
     "arith-to-comb": "qlower.transforms.arith_to_comb:ArithToCombPass",
+    "arith-to-smt": "qlower.transforms.arith_to_smt:ArithToSmtPass",
     "check-defined": "qlower.transforms.check_defined:CheckDefinedPass",
     "expand-fixed": "qlower.transforms.expand_fixed:ExpandFixedPass",
     "fold-constants": "qlower.transforms.fold_constants:FoldConstantsPass",

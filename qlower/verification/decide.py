@@ -44,14 +44,14 @@ class Interval:
 class Decision:
     """What was found: all `count` numbers are decided, or `why` they aren't.
 
-    `intervals` are where the functions differ, some of them, in `lanes` lanes; there
-    are none where they are the same.
+    `intervals` are where the functions differ, some of them; `apart` has all lanes with
+    such intervals. There are none where the functions are the same.
     """
 
     count: int
     how: str
     intervals: Sequence[Interval] = ()
-    lanes: int = 0
+    apart: frozenset[int] = frozenset()
     why: str | None = None
 
 
@@ -120,16 +120,16 @@ def decide(functions: Sequence[RuleFunction], domain: Domain) -> Decision:
 def _by_steps(functions: Sequence[RuleFunction], domain: Domain) -> Decision:
     """Compare where the functions, which are non-decreasing, step up."""
     found: list[Interval] = []
-    apart = 0
+    apart: set[int] = set()
     ends = [f(domain.lanes, x) for f in functions for x in (domain.low, domain.high)]
     together = max(_TOGETHER // max(int(np.ptp(ends)), 1), 1)
     for first in range(0, len(domain.lanes), together):
         part = domain.part(first, first + together)
         a, b = (steps_of(function, part) for function in functions)
         intervals = list(_apart(a, b, part))
-        apart += len({interval.lane for interval in intervals})
+        apart.update(interval.lane for interval in intervals)
         found = _widest([*found, *intervals])
-    return Decision(domain.count, "steps", found, apart)
+    return Decision(domain.count, "steps", found, frozenset(apart))
 
 
 def steps_of(function: RuleFunction, part: Domain) -> Steps:
@@ -201,7 +201,7 @@ def _one_by_one(functions: Sequence[RuleFunction], domain: Domain) -> Decision:
             at = int(x[place])
             found.append(Interval(int(domain.lanes[own[place]]), at, at))
         found = found[:_MOST_KEPT]
-    return Decision(domain.count, "one by one", found, len(lanes))
+    return Decision(domain.count, "one by one", found, frozenset(lanes))
 
 
 def _widest(intervals: Sequence[Interval]) -> list[Interval]:

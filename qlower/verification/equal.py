@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.ir import BlockArgument
@@ -36,6 +37,9 @@ from qlower.verification.questions import Question, have_same_rules, questions
 from qlower.verification.reach import Operands
 from qlower.verification.verdict import Counterexample, Equality, LayerVerdict
 
+Decided: TypeAlias = Callable[[str, Sequence[Question], Sequence[Decision]], None]
+"""Is given a layer's name, what was asked of it, and what was found."""
+
 _FEWEST, _MOST, _ELEMENTS = 8, 128, 1 << 14
 """The inputs that are drawn for a layer that no decision procedure is for."""
 
@@ -50,6 +54,7 @@ def equal(
     b_layer_contracts: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
     native: bool = True,
+    decided: Decided | None = None,
     progress: Progress = no_progress,
 ) -> Equality:
     """Whether contracts `a` and `b` give the same results in each layer of a model.
@@ -57,7 +62,8 @@ def equal(
     Each layer is decided by itself, for any input of it. `layer_contracts` is as in
     `lower`, for both sides; `b_layer_contracts` for the second only. With `only` no
     other layers are looked at. Counterexamples are confirmed by the interpreter, and by
-    machine code if `native`.
+    machine code if `native`. `decided` is called for each layer that was decided by
+    its rules' functions.
     """
     for name in (a, b):
         load_contract(name)  # an unknown one is an error, no verdict
@@ -67,7 +73,7 @@ def equal(
     check_takes_contract(first.module, a)
     second = Compilation(first, b, layer_contracts=dict(b_layer_contracts or {})).model
     sides = Computed(a, first, a), Computed(b, second, b)
-    work = LayerEquality(sides, first)
+    work = LayerEquality(sides, first, decided)
     operations = [
         op for op in layers(first.module) if only is None or layer_name(op) in only
     ]
@@ -92,6 +98,7 @@ class LayerEquality:
 
     sides: tuple[Computed, Computed]
     model: Model
+    seen: Decided | None = None
 
     def layer(self, name: str) -> LayerVerdict:
         """The verdict of one layer."""
@@ -136,13 +143,15 @@ class LayerEquality:
         values: Values,
     ) -> LayerVerdict:
         decisions = [decide(one.functions, one.domain) for one in asked]
+        if self.seen is not None:
+            self.seen(verdict.layer, asked, decisions)
         why = next((one.why for one in decisions if one.why is not None), None)
         verdict = replace(
             verdict,
             how=", ".join(dict.fromkeys(one.how for one in decisions if one.how)),
             numbers=sum(one.count for one in decisions),
             lanes=max(len(one.lanes.places) for one in asked),
-            apart=max(one.lanes for one in decisions),
+            apart=max(len(one.apart) for one in decisions),
         )
         pairs = zip(asked, decisions, strict=True)
         apart = [(one, found) for one, found in pairs if found.intervals]

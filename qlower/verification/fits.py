@@ -42,6 +42,9 @@ from qlower.verification.reach import filled, is_inside
 Bounds: TypeAlias = tuple[Integers, Integers]
 """The least and the greatest sum on the way, [channel] each."""
 
+Decided: TypeAlias = "Callable[[LayerSums, Integers], None]"
+"""Is given a layer's sums, and what they start from, [channel] or a scalar."""
+
 LARGEST_WEIGHT = 127
 
 
@@ -53,13 +56,15 @@ def fits(
     contract: str | None = None,
     order: Order = "any",
     layer_contracts: Mapping[str, str] | None = None,
+    decided: Decided | None = None,
 ) -> Fits:
     """Whether no sum on the way to an accumulator leaves `bits`, for any input.
 
     These are the sums of products, of pools, means and sums, of the squares of a
     normalization and of the exponentials of a softmax. Where the contract, by default
     the model's own, multiplies in saturating pairs, these are looked at too, at 16
-    bits.
+    bits. `decided` is called for each contraction's accumulators, with what they
+    start from.
     """
     chosen = dict(layer_contracts or {})
     loaded = Compilation(model, contract, layer_contracts=chosen).model
@@ -72,7 +77,7 @@ def fits(
         try:
             if stated is not None:
                 raise Unseen(f"{stated} states its own arithmetic")
-            found += _layer_fits(loaded, default, op, bits, order)
+            found += _layer_fits(loaded, default, op, bits, order, decided)
         except Unseen as reason:
             others.append(Unbounded(name, kind, str(reason), isinstance(reason, Real)))
     names = [] if default is None else [default]
@@ -81,7 +86,12 @@ def fits(
 
 
 def _layer_fits(
-    model: Model, contract: str | None, op: Operation, bits: int, order: Order
+    model: Model,
+    contract: str | None,
+    op: Operation,
+    bits: int,
+    order: Order,
+    decided: Decided | None,
 ) -> list[Fit]:
     """The sums of a layer, none if it adds nothing. Raises Unseen."""
     if not isinstance(op, CONTRACTIONS):
@@ -91,9 +101,11 @@ def _layer_fits(
     start = constant_start(used, op)
     if constant_integers(op.weight) is None or start is None:
         raise Unseen("weights or bias aren't constant")
-    work = _Layer(model, contract, op, bits, order)
+    work = LayerSums(model, contract, op, bits, order)
     product = product_of(used, op)
     sums = work.accumulator(start)
+    if decided is not None:
+        decided(work, start)
     return [sums] if product == EXACT else [sums, work.pairs(product)]
 
 
@@ -168,11 +180,11 @@ def _sums(least: Integers, most: Integers, start: Integers, order: Order) -> Bou
 def pair_fit(model: Model, contract: str | None, op: Operation, product: str) -> Fit:
     """Whether no pair of a contraction's products saturates."""
     assert isinstance(op, CONTRACTIONS), "only these have products"
-    return _Layer(model, contract, op, PAIR_BITS, "any").pairs(product)
+    return LayerSums(model, contract, op, PAIR_BITS, "any").pairs(product)
 
 
 @dataclass(frozen=True)
-class _Layer:
+class LayerSums:
     """A contraction of a model that is looked at."""
 
     model: Model
@@ -180,6 +192,11 @@ class _Layer:
     op: Contraction
     bits: int
     order: Order
+
+    @property
+    def name(self) -> str:
+        """The layer's name."""
+        return layer_name(self.op) or self.op.name
 
     def accumulator(self, start: Integers) -> Fit:
         """The sums of products and bias."""
@@ -192,6 +209,10 @@ class _Layer:
             return _sums(*terms, begin, self.order)
 
         return self._fit("accumulator", scaled, self.bits)
+
+    def sums(self, least: Integers, most: Integers, start: Integers) -> Bounds:
+        """The ends of all sums on the way, from those of products [channel, weight]."""
+        return _sums(least, most, start, self.order)
 
     def pairs(self, product: str) -> Fit:
         """The sums of two products of codes."""
@@ -217,8 +238,7 @@ class _Layer:
         least, most = scaled(LARGEST_WEIGHT)
         worst = int(np.maximum(most, ~least).argmax())
         low, high = int(least[worst]), int(most[worst])
-        name = layer_name(self.op) or self.op.name
-        fit = Fit(name, self.op.kind, what, bits, worst, low, high)
+        fit = Fit(self.name, self.op.kind, what, bits, worst, low, high)
         if fit.fits:
             return fit
         limits = integer_range(bits)
@@ -228,30 +248,35 @@ class _Layer:
             if _is_within(scaled(weight), limits)
         )
         try:
-            found = self._worst_input(name, what, worst, high >= ~low)
+            found = self._worst_input(what, worst, high >= ~low)
         except InterpretationError:  # a contract may refuse sums that wrap
             found = None
         return replace(fit, largest_weight=next(smaller, None), worst=found)
 
-    def _worst_input(
-        self, name: str, what: str, channel: int, is_high: bool
-    ) -> WorstInput:
+    def _worst_input(self, what: str, channel: int, is_high: bool) -> WorstInput:
         """Each input at the end that makes its product largest, or smallest."""
-        op = self.op
+        type = quantized_element(self.op.input.type)
+        points = quantized_element(self.op.weight.type).zero_points
+        point = points[channel if len(points) > 1 else 0] if what == "pairs" else 0
+        ends = type.storage_min, type.storage_max
+        return self.held(
+            channel, lambda number, weight: ends[(weight + point > 0) == is_high]
+        )
+
+    def held(self, channel: int, stored: Callable[[int, int], int]) -> WorstInput:
+        """The sums of an element in the middle of a channel, where inputs are `stored`
+        for the number and the weight of each product. Outside the image it has none."""
+        op, name = self.op, self.name
         _, sources, _ = detach_layers(self.model.module, [name])
         type = quantized_element(op.input.type)
-        stored = filled(op.input, type.zero_point)
-        values = {sources[0]: stored}
+        given = filled(op.input, type.zero_point)
+        values = {sources[0]: given}
         shape = shape_of(op.results[0])
         index = (*(size // 2 for size in shape[:-1]), channel)
         run = run_layer(self.model, self.contract, name, values)
-        points = quantized_element(op.weight.type).zero_points
-        point = points[channel if len(points) > 1 else 0]
-        for tap in products_of(run, index):
+        for number, tap in enumerate(products_of(run, index)):
             if is_inside(op.input, tap.at):
-                weight = tap.weight + (point if what == "pairs" else 0)
-                ends = type.storage_min, type.storage_max
-                stored[tap.at] = ends[(weight > 0) == is_high]
+                given[tap.at] = stored(number, tap.weight)
         run = run_layer(self.model, self.contract, name, values)
         assert run.exact_sums is not None
         held = _held(run)

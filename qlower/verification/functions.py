@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, i1
@@ -20,8 +19,48 @@ from qlower.transforms.prove_epilogues.steps import Integers
 BLOCK = 1 << 16
 """Arguments that are looked at together: caches hold so many."""
 
-Given: TypeAlias = Callable[[Integers, Integers], Mapping[str, Array]]
-"""What runs with the model, for some lanes and numbers of their domains."""
+
+@dataclass(frozen=True)
+class Variable:
+    """A part of a number x: `low` + (x // `inner`) modulo `size`; the whole number, of
+    any size, where that is None."""
+
+    low: int = 0
+    inner: int = 1
+    size: int | None = None
+
+    def __call__(self, x: Integers) -> Integers:
+        """This part of numbers."""
+        return x if self.size is None else self.low + x // self.inner % self.size
+
+    def number(self, value: int) -> int:
+        """What a value of this part adds to the number."""
+        return value if self.size is None else (value - self.low) * self.inner
+
+
+@dataclass(frozen=True)
+class Given:
+    """What runs with the model, for some lanes and numbers of their domains.
+
+    Each of `values` is a variable, by its index, and an offset, a scalar or [lane], in
+    a type in which that wraps.
+    """
+
+    variables: Sequence[Variable]
+    values: Mapping[str, tuple[int, Array, np.dtype[np.generic]]]
+
+    def __call__(self, lanes: Integers, x: Integers) -> dict[str, Array]:
+        """The values for numbers of lanes, of one shape."""
+        return {
+            name: (self.variables[index](x) + of_lanes(offset, lanes)).astype(dtype)
+            for name, (index, offset, dtype) in self.values.items()
+        }
+
+
+WHOLE = (Variable(),)
+"""The number itself is what is given."""
+
+NO_OFFSET: Array = np.zeros((), np.int64)
 
 
 @dataclass(frozen=True)

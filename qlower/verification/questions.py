@@ -23,11 +23,13 @@ from qlower.interp import Array
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.decide import Domain
 from qlower.verification.functions import (
+    NO_OFFSET,
+    WHOLE,
     Given,
     Lanes,
     RuleFunction,
+    Variable,
     make_lanes,
-    of_lanes,
 )
 from qlower.verification.reach import Reach, all_over, reach_average, reach_sum
 
@@ -284,8 +286,8 @@ def _accumulator(evaluation: Evaluation) -> Callable[[Lanes, int], Given]:
     dtype = evaluation.values["accumulator"].dtype
 
     def given(lanes: Lanes, side: int) -> Given:
-        offset = lanes.columns.get((side, "offset"), np.zeros((), np.int64))
-        return lambda own, x: {"accumulator": (x + of_lanes(offset, own)).astype(dtype)}
+        offset = lanes.columns.get((side, "offset"), NO_OFFSET)
+        return Given(WHOLE, {"accumulator": (0, offset, dtype)})
 
     return given
 
@@ -327,7 +329,7 @@ def _centred_sum(
 
     def given(lanes: Lanes, side: int) -> Given:
         count = lanes.columns[side, "taps"]
-        return lambda own, x: {"sum": (x - point * of_lanes(count, own)).astype(dtype)}
+        return Given(WHOLE, {"sum": (0, -point * count, dtype)})
 
     return given
 
@@ -351,7 +353,7 @@ def _unary(sides: tuple[Evaluation, Evaluation], source: SSAValue) -> Question |
     bounds = np.array(type.storage_min), np.array(type.storage_max)
 
     def given(lanes: Lanes, side: int) -> Given:
-        return lambda own, x: {"input": x.astype(np.int32)}
+        return Given(WHOLE, {"input": (0, NO_OFFSET, np.dtype(np.int32))})
 
     return _ask(sides, (given, given), bounds, all_over([source]))
 
@@ -378,24 +380,29 @@ def _binary(runs: Runs, op: qnn.BinaryOp) -> list[Question] | str:
         ranges = ranges[:1]
     count = int(np.prod([size for _, size in ranges]))
     inner = ranges[-1][1] if len(ranges) == 2 else 1
+    steps = (inner, 1) if len(ranges) == 2 else (1,)
+    variables = [
+        Variable(low, step, size)
+        for (low, size), step in zip(ranges, steps, strict=True)
+    ]
+    own = [0, 0] if is_square else range(len(names))
+    values = {
+        name: (index, NO_OFFSET, np.dtype(np.int32))
+        for name, index in zip(names, own, strict=True)
+    }
 
-    def numbers(x: Integers) -> list[Integers]:
-        parts = [x // inner, x % inner] if len(ranges) == 2 else [x]
-        found = [part + low for part, (low, _) in zip(parts, ranges, strict=True)]
-        return found * 2 if is_square else found
+    def numbers(x: int) -> list[int]:
+        return [int(variables[index](np.array(x))) for index in own]
 
     def given(lanes: Lanes, side: int) -> Given:
-        return lambda own, x: {
-            name: part.astype(np.int32)
-            for name, part in zip(names, numbers(x), strict=True)
-        }
+        return Given(variables, values)
 
     sources = [value for value in op.operands[:2] if isinstance(value.owner, Block)]
     asked = _ask(
         sides,
         (given, given),
         (np.zeros((), np.int64), np.array(count - 1)),
-        all_over(sources, lambda x: [int(part) for part in numbers(np.array(x))]),
+        all_over(sources, numbers),
         more=(fixed, fixed),
     )
     return _POSITION if asked is None else [asked]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Literal, overload
 
 from qlower.codegen.targets.resolve import levels_of, resolve_levels
@@ -15,6 +16,9 @@ from qlower.verification.group_table import Groups
 from qlower.verification.groups import groups as find_groups
 from qlower.verification.native.verdict import Native
 from qlower.verification.native.verify import native as verify_native
+from qlower.verification.smt.claims import Claims
+from qlower.verification.smt.equality import add_equality
+from qlower.verification.smt.sums import add_sums
 from qlower.verification.verdict import Equality
 
 
@@ -25,6 +29,7 @@ def verify(
     equal: tuple[str, str],
     layer_contracts: Mapping[str, str] | None = None,
     b_layer_contracts: Mapping[str, str] | None = None,
+    claims: Claims | None = None,
     progress: Progress = no_progress,
 ) -> Equality: ...
 
@@ -37,6 +42,7 @@ def verify(
     contract: str | None = None,
     order: Order = "any",
     layer_contracts: Mapping[str, str] | None = None,
+    claims: Claims | None = None,
 ) -> Fits: ...
 
 
@@ -77,6 +83,7 @@ def verify(
     features: str | None = None,
     layer_contracts: Mapping[str, str] | None = None,
     b_layer_contracts: Mapping[str, str] | None = None,
+    claims: Claims | None = None,
     progress: Progress = no_progress,
 ) -> Equality | Fits | Groups | Native:
     """What holds for all inputs of a model's layers, or an input for which it doesn't.
@@ -87,7 +94,7 @@ def verify(
     contracts are the same; or whether no sum on the way to an accumulator leaves
     `accumulator_bits`, with products added in `any` order or in that of `memory`.
     `layer_contracts` is as in `lower`; `b_layer_contracts` are for the second contract
-    only.
+    only. What is decided of contracts or sums is entered in `claims`, for SMT solvers.
     """
     if groups:
         return find_groups(model, progress=progress)
@@ -107,11 +114,13 @@ def verify(
             contract=contract,
             order=order,
             layer_contracts=layer_contracts,
+            decided=None if claims is None else partial(add_sums, claims),
         )
     return decide_equal(
         *equal,
         model,
         layer_contracts=layer_contracts,
         b_layer_contracts=b_layer_contracts,
+        decided=None if claims is None else partial(add_equality, claims, equal),
         progress=progress,
     )

@@ -1,0 +1,1 @@
+"""Claims that other solvers decide, as SMT-LIB 2."""
