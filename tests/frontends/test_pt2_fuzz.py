@@ -74,6 +74,11 @@ def run_alike(count: int) -> int:
     return alike
 
 
-@pytest.mark.long
 def test_mutants_run_alike() -> None:
-    assert run_alike(LONG_FILES // 10) > LONG_FILES / 100
+    """A sixth do; the others are refused, or have other inputs."""
+    assert run_alike(60) >= 8
+
+
+@pytest.mark.long
+def test_many_mutants_run_alike() -> None:
+    assert run_alike(LONG_FILES // 10) > LONG_FILES // 10 / 8
