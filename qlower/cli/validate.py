@@ -86,7 +86,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--layers",
         action="store_true",
-        help="show which layer loses the signal; --against is a contract",
+        help="show which layer loses the signal; --against is a contract, or the file "
+        "of a float model, whose layers are matched by name",
     )
     parser.add_argument(
         "--classes", action="store_true", help="show the accuracy of each class"
@@ -206,6 +207,7 @@ def _add_preprocessing(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check everything, say what a row holds, count, and print."""
+    from qlower.explain.real_layers import count_real_layers, is_real_reference
     from qlower.validation.gates import Gates
     from qlower.validation.validate import prepare
     from qlower.validation.validate import run as run_job
@@ -216,6 +218,7 @@ def run(options: argparse.Namespace) -> int:
             "the first one"
         )
     names = _lines(options.class_names)
+    is_real = options.layers and is_real_reference(options.against)
     job = prepare(
         model_of(options.model, options),
         options.data,
@@ -226,7 +229,7 @@ def run(options: argparse.Namespace) -> int:
         class_names=names,
         preprocessing=_preprocessing(options),
         metric=None if options.metrics is None else load_metric(options.metrics),
-        with_layers=options.layers,
+        with_layers=options.layers and not is_real,
         layer_contracts=layer_contracts(options.layer_contract),
         limit=options.limit,
     )
@@ -249,6 +252,9 @@ def run(options: argparse.Namespace) -> int:
             resume=None if options.resume is None else Path(options.resume),
             on_progress=advance,
         )
+    if is_real:
+        for note in count_real_layers(job, Path(options.against), found):
+            complain(f"note: {note}")
     missed = gates.missed(found)
     sentences = [one for own in missed.values() for one in own]
     write_junit(options, lambda: [_case(*own) for own in missed.items()])

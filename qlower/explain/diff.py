@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from qlower.compilation import Compilation
+from qlower.contracts import is_contract
 from qlower.diagnostics import QlowerError
 from qlower.explain.axes import unusual_axes
 from qlower.explain.causes import Causes
@@ -22,7 +23,7 @@ from qlower.explain.steps import other_step
 from qlower.explain.trace import Trace, trace_of
 from qlower.explain.versions import Version
 from qlower.float_environment import default_floats
-from qlower.frontends.load import ModelOrPath
+from qlower.frontends.load import ModelOrPath, as_model
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.input_sets import ordered_input_set
@@ -65,7 +66,9 @@ def diff(
     `layer_contracts` is as in `lower`, for both sides; `b_layer_contracts` for the
     second only.
     """
-    loaded = Compilation(model, contract, layer_contracts=layer_contracts or {}).model
+    words = [one.split(":")[0] for one in (a, b, contract) if isinstance(one, str)]
+    read = as_model(model, [word for word in words if is_contract(word)])
+    loaded = Compilation(read, contract, layer_contracts=layer_contracts or {}).model
     other = Compilation(loaded, layer_contracts=b_layer_contracts or {}).model
     specs = loaded.inputs
     if random is not None:

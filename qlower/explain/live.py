@@ -17,6 +17,7 @@ from qlower.extras import install_line
 from qlower.frontends.tflite.reader import read_model
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.text.source_errors import first_line
 from qlower.validation.references import LiveReference
 
 Run: TypeAlias = Callable[[Sequence[Array]], dict[str, Array]]
@@ -76,7 +77,7 @@ def file_of(model: Model, suffix: str) -> Path:
 def live_side(title: str, name: str, model: Model) -> Live:
     """The system of that name on a model.
 
-    Raises `QlowerError` for one that isn't installed, or can't read the file.
+    Raises `QlowerError` for one that isn't installed, or refuses the file.
     """
     module, kernels, extra = LIVE[name]
     try:
@@ -87,6 +88,10 @@ def live_side(title: str, name: str, model: Model) -> Live:
         raise QlowerError(
             f"{name} can't be used here: {error}", help=install_line(extra)
         ) from error
+    except QlowerError:
+        raise
+    except Exception as error:  # each system has its own, some none but Exception
+        raise QlowerError(f"{name} refuses the file: {first_line(error)}") from error
 
 
 QUANTIZED = (b"QuantizeLinear", b"QLinear", b"Integer")

@@ -84,6 +84,8 @@ def prepare(
 ) -> Job:
     """Everything that `validate` does before the first example is run."""
     names = list(contracts)
+    if len(names) > 1 and str(model).endswith(".onnx"):
+        model = as_model(model, names)  # layers are those of one reading
     base = Compilation(model, names[0] if names else None)
     loaded = base.model
     if not names:
@@ -98,8 +100,8 @@ def prepare(
     if with_layers and not isinstance(reference, str):
         raise QlowerError(
             "layers are held against those of another contract",
-            help="--against takes the name of one; `qlower diff FLOAT_MODEL CONTRACT "
-            "MODEL --input FILE` compares layers with those of a float model",
+            help="--against takes the name of one; the command `qlower validate "
+            "--layers`, and `qlower.diff`, compare layers with those of a float model",
         )
     source = open_source(
         data, loaded.inputs, preprocessing, labels, label_offset, class_names

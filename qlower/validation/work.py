@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -119,7 +119,9 @@ class Task:
                 counts.count_against(spec, outputs[name], *reference)
                 if isinstance(self.against, str):
                     variant = self.functions[name].variant
-                    _count_layers(counts, variant, rows, results[self.against])
+                    wanted = results[self.against]
+                    for (_, own), (_, other) in zip(rows, wanted, strict=True):
+                        count_layers(counts, variant, own, other)
             if self.metric is not None:
                 specs = self.functions[name].function.outputs
                 for (arrays, _), right in zip(rows, classes, strict=True):
@@ -169,15 +171,16 @@ def add_partials(partials: Sequence[Partial]) -> Partial:
     return total
 
 
-def _count_layers(
+def count_layers(
     counts: Counts,
     variant: Variant,
-    own: Sequence[tuple[Any, Mapping[str, Array]]],
-    reference: Sequence[tuple[Any, Mapping[str, Array]]],
+    own: Mapping[str, Array],
+    reference: Mapping[str, Array],
 ) -> None:
-    """Count each layer's stored values against those of another contract."""
-    for (_, layers), (_, wanted) in zip(own, reference, strict=True):
-        for name in layers:
-            spec = variant.signature.outputs[variant.layers[name]]
-            ticks = (to_ticks(spec, spec, part[name]) for part in (layers, wanted))
-            counts.layers.setdefault(name, Signal()).count(*ticks)
+    """Count each layer's stored values against those of a reference, which may have
+    more layers."""
+    for name, stored in own.items():
+        spec = variant.signature.outputs[variant.layers[name]]
+        parts = stored, reference[name].reshape(stored.shape)
+        ticks = (to_ticks(spec, spec, part) for part in parts)
+        counts.layers.setdefault(name, Signal()).count(*ticks)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from support.onnx_builder import OnnxBuilder
+from support.tflite_builder import TFLiteBuilder
 
 import qlower
 from qlower.cli import main
+from qlower.diagnostics import QlowerError
 
-pytest.importorskip("onnx", reason="onnx is not installed")
-pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed")
+needs_onnx = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("onnx", "onnxruntime")),
+    reason="onnx and onnxruntime are not installed",
+)
+needs_litert = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("tflite", "ai_edge_litert")),
+    reason="tflite and ai-edge-litert are not installed",
+)
 
 WEIGHTS = np.random.default_rng(4).integers(-127, 127, (5, 4)).astype("i1")
 STEP, SCALE, OUTPUT = 0.02, 0.01, 0.05
@@ -40,6 +51,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return quantized, build.save(tmp_path / "real.onnx")
 
 
+@needs_onnx
 def test_layers_differ_by_roundings_alone(files: tuple[Path, Path]) -> None:
     quantized, real = files
     x = np.random.default_rng(5).integers(60, 180, (30, 1, 5)).astype("u1")
@@ -52,6 +64,7 @@ def test_layers_differ_by_roundings_alone(files: tuple[Path, Path]) -> None:
     assert any("rounded to the nearest stored" in note for note in found.notes)
 
 
+@needs_onnx
 def test_command(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     quantized, real = files
     code = main(["diff", str(real), "pow2-shift", str(quantized), "--random"])
@@ -59,6 +72,7 @@ def test_command(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -
     assert "product" in capsys.readouterr().out
 
 
+@needs_onnx
 def test_elements_of_layers_with_colons(files: tuple[Path, Path]) -> None:
     """The name of a layer is no name of one of several results."""
     quantized, real = files
@@ -66,3 +80,76 @@ def test_elements_of_layers_with_colons(files: tuple[Path, Path]) -> None:
     found = qlower.diff(real, "pow2-shift", quantized, x)
     assert not found.is_equal
     assert found.chain is not None
+
+
+@needs_onnx
+def test_a_validation_by_layers(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quantized, real = files
+    data = tmp_path / "x.npy"
+    np.save(data, np.random.default_rng(5).integers(60, 180, (30, 5)).astype("u1"))
+    words = ["validate", str(quantized), "--data", str(data), "--against", str(real)]
+    assert main([*words, "--layers", "--format", "json"]) == 0
+    told = capsys.readouterr()
+    (row,) = json.loads(told.out)["layers"]
+    assert (row["layer"], row["elements"]) == ("product:0", 30 * 4)
+    assert row["largest_steps"] <= 1
+    assert "rounded to the nearest stored" in told.err
+    with pytest.raises(QlowerError, match="layers are held against"):
+        qlower.validate(quantized, data, against=str(real), with_layers=True)
+
+
+def tflite_models(folder: Path) -> tuple[Path, Path]:
+    """A convolution and a linear layer, quantized and as floats, of the same names."""
+    draw = np.random.default_rng(9)
+    filters = draw.integers(-127, 127, (3, 2, 2, 1)).astype("i1")
+    weights = draw.integers(-127, 127, (4, 27)).astype("i1")
+    paths: list[Path] = []
+    for kind in ("int8", "float32"):
+        build = TFLiteBuilder()
+        is_real = kind == "float32"
+
+        def tensor(
+            name: str,
+            shape: tuple[int, ...],
+            scale: float,
+            data: NDArray[np.int8] | None = None,
+            build: TFLiteBuilder = build,
+            is_real: bool = is_real,
+        ) -> int:
+            if not is_real:
+                return build.tensor(name, shape, scale=scale, data=data)
+            real = None if data is None else data.astype(np.float32) * np.float32(scale)
+            return build.tensor(name, shape, "float32", data=real)
+
+        x = tensor("x", (1, 4, 4, 1), 0.02)
+        y, z = tensor("conv/y", (1, 3, 3, 3), 0.05), tensor("z", (1, 4), 0.4)
+        window = {"stride_h": 1, "stride_w": 1, "padding": 1}
+        operands = [x, tensor("f", (3, 2, 2, 1), 0.01, filters)]
+        steps = np.array([30, 0, -500], np.int32)
+        bias: NDArray[np.generic] = steps * np.float32(0.0002) if is_real else steps
+        scale = None if is_real else 0.0002
+        dtype = "float32" if is_real else "int32"
+        operands.append(build.tensor("b", (3,), dtype, scale=scale, data=bias))
+        build.operator("CONV_2D", operands, [y], window)
+        last = [y, tensor("w", (4, 27), 0.01, weights)]
+        build.operator("FULLY_CONNECTED", last, [z])
+        paths.append(folder / f"{kind}.tflite")
+        paths[-1].write_bytes(build.build([x], [z]))
+    return paths[0], paths[1]
+
+
+@needs_litert
+def test_a_float_model_that_litert_runs(tmp_path: Path) -> None:
+    """All layers have their results, which differ by roundings alone."""
+    quantized, real = tflite_models(tmp_path)
+    x = np.random.default_rng(5).integers(-60, 60, (20, 1, 4, 4, 1)).astype("i1")
+    found = qlower.diff(real, "tflite", quantized, x)
+    compared = [layer for layer in found.layers if layer.carried is not None]
+    assert [layer.name for layer in compared] == ["conv", "z"]
+    for layer, elements in zip(compared, (27, 4), strict=True):
+        assert layer.carried is not None
+        assert layer.carried.elements == 20 * elements
+        assert layer.carried.largest <= 1 + (layer.name == "z")
+    assert any("rounded to the nearest stored" in note for note in found.notes)
