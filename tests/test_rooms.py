@@ -33,7 +33,7 @@ FLOORS = (
     ("explain",),
     ("verification",),
     ("circuits", "identification", "viewer"),
-    ("api",),
+    ("api", "torch"),
     ("cli",),
     ("__init__", "__main__"),
     ("docs",),

@@ -137,17 +137,28 @@ def test_the_accumulator_is_then_without_bias(tmp_path: Path):
     np.testing.assert_array_equal(result, np.clip(exact, -128, 127))
 
 
-def test_a_computed_real_bias_is_refused():
+@pytest.mark.parametrize("wanted", ["none", "bias", "real_bias"])
+@pytest.mark.parametrize(
+    "bias",
+    [np.array([4, 5, -6], np.int32), np.array([0.5, -0.25, 2.0], np.float32)],
+    ids=["i32", "f32"],
+)
+def test_a_computed_bias_is_converted_as_a_constant_one(
+    bias: Array, wanted: str, tmp_path: Path
+):
     def body(x: SSAValue, b: SSAValue) -> list[SSAValue]:
-        w = constant(WEIGHTS, quantized((3, 2), 0.5))
+        w = constant(WEIGHTS, quantized_per_axis((3, 2), 0, SCALES))
         return [qnn.LinearOp(x, w, b, quantized((4, 3), 0.5)).result]
 
-    module = make_module([quantized((4, 2), 0.5), TensorType(f32, (3,))], body)
-    with pytest.raises(QlowerError, match="needs a constant bias"):
-        qlower.lower(qlower.Model(module), "tflite")
-    module = make_module([quantized((4, 2), 0.5), TensorType(i32, (3,))], body)
-    bias = np.array([4, 5, -6], np.int32)
-    run_everywhere(module, "tflite", X, bias)
+    type = TensorType(i32 if bias.dtype == np.int32 else f32, (3,))
+    module = make_module([quantized((4, 2), 0.5, 3), type], body)
+    contract = "tflite"
+    if wanted != "none":
+        values = {"accumulator": "i32", wanted: "f32" if wanted[0] == "r" else "i32"}
+        rule = rule_text("linear", values, STEPS if wanted[0] == "r" else RETURN_BIAS)
+        contract = write_on_tflite(tmp_path, rule)
+    expected = run_everywhere(linear(bias), contract, X)
+    np.testing.assert_array_equal(run_everywhere(module, contract, X, bias), expected)
 
 
 def test_a_missing_conversion_is_refused_by_name(tmp_path: Path):

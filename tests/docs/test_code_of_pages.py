@@ -28,7 +28,7 @@ def test_sweeps_and_training(
     np.savez("inputs.npz", **given)
     names: dict[str, object] = {}
     blocks = BLOCK.findall(text)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for code, shown in blocks:
         exec(code, names)
         printed = capsys.readouterr().out

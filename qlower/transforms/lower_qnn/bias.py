@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, i32, i64
+from xdsl.dialects.builtin import IntegerType, f32, i32, i64
 from xdsl.ir import SSAValue
 
 from qlower.contracts import Contract, load_contract
 from qlower.contracts.accumulator_range import Integers
-from qlower.contracts.contractions import Contraction, integer_bias, takes_bias
-from qlower.contracts.values import contract_of
+from qlower.contracts.contractions import (
+    Contraction,
+    contraction_rule,
+    integer_bias,
+    takes_bias,
+)
+from qlower.contracts.values import contract_of, operand_values
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import quantized_element
-from qlower.dialects.types import element_type
+from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
 from qlower.model.nests import Nest
 from qlower.transforms.lower_qnn.lowering import Lowering, constant_of
@@ -36,6 +41,8 @@ def initial_accumulator(
     if op.bias is not None and not takes_bias(lowering.contract, op):
         if element_type(op.bias.type) == type:
             bias = lowering.value(op.bias)
+        elif constant_of(op.bias) is None:
+            bias = _quantized_bias(lowering, op, op.bias)
         else:
             quantized = integer_bias(lowering.contract, op, constant_bias(op))
             bias = lowering.emit.constant(quantized, type)
@@ -77,6 +84,54 @@ def start_by(default: str | None, op: Contraction) -> Integers | None:
         return constant_start(contract_of(op, default, load_contract), op)
     except QlowerError:
         return None
+
+
+def computed_bias(
+    lowering: Lowering, nest: Nest, op: Contraction
+) -> Mapping[str, SSAValue]:
+    """What a rule that adds the bias itself is given of one that isn't constant, at
+    each iteration of a map over the result; nothing in all other cases.
+
+    A bias of integers becomes real by the rule dequantize_bias.
+    """
+    if op.bias is None or not takes_bias(lowering.contract, op):
+        return {}
+    if constant_of(op.bias) is not None:
+        return {}
+    wanted = lowering.contract.rule(contraction_rule(op)).values
+    is_real = element_type(op.bias.type) == f32
+    value = nest.input(lowering.value(op.bias), (nest.parallel - 1,))
+    found: dict[str, SSAValue] = {}
+    if "bias" in wanted:
+        found["bias"] = value
+        if is_real:
+            given = {"real_bias": value}
+            found["bias"] = lowering.apply_rule(
+                nest, "quantize_bias", given, _steps(op)
+            )
+    if "real_bias" in wanted:
+        if not is_real:
+            given = {"bias": value}
+            value = lowering.apply_rule(nest, "dequantize_bias", given, _steps(op))
+        found["real_bias"] = value
+    return found
+
+
+def _quantized_bias(lowering: Lowering, op: Contraction, bias: SSAValue) -> SSAValue:
+    """A real bias that isn't constant as integers, by the rule quantize_bias."""
+    nest = Nest(lowering.emit, shape_of(bias))
+    given = {"real_bias": nest.input(lowering.value(bias), (0,))}
+    return nest.build([lowering.apply_rule(nest, "quantize_bias", given, _steps(op))])[
+        0
+    ]
+
+
+def _steps(op: Contraction) -> Mapping[str, Array]:
+    """What rules that convert a bias are given besides it."""
+    return {
+        **operand_values("input", op.input.type),
+        **operand_values("weight", op.weight.type),
+    }
 
 
 def constant_bias(op: Contraction) -> Array:

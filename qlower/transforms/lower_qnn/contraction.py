@@ -26,6 +26,7 @@ from qlower.interp.values import Array
 from qlower.model.nests import Combine, Index, Nest, widen
 from qlower.transforms.lower_qnn.bias import (
     accumulator_type,
+    computed_bias,
     constant_bias,
     initial_accumulator,
 )
@@ -43,14 +44,16 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> Sequence[SSAValue]
         accumulator = accumulate_pairs(lowering, op, product)
     if qnn.gives_sums(op):
         return [accumulator]
-    constants = contraction_values(lowering.contract, op, lambda: constant_bias(op))
     nest = Nest(lowering.emit, shape_of(op.result))
+    bias = computed_bias(lowering, nest, op)
+    known = (lambda: np.array(0, np.int32)) if bias else lambda: constant_bias(op)
+    constants = contraction_values(lowering.contract, op, known)
     return [
         lowering.finish_with_rule(
             nest,
             contraction_rule(op),
-            {"accumulator": nest.input(accumulator, range(nest.parallel))},
-            constants,
+            {"accumulator": nest.input(accumulator, range(nest.parallel)), **bias},
+            {name: value for name, value in constants.items() if name not in bias},
             quantized_element(op.result.type),
         )
     ]

@@ -1,0 +1,33 @@
+"""A device's integers inside PyTorch: exact forward, straight-through backward.
+
+import qlower.torch
+module = qlower.torch.Module("model.tflite", contract="pow2-shift")
+loss = criterion(module(images), labels)
+loss.backward()
+module.to_model().save("trained.mlir")
+
+PyTorch is imported when one of the names is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from qlower.lazy import lazy_table
+
+if TYPE_CHECKING:
+    from qlower.torch.module import Module
+
+__all__ = ["Module"]
+
+_NAMES = lazy_table({"Module": "qlower.torch.module:Module"})
+
+
+def __getattr__(name: str) -> object:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'qlower.torch' has no attribute {name!r}")
+    return _NAMES[name]()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,164 @@
+"""A device that runs a model with any weights: these are inputs of its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type
+from xdsl.ir import Operation, SSAValue
+
+from qlower.compilation import Compilation
+from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
+from qlower.dialects.qnn.elementwise import BinaryOp
+from qlower.dialects.qnn.pooling import ReductionOp
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type, shape_of
+from qlower.model import Model
+from qlower.model.entry import main_function
+from qlower.model.layers import is_constant, layer_name, layers, value_names
+from qlower.model.printing import exact_module
+from qlower.model.signature import Array
+from qlower.model.weights import open_weights, weight_specs, weight_values
+from qlower.runtime.executors import Results
+from qlower.text.parsing import parse_module
+from qlower.torch.surrogates import SURROGATES
+
+
+class Device:
+    """A model and a contract, compiled once for all values of weights and biases.
+
+    Immutable, so copies are the same object; a pickle has the model as text. Raises
+    `QlowerError` for a model with an operation that has no surrogate.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        contract: str | None,
+        layer_contracts: Mapping[str, str],
+        threads: int,
+    ) -> None:
+        if threads < 1:
+            raise QlowerError(f"threads is {threads}; at least 1 is needed")
+        self.model = model
+        self.contract = contract
+        self.layer_contracts = dict(layer_contracts)
+        self.threads = threads
+        self.operations = tuple(layers(model.module))
+        for op in self.operations:
+            _check_supported(op)
+        self.weights = weight_specs(model.module)
+        self.weight_values = weight_values(model.module)
+        self.names = value_names(model.module)
+        self.counts_examples = _counts_examples(model, self.operations)
+        self._function = Compilation(
+            open_weights(model),
+            contract,
+            with_layers=True,
+            layer_contracts=self.layer_contracts,
+        ).function()
+
+    def __deepcopy__(self, memo: object) -> Device:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Device], tuple[object, ...]]:
+        text = exact_module(self.model.module)
+        return _from_text, (text, self.contract, self.layer_contracts, self.threads)
+
+    @property
+    def results(self) -> tuple[SSAValue, ...]:
+        """The values that the model returns."""
+        last = main_function(self.model.module).body.block.last_op
+        assert last is not None
+        return tuple(last.operands)
+
+    def run(self, inputs: Sequence[Array], weights: Sequence[Array]) -> Results:
+        """The outputs, and every layer's result by name, as stored values.
+
+        Inputs are one example each, or sets where `counts_examples`, which threads
+        share; `weights` are in the order of the attribute.
+        """
+        sizes = {len(array) for array in inputs} if self.counts_examples else {1}
+        parts = min(self.threads, *sizes)
+        if parts == 1:
+            return self._function.run([*inputs, *weights], {})
+        split = [np.array_split(array, parts) for array in inputs]
+
+        def run_part(index: int) -> Results:
+            return self._function.run([*(one[index] for one in split), *weights], {})
+
+        with ThreadPoolExecutor(parts) as pool:
+            found = list(pool.map(run_part, range(parts)))
+        outputs = zip(*(outputs for outputs, _ in found), strict=True)
+        joined = {
+            name: np.concatenate([results[name] for _, results in found])
+            for name in found[0][1]
+        }
+        return tuple(map(np.concatenate, outputs)), joined
+
+
+def _from_text(
+    text: str, contract: str | None, layer_contracts: Mapping[str, str], threads: int
+) -> Device:
+    return Device(Model(parse_module(text)), contract, layer_contracts, threads)
+
+
+def _check_supported(op: Operation) -> None:
+    """Refuse an operation without a surrogate, or whose result has no real value."""
+    if type(op) not in SURROGATES:
+        raise QlowerError(f"{op.name} has no gradient here", op.location)
+    for value in op.results:
+        element = element_type(value.type)
+        if isinstance(element, QuantizedType) and element.is_per_tensor:
+            continue
+        if not isinstance(element, Float32Type):
+            raise QlowerError(
+                f"the result of {op.name} has elements {element}; for gradients they "
+                "must be f32, or quantized per tensor",
+                op.location,
+            )
+    for value in op.operands:
+        if is_constant(value.owner) and not isinstance(
+            value.owner, qnn.ConstantOp | arith.ConstantOp
+        ):
+            raise QlowerError(
+                f"{layer_name(op)} reads a constant of {value.type}", op.location
+            )
+
+
+def _counts_examples(model: Model, operations: Sequence[Operation]) -> bool:
+    """Whether every value has a leading dimension of 1, which no operation mixes with
+    others: it may count examples."""
+    values = [*main_function(model.module).body.block.args]
+    values += [result for op in operations for result in op.results]
+    return all(shape_of(value)[:1] == (1,) for value in values) and not any(
+        _mixes_examples(op) for op in operations
+    )
+
+
+def _mixes_examples(op: Operation) -> bool:
+    match op:
+        case qnn.TransposeOp():
+            return op.perm[0] != 0
+        case qnn.ConcatOp() | qnn.SplitOp():
+            return op.axis == 0
+        case ReductionOp():
+            return 0 in op.axes
+        case BinaryOp() | qnn.MatMulOp():
+            ranks = {
+                len(shape_of(value))
+                for value in op.operands
+                if not is_constant(value.owner)
+            }
+            most = len(shape_of(op.results[0]))
+            return ranks != {most} or (isinstance(op, qnn.MatMulOp) and most == 2)
+        case qnn.LinearOp():
+            return len(shape_of(op.input)) < 2
+        case qnn.SoftmaxOp() | qnn.LogSoftmaxOp() | qnn.L2NormalizeOp():
+            return len(shape_of(op.input)) < 2
+        case _:
+            return False
