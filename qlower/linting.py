@@ -8,9 +8,11 @@ from typing import TypeAlias
 
 from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.load import ModelOrPath
 from qlower.model.input_sets import input_set
+from qlower.model.layers import layers
 from qlower.model.signature import Array, TensorSpec
 from qlower.report.lint import (
     PAIRS,
@@ -69,7 +71,8 @@ def lint(
         is_own = [row.what != PAIRS or row.layer in kept for row in found]
         elsewhere = [row for row, own in zip(found, is_own, strict=True) if not own]
         found = [row for row, own in zip(found, is_own, strict=True) if own]
-    return Lint(found, elsewhere, not_looked_at(loaded, contract))
+    is_empty = not any(isinstance(op, QnnOp) for op in layers(loaded.module))
+    return Lint(found, elsewhere, not_looked_at(loaded, contract), is_empty)
 
 
 def _values(

@@ -67,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
     from qlower.model.contract_files import text_in
 
     if options.check:
+        if options.output != "-" or options.generic:
+            raise UsageError("--check writes no model: without -o and --generic")
         return _check(options)
     if len(options.models) > 1:
         raise UsageError("one model is imported at a time; --check takes several")

@@ -82,6 +82,11 @@ def run(options: argparse.Namespace) -> int:
             f"--format {options.format} is for the table of layers",
             help="inspect MODEL --stats prints it",
         )
+    if options.at == "qnn" and not options.stats and options.dump_ir is not None:
+        raise UsageError(
+            "--dump-ir has nothing to write: no pass is run for --at qnn",
+            help="--at llvm runs all of them",
+        )
     compilation = make_compilation(options)
     chosen = None
     if options.layer is not None:

@@ -174,6 +174,8 @@ def _make_executor(compilation: Compilation, options: argparse.Namespace) -> Exe
         raise QlowerError("--cpu and --features are for --executor jit")
     if options.profile or options.tune or options.threads != 1:
         raise QlowerError("--profile, --tune and --threads are for --executor jit")
+    if options.dump_ir is not None or options.arith_passes:
+        raise QlowerError("--dump-ir and --arith-passes are for --executor jit")
     return compilation.interpreter()
 
 

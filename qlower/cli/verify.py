@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -166,6 +166,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--solvers needs --smt DIR, where claims are written")
     if options.time_limit is not None and not options.time_limit > 0:
         raise UsageError(f"--time-limit must be positive, not {options.time_limit:g}")
+    _check_options(options)
     if options.check is not None:
         return _check(options)
     claims = None
@@ -215,6 +216,30 @@ def _solve(options: argparse.Namespace, claims: Claims) -> bool:
     clear_status()
     print("\n" + found.render(terminal_width()), file=tell)
     return not found.faults
+
+
+_LAYERS, _CODE = ("layer_contract",), ("target", "cpu", "features")
+_FILES = ("output", "save", "junit")
+_TAKEN: Mapping[str, Collection[str]] = {
+    "equal": (*_FILES, *_LAYERS, "b_layer_contract"),
+    "native": (*_FILES, *_LAYERS, *_CODE, "contract"),
+    "groups": ("output", "junit"),
+    "accumulator_bits": (*_FILES, *_LAYERS, "contract", "order"),
+    "check": ("sample",),
+}
+"""The options of each question; any other would be left aside in silence."""
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Refuse what the question doesn't take."""
+    given = vars(options)
+    (asked,) = (name for name in _TAKEN if given[name] not in (None, False))
+    known = dict.fromkeys(name for taken in _TAKEN.values() for name in taken)
+    for name in known:
+        is_given = given[name] not in (None, [], "any", "host")
+        if is_given and name not in _TAKEN[asked]:
+            question, option = (f"--{n.replace('_', '-')}" for n in (asked, name))
+            raise UsageError(f"{question} takes no {option}")
 
 
 def cases_of(found: Equality | Fits | Groups | Native) -> list[Case]:

@@ -241,7 +241,9 @@ def _lines(diff: Diff, width: int | None) -> Iterator[str]:
 def _verdict(diff: Diff) -> Iterator[str]:
     """What differs first, and why, in a line or two."""
     guilty, carried = diff.guilty, diff.first_carried
-    if diff.is_equal:
+    if not diff.layers:
+        yield "the model has no layers: nothing was compared"
+    elif diff.is_equal:
         known = [layer for layer in diff.layers if layer.carried or layer.alone]
         count, many = len(known), len(diff.layers)
         yield "nothing differs" + (

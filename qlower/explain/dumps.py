@@ -124,8 +124,9 @@ class _Matching:
                 if name not in pairs.values() and _normal(alias) == _normal(given)
             )
             if not like and len(arrays) == len(self.model.outputs) == 1:
-                output = names[self.model.outputs[0].name]
-                like = {output: None} if self._fits(specs[output], array) else {}
+                output = names.get(self.model.outputs[0].name)  # an input's, perhaps
+                if output is not None and self._fits(specs[output], array):
+                    like = {output: None}
             fitting = [n for n in like if self._fits(specs[n], array)] or list(like)
             if len(fitting) == 1:
                 pairs[given] = self.alike[given] = fitting[0]

@@ -17,6 +17,7 @@ from qlower.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import product_bounds
 from qlower.contracts.contractions import Contraction
+from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
@@ -163,6 +164,10 @@ def _made(
             one = _Layer(model, contract, number, name, op, random)
             found.append(one.vectors())
             used = used or one.run.contract.name
+    if not found:
+        raise QlowerError(
+            "no layer that is asked for follows a contract: there are no vectors of it"
+        )
     return used, found
 
 

@@ -47,4 +47,6 @@ def _suggestion(names: dict[str, str], wanted: str) -> str:
     ] or get_close_matches(wanted, names, n=MOST_SUGGESTIONS, cutoff=0.4)
     if close:
         return f"did you mean {', '.join(map(repr, close[:MOST_SUGGESTIONS]))}?"
+    if not names:
+        return "it has no layers"
     return f"it has layers 0 to {len(names) - 1}, see qlower inspect --stats"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -153,11 +153,13 @@ def not_looked_at(model: Model, contract: str | None = None) -> list[str]:
 @dataclass(frozen=True, repr=False)
 class Lint(Tabled[Finding]):
     """The findings of a model; those `elsewhere` are of machines that multiply in
-    pairs, and `unbounded` layers could not be looked at."""
+    pairs, and `unbounded` layers could not be looked at. `is_empty` says that no layer
+    follows a contract."""
 
     findings: Sequence[Finding]
     elsewhere: Sequence[Finding] = ()
     unbounded: Sequence[str] = ()
+    is_empty: bool = False
 
     @property
     def is_clean(self) -> bool:
@@ -167,7 +169,10 @@ class Lint(Tabled[Finding]):
     @property
     def table(self) -> Table[Finding]:
         """A line for each finding."""
-        return lint_table(self.findings, self.elsewhere, self.unbounded)
+        table = lint_table(self.findings, self.elsewhere, self.unbounded)
+        if not self.is_empty or self.unbounded:
+            return table
+        return replace(table, notes=["No layer is quantized: nothing was looked at."])
 
 
 def lint_table(

@@ -52,6 +52,10 @@ def open_source(
                 "a stream brings its labels along: (example, class) pairs"
             )
         source = Stream(tuple(specs), data, preprocessing)
+    if given is not None and not any(given):
+        raise QlowerError(f"{labels} has no class for any of {len(given):,} examples")
+    if label_offset and source.labels is None:
+        raise QlowerError("there are no labels for an offset to be added to")
     if label_offset and source.labels is not None:
         source.labels = [
             None if right is None else frozenset(c + label_offset for c in right)
@@ -68,6 +72,7 @@ def _open_path(
     class_names: Sequence[str] | None,
 ) -> Source:
     if path.suffix in (".npy", ".npz"):
+        _check_no_pictures(path, preprocessing, class_names)
         return array_source(specs, open_arrays([path]), preprocessing, labels)
     if path.suffix == ".parquet":
         return parquet_source(specs, [path], preprocessing, labels)
@@ -86,12 +91,28 @@ def _open_path(
     if len(kinds) > 1:
         raise QlowerError(f"{path} holds {kinds[0][0].name} and {kinds[1][0].name}")
     if arrays:
+        _check_no_pictures(path, preprocessing, class_names)
         return _shards(specs, arrays, preprocessing, labels)
     if tables:
         return parquet_source(specs, tables, preprocessing, labels)
     if len(specs) != 1:
         raise QlowerError(f"pictures are for one input, the model has {len(specs)}")
     return picture_folder(specs[0], path, class_names, preprocessing, labels)
+
+
+def _check_no_pictures(
+    path: Path, preprocessing: Preprocessing, class_names: Sequence[str] | None
+) -> None:
+    """Refuse what is done to pictures alone, where there are arrays."""
+    asked = {
+        "a resize": preprocessing.resize,
+        "a crop": preprocessing.crop,
+        "an order of channels": preprocessing.channels != "rgb",
+        "names of classes": class_names is not None,
+    }
+    found = [name for name, is_asked in asked.items() if is_asked]
+    if found:
+        raise QlowerError(f"{path} holds arrays: {found[0]} is for pictures")
 
 
 def _shards(

@@ -95,6 +95,11 @@ def prepare(
     reference: str | Reference | None = None
     if against is not None:
         reference = _reference(against, loaded)
+    if names == [reference]:
+        raise QlowerError(
+            f"{reference} is held against itself: nothing would be compared",
+            help="--contract A,B takes others",
+        )
     if isinstance(reference, str) and reference not in names:
         names.append(reference)
     if with_layers and not isinstance(reference, str):

@@ -157,6 +157,8 @@ class Fits(Tabled[Fit]):
             f"{sum(row.fits for row in self.layers)} of {len(self.layers)} fit, with "
             f"products added in {ORDERS[self.order]}."
         ]
+        if not self.layers and not self.others:
+            notes = ["No layer adds anything up: there are no sums to look at."]
         if not all(row.fits for row in self.layers):
             notes.append(
                 "weights up to N: the layer fits once weights of [-127, 127] are "
