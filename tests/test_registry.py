@@ -23,6 +23,7 @@ from qlower.dialects.qnn import QNN
 from qlower.dialects.quant import QUANT
 from qlower.interp.qnn import make_qnn_interpreter
 from qlower.transforms.lower_qnn import LOWERINGS
+from qlower.transforms.lowered_function import find_lowering
 
 ROOT = Path(__file__).parents[1]
 DIALECTS = (QUANT, QNN, FIXED, KERNEL)
@@ -65,7 +66,7 @@ def missing(op: type[Operation]) -> Iterator[str]:
         yield f"show what the verifier refuses: {folder}/*_invalid.mlir"
     if op not in interpreted():
         yield f"define the meaning: qlower/interp/{dialect}"
-    if dialect in ("qnn", "quant") and op not in LOWERINGS:
+    if dialect in ("qnn", "quant") and find_lowering(LOWERINGS, op) is None:
         yield "lower it: LOWERINGS of qlower/transforms/lower_qnn"
     if dialect == "fixed":
         if op.name not in BUILDERS:

@@ -10,9 +10,9 @@ func.func @convolution(%x: tensor<1x4x4x3xi8>) -> tensor<1x4x4x2xi8> {
   // CHECK: arith.constant -3 : i8
   // CHECK: iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]
   // CHECK: %[[X:.*]] = arith.extsi %{{.*}} : i8 to i32
+  // CHECK: %[[W:.*]] = arith.extsi %{{.*}} : i8 to i32
   // CHECK: %[[ZERO:.*]] = arith.constant -3 : i32
   // CHECK: %[[CENTRED:.*]] = arith.subi %[[X]], %[[ZERO]] : i32
-  // CHECK: %[[W:.*]] = arith.extsi %{{.*}} : i8 to i32
   // CHECK: %[[PRODUCT:.*]] = arith.muli %[[CENTRED]], %[[W]] : i32
   // CHECK: arith.addi %{{.*}}, %[[PRODUCT]] : i32
   %w = "tosa.const"() <{values = dense<5> : tensor<2x3x3x3xi8>}> : () -> tensor<2x3x3x3xi8>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -18,6 +18,25 @@ from qlower.dialects.qnn.attributes import TYPE
 from qlower.model.nests import Emitter
 from qlower.tally import timed_layer
 
+Lower: TypeAlias = Callable[[Any, Any], SSAValue | Sequence[SSAValue]]
+"""From a lowered function and an operation to its result, or results."""
+
+
+def find_lowering(
+    rows: Mapping[type[Operation], Lower], kind: type[Operation]
+) -> Callable[[LoweredFunction, Operation], Sequence[SSAValue]] | None:
+    """What lowers operations of a class: the row of it or of the nearest class above it
+    that has one; None if there is none."""
+    lower = next((rows[base] for base in kind.__mro__ if base in rows), None)
+    if lower is None:
+        return None
+
+    def results(lowering: LoweredFunction, op: Operation) -> Sequence[SSAValue]:
+        found = lower(lowering, op)
+        return [found] if isinstance(found, SSAValue) else found
+
+    return results
+
 
 class LoweredFunction:
     """The lowered body of a function with one block, and the lowered forms of values.
@@ -25,6 +44,9 @@ class LoweredFunction:
     `convert` gives the lowered form of a type, of the function's arguments and results
     among others. `emit` appends operations at the location of the one at hand, `op`.
     """
+
+    folds_movements: ClassVar[bool] = False
+    """Whether elements of constants are moved at once."""
 
     def __init__(
         self, function: func.FuncOp, convert: Callable[[Attribute], Attribute]

@@ -10,9 +10,9 @@ from xdsl.ir import SSAValue
 
 from qlower.contracts import Rule, load_contract
 from qlower.emit.inline_rule import inline_rule
+from qlower.emit.tensors import constant_of
 from qlower.interp.values import Array
 from qlower.model.nests import Nest
-from qlower.transforms.lower_qnn.lowering import constant_of
 from qlower.transforms.lowered_function import LoweredFunction
 
 

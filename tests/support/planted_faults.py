@@ -30,10 +30,10 @@ from qlower.dialects.fixed import (
 )
 from qlower.dialects.kernel import CopyOp, NestOp
 from qlower.dialects.types import integer_range
+from qlower.emit.tensors import constant_of
 from qlower.interp.values import Array
 from qlower.model.layers import layer_names
 from qlower.model.nests import dense
-from qlower.transforms.lower_qnn.lowering import constant_of
 
 Plant = Callable[[NestOp], bool]
 

@@ -48,7 +48,7 @@ func.func @weight_scales(%0: tensor<1x9x9x4x!a>, %1: tensor<3x3x3x4x!w>) {
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @weight_depth(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x3x!w>) {
-  // CHECK: error: qnn.conv2d: weight depth 3 does not follow from 4 input channels, groups 1: expected 4
+  // CHECK: error: qnn.conv2d: weight has 3 channels along axis 3, input has 4
   %x = qnn.conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x4x!a>, tensor<2x3x3x3x!w>) -> tensor<1x7x7x2x!a>
   return
 }
@@ -59,7 +59,7 @@ func.func @weight_depth(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x3x!w>) {
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @no_groups(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>) {
-  // CHECK: error: qnn.conv2d: groups 0 does not divide 4 input and 2 output channels
+  // CHECK: error: qnn.conv2d: input has 4 channels along axis 3, which 0 groups don't divide
   %x = qnn.conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], groups = 0} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>) -> tensor<1x7x7x2x!a>
   return
 }
@@ -81,7 +81,7 @@ func.func @transposed_how(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>) {
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @groups_of_input(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x1x!w>) {
-  // CHECK: error: qnn.conv2d: groups 3 does not divide 4 input and 2 output channels
+  // CHECK: error: qnn.conv2d: input has 4 channels along axis 3, which 3 groups don't divide
   %x = qnn.conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], groups = 3} : (tensor<1x9x9x4x!a>, tensor<2x3x3x1x!w>) -> tensor<1x7x7x2x!a>
   return
 }
@@ -92,7 +92,7 @@ func.func @groups_of_input(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x1x!w>) {
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @groups_of_output(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x1x!w>) {
-  // CHECK: error: qnn.conv2d: groups 4 does not divide 4 input and 2 output channels
+  // CHECK: error: qnn.conv2d: weight has 2 outputs along axis 0, which 4 groups don't divide
   %x = qnn.conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], groups = 4} : (tensor<1x9x9x4x!a>, tensor<2x3x3x1x!w>) -> tensor<1x7x7x2x!a>
   return
 }
@@ -103,7 +103,7 @@ func.func @groups_of_output(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x1x!w>) {
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @group_depth(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>) {
-  // CHECK: error: qnn.conv2d: weight depth 4 does not follow from 4 input channels, groups 2: expected 2
+  // CHECK: error: qnn.conv2d: weight has 4 channels along axis 3, input has 2 in each of 2 groups
   %x = qnn.conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], groups = 2} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>) -> tensor<1x7x7x2x!a>
   return
 }
@@ -192,7 +192,7 @@ func.func @sums_of_words(%0: tensor<4x8x!words>, %1: tensor<2x8x!w>) {
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @output_channels(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>) {
-  // CHECK: error: qnn.conv2d: 3 result channels do not match the weight's 2
+  // CHECK: error: qnn.conv2d: shape [1, 7, 7, 3] of result does not match the expected [1, 7, 7, 2]
   %x = qnn.conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>) -> tensor<1x7x7x3x!a>
   return
 }
@@ -203,7 +203,7 @@ func.func @output_channels(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>) {
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @batch(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>) {
-  // CHECK: error: qnn.conv2d: batch 2 of result does not match the input's 1
+  // CHECK: error: qnn.conv2d: shape [2, 7, 7, 2] of result does not match the expected [1, 7, 7, 2]
   %x = qnn.conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>) -> tensor<2x7x7x2x!a>
   return
 }
@@ -258,7 +258,7 @@ func.func @depthwise_weight_axis(%0: tensor<2x9x9x2x!a>, %1: tensor<2x3x3x2x!w>)
 !d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
 
 func.func @depthwise_weight_shape(%0: tensor<1x9x9x2x!a>, %1: tensor<2x3x3x2x!d>) {
-  // CHECK: error: qnn.depthwise_conv2d: dimension 0 of weight is 2, expected 1
+  // CHECK: error: qnn.depthwise_conv2d: weight has size 2 along axis 0, expected 1
   %x = qnn.depthwise_conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x2x!a>, tensor<2x3x3x2x!d>) -> tensor<1x7x7x2x!a>
   return
 }
@@ -269,7 +269,7 @@ func.func @depthwise_weight_shape(%0: tensor<1x9x9x2x!a>, %1: tensor<2x3x3x2x!d>
 !d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
 
 func.func @depthwise_multiplier(%0: tensor<1x9x9x3x!a>, %1: tensor<1x3x3x2x!d>) {
-  // CHECK: error: qnn.depthwise_conv2d: 2 weight channels are not a multiple of 3 input channels
+  // CHECK: error: qnn.depthwise_conv2d: weight has 2 channels along axis 3, which 3 doesn't divide
   %x = qnn.depthwise_conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x3x!a>, tensor<1x3x3x2x!d>) -> tensor<1x7x7x2x!a>
   return
 }
@@ -291,7 +291,7 @@ func.func @depthwise_bias(%0: tensor<1x9x9x2x!a>, %1: tensor<1x3x3x2x!d>, %2: te
 !d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
 
 func.func @depthwise_output(%0: tensor<1x9x9x2x!a>, %1: tensor<1x3x3x2x!d>) {
-  // CHECK: error: qnn.depthwise_conv2d: 4 result channels do not match the weight's 2
+  // CHECK: error: qnn.depthwise_conv2d: shape [1, 7, 7, 4] of result does not match the expected [1, 7, 7, 2]
   %x = qnn.depthwise_conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x2x!a>, tensor<1x3x3x2x!d>) -> tensor<1x7x7x4x!a>
   return
 }

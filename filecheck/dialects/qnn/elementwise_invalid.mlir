@@ -3,7 +3,7 @@
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @no_broadcast(%0: tensor<2x3x!a>, %1: tensor<2x1x4x!a>) {
-  // CHECK: error: qnn.add: shapes [2, 3] of lhs and [2, 1, 4] of rhs do not broadcast
+  // CHECK: error: qnn.add: shapes [2, 3] and [2, 1, 4] don't broadcast
   %x = qnn.add %0, %1 : (tensor<2x3x!a>, tensor<2x1x4x!a>) -> tensor<2x2x3x!a>
   return
 }
@@ -105,7 +105,7 @@ func.func @squared_difference_shape(%0: tensor<4x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @prelu_shapes(%0: tensor<4x!a>, %1: tensor<3x!a>) {
-  // CHECK: error: qnn.prelu: shapes [4] of lhs and [3] of rhs do not broadcast
+  // CHECK: error: qnn.prelu: shapes [4] and [3] don't broadcast
   %x = qnn.prelu %0, %1 : (tensor<4x!a>, tensor<3x!a>) -> tensor<4x!a>
   return
 }
@@ -159,7 +159,7 @@ func.func @quantize_width(%0: tensor<2xf32>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @div_shapes(%0: tensor<4x!a>, %1: tensor<3x!a>) {
-  // CHECK: error: qnn.div: shapes [4] of lhs and [3] of rhs do not broadcast
+  // CHECK: error: qnn.div: shapes [4] and [3] don't broadcast
   %x = qnn.div %0, %1 : (tensor<4x!a>, tensor<3x!a>) -> tensor<4x!a>
   return
 }

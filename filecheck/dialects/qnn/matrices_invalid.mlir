@@ -15,7 +15,7 @@ func.func @linear_input_rank(%0: tensor<!a>, %1: tensor<2x8x!w>) {
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
 func.func @linear_depth(%0: tensor<5x8x!a>, %1: tensor<2x9x!w>) {
-  // CHECK: error: qnn.linear: weight depth 9 does not match the input's 8 columns
+  // CHECK: error: qnn.linear: weight has 9 elements to sum along axis 1, input has 8
   %x = qnn.linear %0, %1 : (tensor<5x8x!a>, tensor<2x9x!w>) -> tensor<5x2x!a>
   return
 }
@@ -58,7 +58,7 @@ func.func @linear_axis(%0: tensor<5x2x!a>, %1: tensor<2x2x!v>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @matmul_rank(%0: tensor<8x!a>, %1: tensor<8x!a>) {
-  // CHECK: error: qnn.matmul: ranks 1 and 1 of lhs and rhs must be equal and at least 2
+  // CHECK: error: qnn.matmul: lhs has rank 1, expected at least 2
   %x = qnn.matmul %0, %1 : (tensor<8x!a>, tensor<8x!a>) -> tensor<1x!a>
   return
 }
@@ -68,7 +68,7 @@ func.func @matmul_rank(%0: tensor<8x!a>, %1: tensor<8x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @matmul_ranks(%0: tensor<2x3x4x!a>, %1: tensor<4x5x!a>) {
-  // CHECK: error: qnn.matmul: ranks 3 and 2 of lhs and rhs must be equal and at least 2
+  // CHECK: error: qnn.matmul: rhs has rank 2, expected 3
   %x = qnn.matmul %0, %1 : (tensor<2x3x4x!a>, tensor<4x5x!a>) -> tensor<2x3x5x!a>
   return
 }
@@ -78,7 +78,7 @@ func.func @matmul_ranks(%0: tensor<2x3x4x!a>, %1: tensor<4x5x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @matmul_batch(%0: tensor<2x3x4x!a>, %1: tensor<1x4x5x!a>) {
-  // CHECK: error: qnn.matmul: shape [1, 4, 5] of rhs does not match the expected [2, 4, 5]
+  // CHECK: error: qnn.matmul: rhs has size 1 along axis 0, lhs has 2
   %x = qnn.matmul %0, %1 : (tensor<2x3x4x!a>, tensor<1x4x5x!a>) -> tensor<2x3x5x!a>
   return
 }
@@ -88,7 +88,7 @@ func.func @matmul_batch(%0: tensor<2x3x4x!a>, %1: tensor<1x4x5x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @matmul_depth(%0: tensor<3x4x!a>, %1: tensor<5x6x!a>) {
-  // CHECK: error: qnn.matmul: shape [5, 6] of rhs does not match the expected [4, 6]
+  // CHECK: error: qnn.matmul: rhs has 5 elements to sum along axis 0, lhs has 4
   %x = qnn.matmul %0, %1 : (tensor<3x4x!a>, tensor<5x6x!a>) -> tensor<3x6x!a>
   return
 }

@@ -13,7 +13,7 @@ func.func @concat_axis(%0: tensor<2x3x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @concat_nothing() {
-  // CHECK: error: qnn.concat: expected at least one input
+  // CHECK: error: qnn.concat: expected at least one operand
   %x = qnn.concat {axis = 0} : () -> tensor<2x3x!a>
   return
 }
@@ -23,7 +23,7 @@ func.func @concat_nothing() {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @concat_input(%0: tensor<2x3x!a>, %1: tensor<3x3x!a>) {
-  // CHECK: error: qnn.concat: shape [3, 3] of input 1 does not match the expected [2, 3]
+  // CHECK: error: qnn.concat: shape [3, 3] of operand 1 differs from [2, 3] beside axis 1
   %x = qnn.concat %0, %1 {axis = 1} : (tensor<2x3x!a>, tensor<3x3x!a>) -> tensor<2x6x!a>
   return
 }
@@ -33,7 +33,7 @@ func.func @concat_input(%0: tensor<2x3x!a>, %1: tensor<3x3x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @concat_input_rank(%0: tensor<2x3x!a>, %1: tensor<2x!a>) {
-  // CHECK: error: qnn.concat: rank 1 of input 1 does not match the result's 2
+  // CHECK: error: qnn.concat: shape [2] of operand 1 differs from [2, 3] beside axis 1
   %x = qnn.concat %0, %1 {axis = 1} : (tensor<2x3x!a>, tensor<2x!a>) -> tensor<2x6x!a>
   return
 }
@@ -64,7 +64,7 @@ func.func @pad_quantization(%0: tensor<4x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @pad_length(%0: tensor<4x!a>) {
-  // CHECK: error: qnn.pad: low [0, 0] has 2 entries, expected 1
+  // CHECK: error: qnn.pad: low [0, 0] has length 2, expected 1
   %x = qnn.pad %0 {low = [0, 0], high = [1]} : (tensor<4x!a>) -> tensor<5x!a>
   return
 }
@@ -115,7 +115,7 @@ func.func @reshape_to_real(%0: tensor<4x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @reshape_count(%0: tensor<4x!a>) {
-  // CHECK: error: qnn.reshape: 6 elements of result do not match the input's 4
+  // CHECK: error: qnn.reshape: 4 elements of [4] don't have shape [2, 3]
   %x = qnn.reshape %0 : (tensor<4x!a>) -> tensor<2x3x!a>
   return
 }
@@ -125,7 +125,7 @@ func.func @reshape_count(%0: tensor<4x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @transpose_perm(%0: tensor<2x3x!a>) {
-  // CHECK: error: qnn.transpose: perm [0, 0] is not a permutation of the 2 dimensions of input
+  // CHECK: error: qnn.transpose: [0, 0] is not an order of the axes of [2, 3]
   %x = qnn.transpose %0 {perm = [0, 0]} : (tensor<2x3x!a>) -> tensor<2x2x!a>
   return
 }
@@ -145,7 +145,7 @@ func.func @transpose_shape(%0: tensor<2x3x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @slice_length(%0: tensor<2x4x!a>) {
-  // CHECK: error: qnn.slice: offsets [0] has 1 entries, expected 2
+  // CHECK: error: qnn.slice: offsets [0] has length 1, expected 2
   %x = qnn.slice %0 {offsets = [0], sizes = [2, 2], strides = [1, 1]} : (tensor<2x4x!a>) -> tensor<2x2x!a>
   return
 }
@@ -155,7 +155,7 @@ func.func @slice_length(%0: tensor<2x4x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @slice_outside(%0: tensor<2x4x!a>) {
-  // CHECK: error: qnn.slice: slice of dimension 1 reads element 4, outside [0, 3]
+  // CHECK: error: qnn.slice: slice of axis 1 reads element 4, outside [0, 3]
   %x = qnn.slice %0 {offsets = [0, 1], sizes = [2, 2], strides = [1, 3]} : (tensor<2x4x!a>) -> tensor<2x2x!a>
   return
 }

@@ -13,7 +13,7 @@ func.func @pool_height(%0: tensor<1x4x4x3x!a>) {
 !a = !quant.uniform<i8:f32, 0.5>
 
 func.func @pool_channels(%0: tensor<1x4x4x3x!a>) {
-  // CHECK: error: qnn.avg_pool2d: 4 result channels do not match the input's 3
+  // CHECK: error: qnn.avg_pool2d: shape [1, 2, 2, 4] of result does not match the expected [1, 2, 2, 3]
   %x = qnn.avg_pool2d %0 {kernel = [2, 2], stride = [2, 2], pad = [0, 0, 0, 0]} : (tensor<1x4x4x3x!a>) -> tensor<1x2x2x4x!a>
   return
 }

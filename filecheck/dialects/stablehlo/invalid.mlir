@@ -59,7 +59,7 @@ func.func @f(%x: tensor<2x!quant.uniform<i8:f32, 0.1>>) -> tensor<2x!quant.unifo
 // -----
 
 func.func @f(%x: tensor<1x4x4x3xf32>, %w: tensor<3x3x4x2xf32>) -> tensor<1x2x2x2xf32> {
-  // CHECK: error: stablehlo.convolution: weights are for 4 channels in 1 groups, there are 3
+  // CHECK: error: stablehlo.convolution: rhs has 4 channels along axis 2, lhs has 3
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3xf32>, tensor<3x3x4x2xf32>) -> tensor<1x2x2x2xf32>
   return %0 : tensor<1x2x2x2xf32>
 }

@@ -13,7 +13,7 @@ func.func @f(%x: tensor<1x4x4x4xf32>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>)
 
 func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x3xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
   %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
-  // CHECK: error: tosa.conv2d: weights are for 3 channels, there are 4
+  // CHECK: error: tosa.conv2d: weight has 3 channels along axis 3, input has 4
   %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x3xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
   return %y : tensor<1x4x4x8xi32>
 }
@@ -31,7 +31,7 @@ func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) 
 
 func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
   %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
-  // CHECK: error: tosa.conv2d: 4 + 0 + 0 columns aren't a whole number of strides of 2 for a window of 1 with dilation 1
+  // CHECK: error: tosa.conv2d: width of input 4, kernel 1, stride 2, pad 0+0, dilation 1: the window moves by 3 in all, which isn't a whole number of strides
   %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 2>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
   return %y : tensor<1x4x4x8xi32>
 }
@@ -40,7 +40,7 @@ func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) 
 
 func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
   %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
-  // CHECK: error: tosa.conv2d: pad has 2 numbers, expected 4
+  // CHECK: error: tosa.conv2d: pad [0, 0] has length 2, expected 4
   %y = tosa.conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<8x1x1x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
   return %y : tensor<1x4x4x8xi32>
 }
@@ -76,7 +76,7 @@ func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<8x1x1x4xi8>, %b: tensor<8xi32>) 
 
 func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<1x1x3x2xi8>, %b: tensor<8xi32>) -> tensor<1x4x4x8xi32> {
   %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
-  // CHECK: error: tosa.depthwise_conv2d: weights are for 3 channels, there are 4
+  // CHECK: error: tosa.depthwise_conv2d: weight has 3 channels along axis 2, input has 4
   %y = tosa.depthwise_conv2d %x, %w, %b, %z, %z {acc_type = i32, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x4xi8>, tensor<1x1x3x2xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
   return %y : tensor<1x4x4x8xi32>
 }
@@ -85,7 +85,7 @@ func.func @f(%x: tensor<1x4x4x4xi8>, %w: tensor<1x1x3x2xi8>, %b: tensor<8xi32>) 
 
 func.func @f(%a: tensor<1x4x8xi8>, %b: tensor<1x7x3xi8>) -> tensor<1x4x3xi32> {
   %z = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
-  // CHECK: error: tosa.matmul: a has 8 columns, b has 7 rows
+  // CHECK: error: tosa.matmul: b has 7 elements to sum along axis 1, a has 8
   %y = tosa.matmul %a, %b, %z, %z : (tensor<1x4x8xi8>, tensor<1x7x3xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x3xi32>
   return %y : tensor<1x4x3xi32>
 }
@@ -246,7 +246,7 @@ func.func @f(%x: tensor<4xi32>) -> tensor<4xi8> {
   %s = arith.constant dense<38> : tensor<1xi8>
   %a = arith.constant dense<0> : tensor<1xi32>
   %b = arith.constant dense<0> : tensor<1xi8>
-  // CHECK: error: tosa.rescale: multiplier has 1 numbers, expected 4
+  // CHECK: error: tosa.rescale: multiplier [1073741824] has length 1, expected 4
   %y = tosa.rescale %x, %m, %s, %a, %b {scale32 = true, rounding_mode = DOUBLE_ROUND, per_channel = true, input_unsigned = false, output_unsigned = false} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<4xi8>
   return %y : tensor<4xi8>
 }
@@ -335,7 +335,7 @@ func.func @f(%x: tensor<2x3xi8>) -> tensor<6x1xi8> {
 func.func @f(%x: tensor<2x3xi8>) -> tensor<2x2xi8> {
   %s0 = tosa.const_shape {values = dense<[0, 2]> : tensor<2xindex>} : () -> !tosa.shape<2>
   %s1 = tosa.const_shape {values = dense<[2, 2]> : tensor<2xindex>} : () -> !tosa.shape<2>
-  // CHECK: error: tosa.slice: 2 elements from 2 on leave axis 1 of 3
+  // CHECK: error: tosa.slice: slice of axis 1 reads element 3, outside [0, 2]
   %y = tosa.slice %x, %s0, %s1 : (tensor<2x3xi8>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<2x2xi8>
   return %y : tensor<2x2xi8>
 }
@@ -352,7 +352,7 @@ func.func @f(%x: tensor<2x3xi8>) -> tensor<0x3xi8> {
 // -----
 
 func.func @f(%x: tensor<2x3xi8>) -> tensor<3x2xi8> {
-  // CHECK: error: tosa.transpose: perms [1, 1] is not an order of the axes of [2, 3]
+  // CHECK: error: tosa.transpose: [1, 1] is not an order of the axes of [2, 3]
   %y = tosa.transpose %x {perms = array<i32: 1, 1>} : (tensor<2x3xi8>) -> tensor<3x2xi8>
   return %y : tensor<3x2xi8>
 }
@@ -387,7 +387,7 @@ func.func @f(%x: tensor<1x4x4x2xi8>) -> tensor<1x8x8x2xi8> {
 // -----
 
 func.func @f(%x: tensor<2x3xi8>, %z: tensor<3x3xi8>) -> tensor<2x6xi8> {
-  // CHECK: error: tosa.concat: shapes differ beside axis 1
+  // CHECK: error: tosa.concat: shape [3, 3] of operand 1 differs from [2, 3] beside axis 1
   %y = tosa.concat %x, %z {axis = 1 : i32} : (tensor<2x3xi8>, tensor<3x3xi8>) -> tensor<2x6xi8>
   return %y : tensor<2x6xi8>
 }

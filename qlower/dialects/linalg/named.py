@@ -27,6 +27,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from qlower.operators.structured import WINDOWS, Structured
+
 from ..types import element_type, shape_of
 from .bodies import Body, BodyBuilder
 
@@ -62,22 +64,14 @@ UNSIGNED = TypeFunctionAttr(TypeFunction.UNSIGNED)
 
 @dataclass(frozen=True)
 class Definition:
-    """What an op is: its loops, where each operand is indexed, and the body.
-
-    Loops are letters, in order; those that the result lacks reduce. `indices` has a
-    word for each operand, the result's last: a letter is a loop; `D`, `H` and `W` are
-    `d`, `h` and `w` times a stride plus `k`, `i` and `j` times a dilation; `_` is a
-    tensor without axes, `.` a scalar, and `*` has all loops, as many as there are axes.
+    """What an op is: its loops and index words, as `Structured` has them, and the body;
+    the word `*` has all loops, as many as there are axes.
     """
 
     loops: str
     indices: tuple[str, ...]
     body: Body
     is_unsigned: bool = False
-
-
-WINDOWS = {"D": "dk", "H": "hi", "W": "wj"}
-"""The loops of each coordinate of a window: over results, and over taps."""
 
 
 class NamedOp(NamedOperation, ABC):
@@ -115,21 +109,13 @@ class NamedOp(NamedOperation, ABC):
         return (1, 1)
 
     def get_default_indexing_maps(self) -> Sequence[AffineMap]:
-        loops = {letter: AffineExpr.dimension(n) for n, letter in enumerate(self.loops)}
-        axes = [letter for letter in self.indices[0] if letter in WINDOWS]
-
-        def expression(letter: str) -> AffineExpr:
-            if letter not in WINDOWS:
-                return loops[letter]
-            position, tap = (loops[loop] for loop in WINDOWS[letter])
-            stride, dilation = self.factors(axes.index(letter))
-            return _times(position, stride) + _times(tap, dilation)
-
+        structure = Structured(self.loops, tuple(self.indices))
+        steps = {
+            letter: self.factors(axis) for axis, letter in enumerate(structure.sliding)
+        }
         return tuple(
-            AffineMap(
-                len(loops), 0, tuple(expression(letter) for letter in word.strip("._"))
-            )
-            for word in self.indices
+            AffineMap(len(self.loops), 0, structure.places(axes, {}, steps))
+            for axes in structure.axes
         )
 
     def get_iterator_types(self) -> ArrayAttr[IteratorTypeAttr]:
@@ -287,7 +273,3 @@ def _factor(given: DenseIntElementsAttr | None, axis: int) -> int:
         return 1
     values = given.get_values()
     return values[axis if len(values) > 1 else 0]
-
-
-def _times(expression: AffineExpr, factor: int) -> AffineExpr:
-    return expression if factor == 1 else expression * factor

@@ -81,7 +81,7 @@ from .pooling import (
 )
 from .recurrent import GATES, LstmOp, SvdfOp
 from .selection import ArgMaxOp, ResizeOp
-from .shape import ReshapeOp, TransposeOp
+from .shape import MovementOp, ReshapeOp, TransposeOp
 from .window import WindowOp
 
 QNN = Dialect(
@@ -164,6 +164,7 @@ __all__ = [
     "MatMulOp",
     "MaxPool2DOp",
     "MeanOp",
+    "MovementOp",
     "MulOp",
     "PReluOp",
     "PadOp",

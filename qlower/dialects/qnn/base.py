@@ -240,8 +240,3 @@ def check_same_quantization(
             f"quantization {type.element_type} of {name} differs from the "
             f"{expected.element_type} of input"
         )
-
-
-def check_axis(axis: int, rank: int) -> None:
-    if not 0 <= axis < rank:
-        raise VerifyException(f"axis {axis} is outside [0, {rank})")

@@ -15,10 +15,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     BoolAttr,
-    Float32Type,
     IntegerAttr,
-    IntegerType,
-    TensorType,
     f16,
     f32,
     i32,
@@ -31,6 +28,17 @@ from xdsl.irdl import (
     result_def,
 )
 from xdsl.utils.exceptions import VerifyException
+
+from qlower.operators.sums import (
+    CONV_2D,
+    FLAT_DEPTHWISE_CONV_2D,
+    GROUPED_CONV_2D,
+    Slide,
+    Sums,
+    matrix_product,
+    matrix_rows,
+    slides,
+)
 
 from ..integers import integers, values_of
 from ..quant import QuantizedType, quantized_element
@@ -49,7 +57,7 @@ from .constraints import (
     operand_of,
     optional_operand_of,
 )
-from .window import WindowOp, check_window
+from .window import WindowOp
 
 
 class ConvolutionOp(WindowOp, ABC):
@@ -88,6 +96,11 @@ class ConvolutionOp(WindowOp, ABC):
     def dilation(self) -> tuple[int, ...]:
         """Distance between the taps of a window, (height, width)."""
         return values_of(self.dilation_attr)
+
+    @property
+    def slides(self) -> list[Slide]:
+        """How the window moves, (height, width)."""
+        return slides(self.stride, self.pad, self.dilation)
 
 
 @irdl_op_definition
@@ -161,25 +174,14 @@ class Conv2DOp(ConvolutionOp):
         """Whether the model has a transposed convolution here."""
         return bool(self.transposed_attr)
 
+    @property
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
+        structure = CONV_2D if self.groups == 1 else GROUPED_CONV_2D
+        return Sums(structure, self.slides, self.groups)
+
     def verify_(self) -> None:
-        input, weight, result = (
-            value.type.get_shape() for value in (self.input, self.weight, self.result)
-        )
-        outputs, *kernel, depth = weight
-        if self.groups < 1 or input[3] % self.groups or outputs % self.groups:
-            raise VerifyException(
-                f"groups {self.groups} does not divide {input[3]} input "
-                f"and {outputs} output channels"
-            )
-        if depth != input[3] // self.groups:
-            raise VerifyException(
-                f"weight depth {depth} does not follow from {input[3]} input channels, "
-                f"groups {self.groups}: expected {input[3] // self.groups}"
-            )
-        check_window(self, input, kernel, self.dilation, result)
-        check_output_channels(result[3], outputs, self.bias)
-        check_widths(self.input, self.bias, self.result)
-        check_sums(self, self.bias)
+        check_contraction(self)
 
 
 @irdl_op_definition
@@ -211,22 +213,16 @@ class DepthwiseConv2DOp(ConvolutionOp):
         """M: output channels for each input channel."""
         return self.weight.type.get_shape()[3] // self.input.type.get_shape()[3]
 
+    @property
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
+        structure = FLAT_DEPTHWISE_CONV_2D
+        if self.multiplier == 1:
+            structure = structure.without("m")
+        return Sums(structure, self.slides)
+
     def verify_(self) -> None:
-        input, weight, result = (
-            value.type.get_shape() for value in (self.input, self.weight, self.result)
-        )
-        one, *kernel, outputs = weight
-        if one != 1:
-            raise VerifyException(f"dimension 0 of weight is {one}, expected 1")
-        if outputs % input[3]:
-            raise VerifyException(
-                f"{outputs} weight channels are not a multiple of "
-                f"{input[3]} input channels"
-            )
-        check_window(self, input, kernel, self.dilation, result)
-        check_output_channels(result[3], outputs, self.bias)
-        check_widths(self.input, self.bias, self.result)
-        check_sums(self, self.bias)
+        check_contraction(self)
 
 
 @irdl_op_definition
@@ -269,19 +265,15 @@ class LinearOp(ActivatedOp):
             activation=keyword(activation),
         )
 
+    @property
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
+        return Sums(matrix_rows(len(self.input.type.get_shape())))
+
     def verify_(self) -> None:
-        input, result = self.input.type.get_shape(), self.result.type.get_shape()
-        outputs, depth = self.weight.type.get_shape()
-        if not input:
+        if not self.input.type.get_shape():
             raise VerifyException("input has rank 0, expected at least 1")
-        if input[-1] != depth:
-            raise VerifyException(
-                f"weight depth {depth} does not match the input's {input[-1]} columns"
-            )
-        check_shape("result", result, (*input[:-1], outputs))
-        check_output_channels(result[-1], outputs, self.bias)
-        check_widths(self.input, self.bias, self.result)
-        check_sums(self, self.bias)
+        check_contraction(self)
 
 
 @irdl_op_definition
@@ -303,15 +295,17 @@ class MatMulOp(PairOp):
     rhs = operand_of(Quantized(expressed=(f32, f16)))
     result = result_def(QuantizedOrSums(expressed=(f32, f16)))
 
+    @property
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
+        rank = len(self.lhs.type.get_shape())
+        return Sums(matrix_product(rank), names=("lhs", "rhs"))
+
     def verify_(self) -> None:
         lhs, rhs = self.lhs.type.get_shape(), self.rhs.type.get_shape()
-        if len(lhs) < 2 or len(lhs) != len(rhs):
-            raise VerifyException(
-                f"ranks {len(lhs)} and {len(rhs)} of lhs and rhs must be equal "
-                "and at least 2"
-            )
-        check_shape("rhs", rhs, (*lhs[:-2], lhs[-1], rhs[-1]))
-        check_shape("result", self.result.type.get_shape(), (*lhs[:-1], rhs[-1]))
+        if len(lhs) < 2:
+            raise VerifyException(f"lhs has rank {len(lhs)}, expected at least 2")
+        self.sums.check_result(lhs, rhs, self.result.type.get_shape())
         widths = [quantized_element(v.type).storage_width for v in (self.lhs, self.rhs)]
         if widths[0] != widths[1]:
             raise VerifyException(
@@ -328,18 +322,16 @@ class MatMulOp(PairOp):
             raise VerifyException("scales of f32 and of f16 are mixed")
 
 
-def check_output_channels(
-    result: int,
-    weight: int,
-    bias: SSAValue[TensorType[IntegerType | Float32Type]] | None,
-) -> None:
-    """Checks that result and bias have a channel for each filter."""
-    if result != weight:
-        raise VerifyException(
-            f"{result} result channels do not match the weight's {weight}"
-        )
-    if bias is not None:
-        check_shape("bias", bias.type.get_shape(), (weight,))
+def check_contraction(op: Conv2DOp | DepthwiseConv2DOp | LinearOp) -> None:
+    """Checks the shapes of an op with weights, and that its types go together."""
+    input, weight, result = (
+        value.type.get_shape() for value in (op.input, op.weight, op.result)
+    )
+    op.sums.check_result(input, weight, result)
+    if op.bias is not None:
+        check_shape("bias", op.bias.type.get_shape(), result[-1:])
+    check_widths(op.input, op.bias, op.result)
+    check_sums(op, op.bias)
 
 
 def check_widths(input: SSAValue, bias: SSAValue | None, result: SSAValue) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC
-from itertools import zip_longest
 
 from xdsl.dialects.builtin import ShapedType, StringAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
-from xdsl.utils.exceptions import VerifyException
+
+from qlower.operators.shapes import broadcast
 
 from .base import PairOp, QnnOp, check_same_shape, check_shape
 from .constraints import (
@@ -57,13 +57,7 @@ def check_broadcast(
     lhs_type: ShapedType, rhs_type: ShapedType, result_type: ShapedType
 ) -> None:
     """Checks that operands broadcast to the result as numpy's do."""
-    lhs, rhs = lhs_type.get_shape(), rhs_type.get_shape()
-    sizes = list(zip_longest(reversed(lhs), reversed(rhs), fillvalue=1))
-    if any(left != right and 1 not in (left, right) for left, right in sizes):
-        raise VerifyException(
-            f"shapes {list(lhs)} of lhs and {list(rhs)} of rhs do not broadcast"
-        )
-    expected = [max(pair) for pair in reversed(sizes)]
+    expected = broadcast(lhs_type.get_shape(), rhs_type.get_shape())
     check_shape("result", result_type.get_shape(), expected)
 
 

@@ -18,10 +18,13 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.movement import Concatenate, Pad, Slice
+from qlower.operators.shapes import check_axis
+
 from ..integers import integers, values_of
 from ..quant import QuantizedType
 from ..types import integer_range
-from .base import MovingOp, QnnOp, check_axis, check_same_quantization, check_shape
+from .base import MovingOp, QnnOp, check_same_quantization, check_shape
 from .constraints import (
     Integer,
     Integers,
@@ -30,6 +33,7 @@ from .constraints import (
     operand_of,
     operands_of,
 )
+from .shape import MovementOp
 
 
 @irdl_op_definition
@@ -73,31 +77,24 @@ class ConcatOp(QnnOp):
     def axis(self) -> int:
         return self.axis_attr.value.data
 
+    @property
+    def movement(self) -> Concatenate:
+        """What stands where."""
+        return Concatenate(self.axis)
+
     def verify_(self) -> None:
-        result = self.result.type.get_shape()
-        axis = self.axis
-        check_axis(axis, len(result))
-        if not self.inputs:
-            raise VerifyException("expected at least one input")
-        total = 0
+        result = self.result.type
+        shapes = [value.type.get_shape() for value in self.inputs]
+        expected = self.movement.result_shape(*shapes)
         for index, value in enumerate(self.inputs):
-            shape = value.type.get_shape()
-            if len(shape) != len(result):
-                raise VerifyException(
-                    f"rank {len(shape)} of input {index} does not match "
-                    f"the result's {len(result)}"
-                )
-            expected = (*result[:axis], shape[axis], *result[axis + 1 :])
-            check_shape(f"input {index}", shape, expected)
-            elements = (value.type.element_type, self.result.type.element_type)
+            elements = (value.type.element_type, result.element_type)
             if not all(isinstance(element, QuantizedType) for element in elements):
-                check_same_quantization(f"input {index}", value.type, self.result.type)
-            total += shape[axis]
-        check_shape("result", result, (*result[:axis], total, *result[axis + 1 :]))
+                check_same_quantization(f"input {index}", value.type, result)
+        check_shape("result", result.get_shape(), expected)
 
 
 @irdl_op_definition
-class PadOp(MovingOp):
+class PadOp(MovementOp):
     """
     `low[d]` elements before and `high[d]` after each dimension d, filled with the
     stored integer `value`, by default the zero point (real 0). Plain tensors are filled
@@ -110,9 +107,6 @@ class PadOp(MovingOp):
     """
 
     name = "qnn.pad"
-
-    input = operand_of(QuantizedOrPlain())
-    result = result_def(QuantizedOrPlain())
 
     low_attr = prop_def(Integers("low", 0), prop_name="low")
     high_attr = prop_def(Integers("high", 0), prop_name="high")
@@ -153,17 +147,12 @@ class PadOp(MovingOp):
         element = self.input.type.element_type
         return element.zero_point if isinstance(element, QuantizedType) else 0
 
+    @property
+    def movement(self) -> Pad:
+        return Pad(self.low, self.high, value=self.value)
+
     def verify_(self) -> None:
-        check_same_quantization("result", self.result.type, self.input.type)
-        input = self.input.type.get_shape()
-        for name, amounts in (("low", self.low), ("high", self.high)):
-            if len(amounts) != len(input):
-                raise VerifyException(
-                    f"{name} {list(amounts)} has {len(amounts)} entries, "
-                    f"expected {len(input)}"
-                )
-        expected = [sum(s) for s in zip(self.low, input, self.high, strict=True)]
-        check_shape("result", self.result.type.get_shape(), expected)
+        super().verify_()
         element = self.input.type.element_type
         if not isinstance(element, QuantizedType):
             if self.value_attr is not None:
@@ -179,7 +168,7 @@ class PadOp(MovingOp):
 
 
 @irdl_op_definition
-class SliceOp(MovingOp):
+class SliceOp(MovementOp):
     """
     A strided box: `result[i] = input[offsets + i * strides]` for `0 <= i < sizes`.
 
@@ -190,9 +179,6 @@ class SliceOp(MovingOp):
     """
 
     name = "qnn.slice"
-
-    input = operand_of(QuantizedOrPlain())
-    result = result_def(QuantizedOrPlain())
 
     offsets_attr = prop_def(Integers("offsets", 0), prop_name="offsets")
     sizes_attr = prop_def(Integers("sizes", 1), prop_name="sizes")
@@ -229,30 +215,10 @@ class SliceOp(MovingOp):
     def strides(self) -> tuple[int, ...]:
         return values_of(self.strides_attr)
 
-    def verify_(self) -> None:
-        check_same_quantization("result", self.result.type, self.input.type)
-        input = self.input.type.get_shape()
-        lists = {
-            "offsets": self.offsets,
-            "sizes": self.sizes,
-            "strides": self.strides,
-        }
-        for name, values in lists.items():
-            if len(values) != len(input):
-                raise VerifyException(
-                    f"{name} {list(values)} has {len(values)} entries, "
-                    f"expected {len(input)}"
-                )
-        for dimension, (offset, size, stride) in enumerate(
-            zip(self.offsets, self.sizes, self.strides, strict=True)
-        ):
-            last = offset + (size - 1) * stride
-            if last >= input[dimension]:
-                raise VerifyException(
-                    f"slice of dimension {dimension} reads element {last}, "
-                    f"outside [0, {input[dimension] - 1}]"
-                )
-        check_shape("result", self.result.type.get_shape(), self.sizes)
+    @property
+    def movement(self) -> Slice:
+        names = ("offsets", "sizes", "strides")
+        return Slice(self.offsets, self.sizes, self.strides, names)
 
 
 @irdl_op_definition
@@ -289,6 +255,14 @@ class SplitOp(MovingOp):
     def axis(self) -> int:
         return self.axis_attr.value.data
 
+    def movement(self, index: int) -> Slice:
+        """Where the elements of a part stand in the input."""
+        sizes = list(self.input.type.get_shape())
+        offsets, strides = [0] * len(sizes), [1] * len(sizes)
+        sizes[self.axis] //= len(self.parts)
+        offsets[self.axis] = index * sizes[self.axis]
+        return Slice(offsets, sizes, strides)
+
     def verify_(self) -> None:
         input = self.input.type.get_shape()
         axis = self.axis
@@ -298,8 +272,7 @@ class SplitOp(MovingOp):
                 f"dimension {axis} of size {input[axis]} does not split into "
                 f"{len(self.parts)} equal parts"
             )
-        size = input[axis] // len(self.parts)
-        expected = (*input[:axis], size, *input[axis + 1 :])
         for index, part in enumerate(self.parts):
             check_same_quantization(f"result {index}", part.type, self.input.type)
+            expected = self.movement(index).result_shape(input)
             check_shape(f"result {index}", part.type.get_shape(), expected)

@@ -10,8 +10,11 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.shapes import reduced
+from qlower.operators.sums import POOL_2D, Sums, slides
+
 from ..integers import integers, values_of
-from .base import QnnOp, check_axis, check_same_quantization, check_shape
+from .base import QnnOp, check_same_quantization, check_shape
 from .constraints import (
     Boolean,
     Integers,
@@ -21,7 +24,7 @@ from .constraints import (
     operand_of,
 )
 from .elementwise import UnaryOp
-from .window import WindowOp, check_window
+from .window import WindowOp
 
 
 class PoolOp(WindowOp, ABC):
@@ -60,13 +63,14 @@ class PoolOp(WindowOp, ABC):
         """Size of the window, (height, width)."""
         return values_of(self.kernel_attr)
 
+    @property
+    def sums(self) -> Sums:
+        """The windows, as of a sum with weights [height, width] that are all 1."""
+        return Sums(POOL_2D, slides(self.stride, self.pad, (1, 1)))
+
     def verify_(self) -> None:
         input, result = self.input.type.get_shape(), self.result.type.get_shape()
-        check_window(self, input, self.kernel, (1, 1), result)
-        if result[3] != input[3]:
-            raise VerifyException(
-                f"{result[3]} result channels do not match the input's {input[3]}"
-            )
+        self.sums.check_result(input, self.kernel, result)
         for index, name in enumerate(("height", "width")):
             before = self.pad[2 * index]
             last = (result[1 + index] - 1) * self.stride[index] - before
@@ -225,16 +229,7 @@ class ReductionOp(QnnOp, ABC):
         return bool(self.keep_dims_attr)
 
     def verify_(self) -> None:
-        input = self.input.type.get_shape()
-        for axis in self.axes:
-            check_axis(axis, len(input))
-        if len(set(self.axes)) != len(self.axes):
-            raise VerifyException(f"axes {list(self.axes)} repeat a dimension")
-        kept = [
-            1 if dimension in self.axes else size
-            for dimension, size in enumerate(input)
-            if self.keep_dims or dimension not in self.axes
-        ]
+        kept = reduced(self.input.type.get_shape(), self.axes, self.keep_dims)
         check_shape("result", self.result.type.get_shape(), kept)
 
 

@@ -16,7 +16,9 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .base import MovingOp, QnnOp, check_axis, check_same_quantization, check_shape
+from qlower.operators.shapes import reduced
+
+from .base import MovingOp, QnnOp, check_same_quantization, check_shape
 from .constraints import (
     Boolean,
     Integer,
@@ -140,7 +142,5 @@ class ArgMaxOp(MovingOp):
         return self.axis_attr.value.data
 
     def verify_(self) -> None:
-        input = self.input.type.get_shape()
-        check_axis(self.axis, len(input))
-        expected = (*input[: self.axis], *input[self.axis + 1 :])
+        expected = reduced(self.input.type.get_shape(), [self.axis])
         check_shape("result", self.result.type.get_shape(), expected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from xdsl.ir import Attribute
@@ -11,7 +11,8 @@ from xdsl.irdl import (
     prop_def,
     result_def,
 )
-from xdsl.utils.exceptions import VerifyException
+
+from qlower.operators.movement import Movement, Reshape, Transpose
 
 from ..integers import integers, values_of
 from .base import MovingOp, check_same_quantization, check_shape
@@ -23,8 +24,25 @@ from .constraints import (
 )
 
 
+class MovementOp(MovingOp, ABC):
+    """An op whose result has stored values of its one operand at other places."""
+
+    input = operand_of(QuantizedOrPlain())
+    result = result_def(QuantizedOrPlain())
+
+    @property
+    @abstractmethod
+    def movement(self) -> Movement:
+        """What stands where."""
+
+    def verify_(self) -> None:
+        check_same_quantization("result", self.result.type, self.input.type)
+        expected = self.movement.result_shape(self.input.type.get_shape())
+        check_shape("result", self.result.type.get_shape(), expected)
+
+
 @irdl_op_definition
-class ReshapeOp(MovingOp):
+class ReshapeOp(MovementOp):
     """
     The same elements in the same row-major order, in another shape.
 
@@ -35,26 +53,18 @@ class ReshapeOp(MovingOp):
 
     name = "qnn.reshape"
 
-    input = operand_of(QuantizedOrPlain())
-    result = result_def(QuantizedOrPlain())
-
     def __init__(
         self, input: Value, result_type: Attribute, *, contract: str | None = None
     ):
         super().__init__(input, result=result_type, contract=contract)
 
-    def verify_(self) -> None:
-        check_same_quantization("result", self.result.type, self.input.type)
-        before = math.prod(self.input.type.get_shape())
-        after = math.prod(self.result.type.get_shape())
-        if before != after:
-            raise VerifyException(
-                f"{after} elements of result do not match the input's {before}"
-            )
+    @property
+    def movement(self) -> Reshape:
+        return Reshape(self.result.type.get_shape())
 
 
 @irdl_op_definition
-class TransposeOp(MovingOp):
+class TransposeOp(MovementOp):
     """
     Permuted dimensions: dimension d of the result is dimension `perm[d]` of the input.
 
@@ -64,9 +74,6 @@ class TransposeOp(MovingOp):
     """
 
     name = "qnn.transpose"
-
-    input = operand_of(QuantizedOrPlain())
-    result = result_def(QuantizedOrPlain())
 
     perm_attr = prop_def(Integers("perm", 0), prop_name="perm")
 
@@ -86,13 +93,6 @@ class TransposeOp(MovingOp):
     def perm(self) -> tuple[int, ...]:
         return values_of(self.perm_attr)
 
-    def verify_(self) -> None:
-        check_same_quantization("result", self.result.type, self.input.type)
-        input = self.input.type.get_shape()
-        if sorted(self.perm) != list(range(len(input))):
-            raise VerifyException(
-                f"perm {list(self.perm)} is not a permutation of the "
-                f"{len(input)} dimensions of input"
-            )
-        expected = [input[dimension] for dimension in self.perm]
-        check_shape("result", self.result.type.get_shape(), expected)
+    @property
+    def movement(self) -> Transpose:
+        return Transpose(self.perm)

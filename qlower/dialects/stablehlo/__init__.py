@@ -25,6 +25,7 @@ from .movement import (
     SliceOp,
     TransposeOp,
 )
+from .movement import MovementOp as MovementOp
 from .table import BINARY as BINARY
 from .table import ELEMENTWISE
 from .table import UNARY as UNARY

@@ -24,11 +24,11 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from qlower.operators.shapes import Shape
+
 from ..quant import QuantizedType
 from ..types import element_type, is_tensor_type, shape_of
 from .attributes import parse_integers
-
-Shape = tuple[int, ...]
 
 
 class StablehloOp(IRDLOperation, ABC):

@@ -7,8 +7,10 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.shapes import Shape
+
 from ..types import element_type, shape_of
-from .base import Shape, StablehloOp, quantization
+from .base import StablehloOp, quantization
 
 
 class _Conversion(StablehloOp):

@@ -25,7 +25,10 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from qlower.operators.windows import WindowAxis
+from qlower.operators.movement import Pad
+from qlower.operators.shapes import Shape
+from qlower.operators.structured import WINDOWS, Structured
+from qlower.operators.sums import Slide, Sums
 
 from ..types import shape_of
 from .attributes import (
@@ -35,7 +38,7 @@ from .attributes import (
     parse_layouts,
     parse_pairs,
 )
-from .base import Shape, integers, parse_types
+from .base import integers, parse_types
 from .contraction import ContractionOp
 
 Integers = DenseArrayBase.constr(i64)
@@ -52,9 +55,10 @@ class Window:
     weight_dilation: int
     is_reversed: bool
 
-    def padded(self, size: int) -> int:
-        """The extent of the image with what is around and between its pixels."""
-        return self.before + max(size - 1, 0) * self.image_dilation + 1 + self.after
+    @property
+    def slide(self) -> Slide:
+        """How the window moves over pixels and what lies between them."""
+        return Slide(self.stride, self.before, self.after, self.weight_dilation)
 
 
 @irdl_op_definition
@@ -123,11 +127,6 @@ class ConvolutionOp(ContractionOp):
             )
         ]
 
-    def size(self, operand: int, dimension: str | int) -> int:
-        """The size of a dimension of image (0), weights (1) or result (2)."""
-        value = (*self.operands, self.output)[operand]
-        return shape_of(value)[self.layouts[operand].index(dimension)]
-
     def result_shape(self) -> Shape:
         self._check_layouts()
         for window in self.windows:
@@ -138,34 +137,59 @@ class ConvolutionOp(ContractionOp):
                 raise VerifyException("a stride or dilation is less than 1")
             if window.is_reversed:
                 raise VerifyException("reversed windows aren't supported")
-        channels, outputs = self.size(0, "f"), self.size(1, "o")
-        if self.groups < 1 or channels != self.size(1, "i") * self.groups:
+        if min(self.groups, self.batch_groups) != 1:
             raise VerifyException(
-                f"weights are for {self.size(1, 'i')} channels in {self.groups} groups,"
-                f" there are {channels}"
+                f"{self.groups} groups of features and {self.batch_groups} of images; "
+                "both are at least 1, and one of them is 1"
             )
-        if outputs % self.groups:
-            raise VerifyException(f"{outputs} outputs in {self.groups} groups")
-        batch, parts = self.size(0, "b"), self.batch_groups
-        if parts < 1 or batch % parts or outputs % parts or min(parts, self.groups) > 1:
-            raise VerifyException(
-                f"a batch of {batch} with {outputs} outputs in {parts} groups"
-            )
-        sizes: dict[str | int, int] = {"b": batch // parts, "f": outputs}
-        for number, window in enumerate(self.windows):
-            axis = WindowAxis(
-                window.padded(self.size(0, number)),
-                self.size(1, number),
-                window.stride,
-                dilation=window.weight_dilation,
-            )
-            if axis.room < 0:
-                raise VerifyException(f"the window is larger than dimension {number}")
-            sizes[number] = axis.results
-        return tuple(sizes[dimension] for dimension in self.layouts[2])
+        image = self.spread.result_shape(shape_of(self.lhs))
+        return self.sums.result_shape(image, shape_of(self.rhs))
+
+    @property
+    def spread(self) -> Pad:
+        """What puts the pixels as far apart as they are for the window."""
+        windows = self.windows
+        apart = [
+            windows[dimension].image_dilation - 1 if isinstance(dimension, int) else 0
+            for dimension in self.layouts[0]
+        ]
+        none = [0] * len(apart)
+        return Pad(none, none, apart)
+
+    @property
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
+        slides, windows = _SLIDING[: len(self.windows)], self.windows
+        taps = [WINDOWS[slide][1] for slide in slides]
+        groups = max(self.groups, self.batch_groups)
+        share = "(g{})" if groups > 1 else "{}"
+        words: tuple[dict[str | int, str], ...] = (
+            {
+                "b": share.format("n") if self.batch_groups > 1 else "n",
+                "f": share.format("c") if self.groups > 1 else "c",
+                **dict(enumerate(slides)),
+            },
+            {"o": share.format("f"), "i": "c", **dict(enumerate(taps))},
+            {"b": "n", "f": share.format("f"), **dict(enumerate(slides.lower()))},
+        )
+        image, weight, result = (
+            "".join(word[dimension] for dimension in layout)
+            for word, layout in zip(words, self.layouts, strict=True)
+        )
+        loops = f"{result.replace('(', '').replace(')', '')}{''.join(taps)}c"
+        return Sums(
+            Structured(loops, (image, weight, result)),
+            [windows[n].slide for n in self.layouts[0] if isinstance(n, int)],
+            groups,
+            names=("lhs", "rhs"),
+        )
 
     def _check_layouts(self) -> None:
         spatial = set(range(len(self.layouts[0]) - 2))
+        if len(spatial) > len(_SLIDING):
+            raise VerifyException(
+                f"{len(spatial)} spatial dimensions, expected at most {len(_SLIDING)}"
+            )
         wanted: list[set[str | int]] = [
             {"b", "f", *spatial},
             {"i", "o", *spatial},
@@ -245,6 +269,9 @@ class ConvolutionOp(ContractionOp):
         )
         self.print_end(printer)
 
+
+_SLIDING = "HWDXYZ"
+"""The letters of the spatial dimensions."""
 
 _WINDOW = {
     "stride": "window_strides",

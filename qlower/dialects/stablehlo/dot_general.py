@@ -15,13 +15,17 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.shapes import Shape
+from qlower.operators.structured import Structured
+from qlower.operators.sums import FREE, Sums
+
 from ..types import shape_of
 from .attributes import (
     DotAttr,
     PrecisionAttr,
     parse_integers,
 )
-from .base import Shape, quantization
+from .base import quantization
 from .contraction import ContractionOp
 
 
@@ -77,9 +81,31 @@ class DotGeneralOp(ContractionOp):
             lhs, rhs = self.dimensions(kind)
             if [shapes[0][n] for n in lhs] != [shapes[1][n] for n in rhs]:
                 raise VerifyException(f"{kind} dimensions have different sizes")
-        batches = [shapes[0][axis] for axis in self.dimensions("batching")[0]]
-        rest = [shape[a] for n, shape in enumerate(shapes) for a in self.kept(n)]
-        return (*batches, *rest)
+        if sum(map(len, shapes)) > len(FREE):
+            raise VerifyException(f"operands have more than {len(FREE)} dimensions")
+        return self.sums.result_shape(*shapes)
+
+    @property
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
+        letters = iter(FREE)
+        words: tuple[dict[int, str], dict[int, str]] = ({}, {})
+
+        def shared(kind: str) -> str:
+            word = ""
+            for lhs, rhs in zip(*self.dimensions(kind), strict=True):
+                words[0][lhs] = words[1][rhs] = letter = next(letters)
+                word += letter
+            return word
+
+        result = shared("batching")
+        for number, word in enumerate(words):
+            for axis in self.kept(number):
+                word[axis] = next(letters)
+                result += word[axis]
+        loops = result + shared("contracting")
+        lhs, rhs = ("".join(word[axis] for axis in sorted(word)) for word in words)
+        return Sums(Structured(loops, (lhs, rhs, result)), names=("lhs", "rhs"))
 
     def check(self) -> None:
         super().check()

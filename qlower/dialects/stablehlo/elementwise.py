@@ -20,8 +20,10 @@ from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from qlower.operators.shapes import Shape
+
 from ..types import element_type, shape_of
-from .base import Shape, StablehloOp, parse_types, quantization
+from .base import StablehloOp, parse_types, quantization
 
 
 @irdl_op_definition

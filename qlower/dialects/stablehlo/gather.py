@@ -19,14 +19,16 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.shapes import Shape
+
 from ..types import element_type, shape_of
 from .attributes import INDEX_VECTOR, GatherAttr
-from .base import Shape, integers
-from .movement import MovementOp
+from .base import integers
+from .movement import MovingOp
 
 
 @irdl_op_definition
-class GatherOp(MovementOp):
+class GatherOp(MovingOp):
     """
     Boxes of the operand, each where a list of indices says, brought inside.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -20,13 +19,24 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.movement import (
+    Broadcast,
+    Concatenate,
+    Movement,
+    Pad,
+    Reshape,
+    Slice,
+    Transpose,
+)
+from qlower.operators.shapes import Shape
+
 from ..types import element_type, shape_of
-from .base import Shape, StablehloOp, integers, parse_types
+from .base import StablehloOp, integers, parse_types
 
 Integers = DenseArrayBase.constr(i64)
 
 
-class MovementOp(StablehloOp, ABC):
+class MovingOp(StablehloOp, ABC):
     """An operation that computes nothing: elements keep their type."""
 
     output = result_def(TensorType[Attribute])
@@ -44,6 +54,18 @@ class MovementOp(StablehloOp, ABC):
             )
 
 
+class MovementOp(MovingOp, ABC):
+    """An operation whose result has the elements of its operands at other places."""
+
+    @property
+    @abstractmethod
+    def movement(self) -> Movement:
+        """What stands where."""
+
+    def result_shape(self) -> Shape:
+        return self.movement.result_shape(*map(shape_of, self.operands))
+
+
 @irdl_op_definition
 class ReshapeOp(MovementOp):
     """
@@ -58,11 +80,9 @@ class ReshapeOp(MovementOp):
 
     input = operand_def(TensorType[Attribute])
 
-    def result_shape(self) -> Shape:
-        target = shape_of(self.output)
-        if math.prod(target) != math.prod(shape_of(self.input)):
-            raise VerifyException(f"{self.input.type} can't become {self.output.type}")
-        return target
+    @property
+    def movement(self) -> Reshape:
+        return Reshape(shape_of(self.output))
 
 
 @irdl_op_definition
@@ -81,13 +101,9 @@ class TransposeOp(MovementOp):
     input = operand_def(TensorType[Attribute])
     permutation = prop_def(Integers)
 
-    def result_shape(self) -> Shape:
-        shape, permutation = shape_of(self.input), integers(self.permutation)
-        if sorted(permutation) != list(range(len(shape))):
-            raise VerifyException(
-                f"{list(permutation)} is no order of {len(shape)} dimensions"
-            )
-        return tuple(shape[axis] for axis in permutation)
+    @property
+    def movement(self) -> Transpose:
+        return Transpose(integers(self.permutation))
 
 
 @irdl_op_definition
@@ -107,19 +123,9 @@ class BroadcastInDimOp(MovementOp):
     input = operand_def(TensorType[Attribute])
     broadcast_dimensions = prop_def(Integers)
 
-    def result_shape(self) -> Shape:
-        shape, target = shape_of(self.input), shape_of(self.output)
-        dimensions = integers(self.broadcast_dimensions)
-        fits = len(dimensions) == len(shape) == len(set(dimensions)) and all(
-            0 <= axis < len(target) and size in (1, target[axis])
-            for axis, size in zip(dimensions, shape, strict=True)
-        )
-        if not fits:
-            raise VerifyException(
-                f"dimensions {list(dimensions)} don't bring {list(shape)} to "
-                f"{list(target)}"
-            )
-        return target
+    @property
+    def movement(self) -> Broadcast:
+        return Broadcast(integers(self.broadcast_dimensions), shape_of(self.output))
 
 
 @irdl_op_definition
@@ -140,23 +146,9 @@ class ConcatenateOp(MovementOp):
     inputs = var_operand_def(TensorType[Attribute])
     dimension = prop_def(IntegerAttr.constr(i64))
 
-    def result_shape(self) -> Shape:
-        if not self.inputs:
-            raise VerifyException("there are no operands")
-        axis = self.dimension.value.data
-        shapes = [list(shape_of(operand)) for operand in self.inputs]
-        if not 0 <= axis < len(shapes[0]):
-            raise VerifyException(f"dimension {axis} of {len(shapes[0])}")
-        joined = [*shapes[0]]
-        joined[axis] = 0
-        for shape in shapes:
-            if len(shape) != len(joined):
-                raise VerifyException("the operands have different ranks")
-            joined[axis] += shape[axis]
-            shape[axis] = shapes[0][axis]
-            if shape != shapes[0]:
-                raise VerifyException("the operands differ in other dimensions")
-        return tuple(joined)
+    @property
+    def movement(self) -> Concatenate:
+        return Concatenate(self.dimension.value.data)
 
 
 @irdl_op_definition
@@ -182,6 +174,15 @@ class SliceOp(MovementOp):
         lists = (self.start_indices, self.limit_indices, self.strides)
         return list(zip(*map(integers, lists), strict=True))
 
+    @property
+    def movement(self) -> Slice:
+        starts, limits, strides = zip(*self.box, strict=True) if self.box else ((),) * 3
+        sizes = [
+            -(-(limit - start) // stride)
+            for start, limit, stride in zip(starts, limits, strides, strict=True)
+        ]
+        return Slice(starts, sizes, strides)
+
     def result_shape(self) -> Shape:
         shape = shape_of(self.input)
         lists = (self.start_indices, self.limit_indices, self.strides)
@@ -192,7 +193,7 @@ class SliceOp(MovementOp):
                 raise VerifyException(
                     f"[{start}:{limit}:{stride}] is no box of {size} elements"
                 )
-        return tuple(-(-(limit - start) // stride) for start, limit, stride in self.box)
+        return super().result_shape()
 
     @classmethod
     def parse(cls, parser: Parser) -> SliceOp:
@@ -256,26 +257,21 @@ class PadOp(MovementOp):
     edge_padding_high = prop_def(Integers)
     interior_padding = prop_def(Integers)
 
+    @property
+    def movement(self) -> Pad:
+        return Pad(
+            integers(self.edge_padding_low),
+            integers(self.edge_padding_high),
+            integers(self.interior_padding),
+            names=("low", "high", "interior"),
+        )
+
+    @property
+    def filler(self) -> SSAValue:
+        """What lies around and between the elements."""
+        return self.padding_value
+
     def result_shape(self) -> Shape:
-        shape = shape_of(self.input)
-        lists = [
-            integers(values)
-            for values in (
-                self.edge_padding_low,
-                self.edge_padding_high,
-                self.interior_padding,
-            )
-        ]
-        if {len(values) for values in lists} != {len(shape)}:
-            raise VerifyException(f"the padding doesn't have {len(shape)} dimensions")
         if shape_of(self.padding_value):
             raise VerifyException(f"{self.padding_value.type} is not one number")
-        low, high, between = lists
-        if min((*low, *high, *between), default=0) < 0:
-            raise VerifyException("negative padding isn't supported: slice instead")
-        return tuple(
-            before + size + max(size - 1, 0) * apart + after
-            for before, after, apart, size in zip(
-                low, high, between, shape, strict=True
-            )
-        )
+        return super().result_shape()

@@ -62,6 +62,7 @@ from .movement import (
     TileOp,
     TransposeOp,
 )
+from .movement import MovementOp as MovementOp
 from .pooling import AvgPool2DOp, MaxPool2DOp
 from .pooling import PoolOp as PoolOp
 from .reduction import (

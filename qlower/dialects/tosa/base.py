@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar, Self, TypeAlias, cast
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -37,11 +37,10 @@ from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from qlower.operators.shapes import Shape
+
 from ..types import element_type, shape_of
 from .text import Keyword, parse_clauses, parse_dictionary
-
-Shape: TypeAlias = tuple[int, ...]
-"""The sizes of a tensor's axes."""
 
 
 @irdl_attr_definition

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from qlower.operators.shapes import Shape
+
 from ..types import element_type, shape_of
-from .base import Shape, constant_integers
+from .base import constant_integers
 
 
 def known_integers(name: str, value: SSAValue) -> tuple[int, ...]:
@@ -45,34 +45,3 @@ def check_rank(name: str, value: SSAValue, rank: int) -> Shape:
     if len(shape) != rank:
         raise VerifyException(f"{name} has rank {len(shape)}, expected {rank}")
     return shape
-
-
-def check_axis(axis: int, rank: int) -> None:
-    if not 0 <= axis < rank:
-        raise VerifyException(f"axis {axis} is outside [0, {rank})")
-
-
-def check_count(name: str, given: Sequence[int], expected: int) -> None:
-    if len(given) != expected:
-        raise VerifyException(f"{name} has {len(given)} numbers, expected {expected}")
-
-
-def check_least(name: str, given: Sequence[int], least: int) -> None:
-    """Refuses a number below the least one that is legal."""
-    for number in given:
-        if number < least:
-            raise VerifyException(f"{name} {number} is less than {least}")
-
-
-def broadcast(*shapes: Shape) -> Shape:
-    """The shape of operands of one rank, whose axes of one element repeat it."""
-    ranks = {len(shape) for shape in shapes}
-    result = tuple(max(axis) for axis in zip(*shapes, strict=False))
-    if len(ranks) > 1 or any(
-        size not in (1, wanted)
-        for shape in shapes
-        for size, wanted in zip(shape, result, strict=True)
-    ):
-        given = " and ".join(str(list(shape)) for shape in shapes)
-        raise VerifyException(f"shapes {given} don't broadcast")
-    return result

@@ -10,8 +10,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.shapes import Shape
+
 from ..types import shape_of
-from .base import Shape, ShapeType, TosaOp
+from .base import ShapeType, TosaOp
 
 
 @irdl_op_definition

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, TensorType
@@ -16,11 +17,21 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qlower.operators.windows import WindowAxis
+from qlower.operators.shapes import Shape, check_count, check_least
+from qlower.operators.structured import Structured
+from qlower.operators.sums import (
+    CONV_2D,
+    CONV_3D,
+    DEPTHWISE_CONV_2D,
+    Sums,
+    matrix_product,
+    slides,
+)
+from qlower.operators.transposed import Axis
 
 from ..types import element_type, shape_of
-from .base import Shape, TosaOp
-from .checks import check_count, check_least, check_rank, check_zero_point, sizes
+from .base import TosaOp
+from .checks import check_rank, check_zero_point, sizes
 
 CONVOLUTIONS = (
     "i8 i8 i32 i8 i8 -> i32",
@@ -38,8 +49,6 @@ class ConvolutionOp(TosaOp, ABC):
     """
 
     SIGNATURES: ClassVar = CONVOLUTIONS
-    AXES: ClassVar = 2
-    """Rows and columns, and before them planes where there are any."""
 
     input = operand_def(TensorType)
     weight = operand_def(TensorType)
@@ -54,30 +63,17 @@ class ConvolutionOp(TosaOp, ABC):
     output = result_def(TensorType)
 
     @property
-    def kernel(self) -> Shape:
-        """The extents of the window along these axes."""
-        return shape_of(self.weight)[1:-1]
-
-    def channels(self) -> int:
-        """Channels of the result, after a check of the weights' shape."""
-        outputs, *_, depth = shape_of(self.weight)
-        check_depth(depth, shape_of(self.input)[-1])
-        return outputs
-
-    def window(self, image: Shape) -> Shape:
-        """The extents of the result for those of an image."""
-        raise NotImplementedError
+    @abstractmethod
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
 
     def result_shape(self) -> Shape:
-        rank = self.AXES + 2
-        batch, *image, _ = check_rank("input", self.input, rank)
-        check_rank("weight", self.weight, rank)
-        window, channels = self.window(tuple(image)), self.channels()
-        if shape_of(self.bias) not in ((1,), (channels,)):
+        result = self.sums.result_shape(shape_of(self.input), shape_of(self.weight))
+        if shape_of(self.bias) not in ((1,), result[-1:]):
             raise VerifyException(
-                f"bias has shape {list(shape_of(self.bias))}, expected [{channels}]"
+                f"bias has shape {list(shape_of(self.bias))}, expected [{result[-1]}]"
             )
-        return (batch, *window, channels)
+        return result
 
     def check(self) -> None:
         if self.acc_type != element_type(self.output.type):
@@ -92,12 +88,16 @@ class ConvolutionOp(TosaOp, ABC):
 class PaddedConvolutionOp(ConvolutionOp, ABC):
     """A convolution of a padded image, whose window has elements `dilation` apart."""
 
+    STRUCTURE: ClassVar[Structured]
+
     pad = prop_def(DenseArrayBase)
     dilation = prop_def(DenseArrayBase)
 
-    def window(self, image: Shape) -> Shape:
-        pad, dilation = sizes(self.pad), sizes(self.dilation)
-        return window_shape(image, self.kernel, sizes(self.stride), pad, dilation)
+    @property
+    def sums(self) -> Sums:
+        stride, pad, dilation = map(sizes, (self.stride, self.pad, self.dilation))
+        windows = slides(stride, pad, dilation, len(self.STRUCTURE.sliding))
+        return Sums(self.STRUCTURE, windows, exact=True)
 
 
 @irdl_op_definition
@@ -105,6 +105,8 @@ class Conv2DOp(PaddedConvolutionOp):
     """A convolution; weights are `[outputs, rows, columns, channels]`."""
 
     name = "tosa.conv2d"
+
+    STRUCTURE: ClassVar = CONV_2D
 
 
 @irdl_op_definition
@@ -114,7 +116,7 @@ class Conv3DOp(PaddedConvolutionOp):
 
     name = "tosa.conv3d"
 
-    AXES: ClassVar = 3
+    STRUCTURE: ClassVar = CONV_3D
 
 
 @irdl_op_definition
@@ -126,14 +128,14 @@ class DepthwiseConv2DOp(PaddedConvolutionOp):
 
     name = "tosa.depthwise_conv2d"
 
-    @property
-    def kernel(self) -> Shape:
-        return shape_of(self.weight)[:-2]
+    STRUCTURE: ClassVar = DEPTHWISE_CONV_2D
 
-    def channels(self) -> int:
-        *_, channels, multiplier = shape_of(self.weight)
-        check_depth(channels, shape_of(self.input)[-1])
-        return channels * multiplier
+    @property
+    def sums(self) -> Sums:
+        sums = super().sums
+        if shape_of(self.weight)[-1:] != (1,):
+            return sums
+        return replace(sums, structure=sums.structure.without("m"))
 
 
 @irdl_op_definition
@@ -147,20 +149,46 @@ class TransposeConv2DOp(ConvolutionOp):
 
     out_pad = prop_def(DenseArrayBase)
 
-    def window(self, image: Shape) -> Shape:
-        kernel, stride, pad = self.kernel, sizes(self.stride), sizes(self.out_pad)
+    @property
+    def phases(self) -> tuple[Axis, Axis]:
+        """How rows, and columns, become those of a convolution."""
+        stride, pad = sizes(self.stride), sizes(self.out_pad)
         check_count("stride", stride, 2)
         check_count("out_pad", pad, 4)
-        check_least("kernel", kernel, 1)
         check_least("stride", stride, 1)
-        result: list[int] = []
-        for axis, extent in enumerate(image):
+        image = check_rank("input", self.input, 4)[1:3]
+        kernel = check_rank("weight", self.weight, 4)[1:3]
+        check_least("kernel", kernel, 1)
+        axes: list[Axis] = []
+        for axis, (extent, taps, step) in enumerate(
+            zip(image, kernel, stride, strict=True)
+        ):
             ends = pad[2 * axis : 2 * axis + 2]
-            check_least("out_pad", ends, 1 - kernel[axis])
-            size = (extent - 1) * stride[axis] + sum(ends) + kernel[axis]
+            check_least("out_pad", ends, 1 - taps)
+            size = (extent - 1) * step + sum(ends) + taps
             check_least("size", [size], 1)
-            result.append(size)
-        return tuple(result)
+            axes.append(Axis(extent, taps, step, -ends[0], size))
+        rows, columns = axes
+        return rows, columns
+
+    @property
+    def sums(self) -> Sums:
+        """The convolution of each phase, whose taps are `stride` apart."""
+        return Sums(CONV_2D, [axis.slide for axis in self.phases])
+
+    def result_shape(self) -> Shape:
+        rows, columns = self.phases
+        batch, *_, channels = shape_of(self.input)
+        outputs, *_, depth = shape_of(self.weight)
+        if depth != channels:
+            raise VerifyException(
+                f"weight has {depth} channels along axis 3, input has {channels}"
+            )
+        if shape_of(self.bias) not in ((1,), (outputs,)):
+            raise VerifyException(
+                f"bias has shape {list(shape_of(self.bias))}, expected [{outputs}]"
+            )
+        return batch, rows.wanted, columns.wanted, outputs
 
 
 @irdl_op_definition
@@ -177,50 +205,14 @@ class MatMulOp(TosaOp):
     b_zp = operand_def(TensorType)
     output = result_def(TensorType)
 
+    @property
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
+        return Sums(matrix_product(3), names=("a", "b"))
+
     def result_shape(self) -> Shape:
-        batch, rows, depth = check_rank("a", self.a, 3)
-        other_batch, other_depth, columns = check_rank("b", self.b, 3)
-        if batch != other_batch:
-            raise VerifyException(f"batches {batch} and {other_batch} differ")
-        if depth != other_depth:
-            raise VerifyException(f"a has {depth} columns, b has {other_depth} rows")
-        return batch, rows, columns
+        return self.sums.result_shape(shape_of(self.a), shape_of(self.b))
 
     def check(self) -> None:
         check_zero_point("a_zp", self.a_zp)
         check_zero_point("b_zp", self.b_zp)
-
-
-def check_depth(weight: int, image: int) -> None:
-    if weight != image:
-        raise VerifyException(f"weights are for {weight} channels, there are {image}")
-
-
-def window_shape(
-    image: Shape, kernel: Shape, stride: Shape, pad: Shape, dilation: Shape
-) -> Shape:
-    """The extents of what windows over an image give; strides must come out even, as
-    TOSA wants it."""
-    axes = len(image)
-    check_count("kernel", kernel, axes)
-    check_count("stride", stride, axes)
-    check_count("pad", pad, 2 * axes)
-    check_count("dilation", dilation, axes)
-    check_least("kernel", kernel, 1)
-    check_least("stride", stride, 1)
-    check_least("pad", pad, 0)
-    check_least("dilation", dilation, 1)
-    counts: list[int] = []
-    for axis, name in enumerate(("planes", "rows", "columns")[-axes:]):
-        before, after = pad[2 * axis : 2 * axis + 2]
-        window = WindowAxis(
-            image[axis], kernel[axis], stride[axis], before, after, dilation[axis]
-        )
-        if window.room < 0 or window.room % stride[axis]:
-            raise VerifyException(
-                f"{image[axis]} + {before} + {after} {name} aren't a whole number of "
-                f"strides of {stride[axis]} for a window of {kernel[axis]} with "
-                f"dilation {dilation[axis]}"
-            )
-        counts.append(window.results)
-    return tuple(counts)

@@ -19,9 +19,11 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.shapes import Shape, broadcast
+
 from ..types import element_type, shape_of
-from .base import Shape, TosaOp, constant_integers
-from .checks import broadcast, check_zero_point, known_integers
+from .base import TosaOp, constant_integers
+from .checks import check_zero_point, known_integers
 
 INTEGERS = ("i8", "i16", "i32")
 
@@ -39,7 +41,12 @@ class ElementwiseOp(TosaOp, ABC):
     output = result_def(TensorType)
 
     def result_shape(self) -> Shape:
-        return broadcast(*(shape_of(operand) for operand in self.operands))
+        shapes = [shape_of(operand) for operand in self.operands]
+        if len(set(map(len, shapes))) > 1:
+            raise VerifyException(
+                f"ranks {' and '.join(str(len(shape)) for shape in shapes)} differ"
+            )
+        return broadcast(*shapes)
 
 
 class UnaryOp(ElementwiseOp, ABC):

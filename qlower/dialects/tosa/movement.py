@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I32, DenseArrayBase, IntegerAttr, TensorType
@@ -16,24 +16,43 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..types import shape_of
-from .base import Shape, ShapeType, TosaOp, constant_integers
-from .checks import (
-    check_axis,
-    check_count,
-    check_least,
-    check_rank,
-    known_integers,
-    sizes,
+from qlower.operators.movement import (
+    Concatenate,
+    Movement,
+    Pad,
+    Reshape,
+    Reverse,
+    Slice,
+    Tile,
+    Transpose,
 )
+from qlower.operators.shapes import Shape, check_count, check_least, check_one_each
+
+from ..types import shape_of
+from .base import ShapeType, TosaOp, constant_integers
+from .checks import check_rank, known_integers, sizes
 from .text import ResizeModeAttr
 
 MOVED = ("i1", "i8", "i16", "i32", "f32")
 """Element types that are moved."""
 
 
+class MovementOp(TosaOp, ABC):
+    """A tensor whose elements are those of `input1`, at other places."""
+
+    output = result_def(TensorType)
+
+    @property
+    @abstractmethod
+    def movement(self) -> Movement:
+        """What stands where; VerifyException if an operand that says so is computed."""
+
+    def result_shape(self) -> Shape:
+        return self.movement.result_shape(shape_of(self.operands[0]))
+
+
 @irdl_op_definition
-class ConcatOp(TosaOp):
+class ConcatOp(MovementOp):
     """Tensors side by side along an axis."""
 
     name = "tosa.concat"
@@ -42,21 +61,17 @@ class ConcatOp(TosaOp):
 
     input1 = var_operand_def(TensorType)
     axis = prop_def(IntegerAttr[I32])
-    output = result_def(TensorType)
+
+    @property
+    def movement(self) -> Concatenate:
+        return Concatenate(self.axis.value.data)
 
     def result_shape(self) -> Shape:
-        shapes = [shape_of(value) for value in self.input1]
-        axis = self.axis.value.data
-        check_axis(axis, len(shapes[0]))
-        rest = {shape[:axis] + shape[axis + 1 :] for shape in shapes}
-        if len(rest) > 1 or len({len(shape) for shape in shapes}) > 1:
-            raise VerifyException(f"shapes differ beside axis {axis}")
-        total = sum(shape[axis] for shape in shapes)
-        return (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
+        return self.movement.result_shape(*map(shape_of, self.input1))
 
 
 @irdl_op_definition
-class PadOp(TosaOp):
+class PadOp(MovementOp):
     """A tensor with elements around it: `[before, after]` of each axis in turn."""
 
     name = "tosa.pad"
@@ -66,22 +81,21 @@ class PadOp(TosaOp):
     input1 = operand_def(TensorType)
     padding = operand_def(ShapeType)
     pad_const = operand_def(TensorType)
-    output = result_def(TensorType)
 
-    def amounts(self) -> tuple[Shape, Shape]:
-        """How many elements there are before, and after, those of each axis."""
+    @property
+    def movement(self) -> Pad:
         given = known_integers("padding", self.padding)
         check_count("padding", given, 2 * len(shape_of(self.input1)))
-        check_least("padding", given, 0)
-        return given[::2], given[1::2]
+        return Pad(given[::2], given[1::2], names=("padding", "padding", ""))
 
-    def result_shape(self) -> Shape:
-        before, after = self.amounts()
-        return tuple(map(sum, zip(before, shape_of(self.input1), after, strict=True)))
+    @property
+    def filler(self) -> SSAValue:
+        """What lies around the elements."""
+        return self.pad_const
 
 
 @irdl_op_definition
-class ReshapeOp(TosaOp):
+class ReshapeOp(MovementOp):
     """Another shape, with the elements in the same order."""
 
     name = "tosa.reshape"
@@ -92,25 +106,16 @@ class ReshapeOp(TosaOp):
 
     input1 = operand_def(TensorType)
     shape = operand_def(ShapeType)
-    output = result_def(TensorType)
 
-    def result_shape(self) -> Shape:
+    @property
+    def movement(self) -> Reshape:
         given = known_integers("shape", self.shape)
         check_least("shape", given, -1)
-        count = math.prod(shape_of(self.input1))
-        known = math.prod(size for size in given if size != -1)
-        if given.count(-1) == 1 and known > 0 and count % known == 0:
-            given = tuple(count // known if size == -1 else size for size in given)
-        if -1 in given or math.prod(given) != count:
-            raise VerifyException(
-                f"{count} elements of {list(shape_of(self.input1))} don't have shape "
-                f"{list(given)}"
-            )
-        return given
+        return Reshape(given)
 
 
 @irdl_op_definition
-class ReverseOp(TosaOp):
+class ReverseOp(MovementOp):
     """The other order along an axis."""
 
     name = "tosa.reverse"
@@ -119,16 +124,15 @@ class ReverseOp(TosaOp):
 
     input1 = operand_def(TensorType)
     axis = prop_def(IntegerAttr[I32])
-    output = result_def(TensorType)
 
-    def result_shape(self) -> Shape:
-        check_axis(self.axis.value.data, len(shape_of(self.input1)))
-        return shape_of(self.input1)
+    @property
+    def movement(self) -> Reverse:
+        return Reverse(self.axis.value.data)
 
 
 @irdl_op_definition
-class SliceOp(TosaOp):
-    """A box of `size` elements from `start` on."""
+class SliceOp(MovementOp):
+    """A box of `size` elements from `start` on; a size of -1 reaches the end."""
 
     name = "tosa.slice"
 
@@ -137,36 +141,22 @@ class SliceOp(TosaOp):
     input1 = operand_def(TensorType)
     start = operand_def(ShapeType)
     size = operand_def(ShapeType)
-    output = result_def(TensorType)
 
-    def box(self) -> tuple[Shape, Shape]:
-        """Where the box begins and how large it is; a size of -1 reaches the end."""
+    @property
+    def movement(self) -> Slice:
         shape = shape_of(self.input1)
-        start, size = (
-            known_integers("start", self.start),
-            known_integers("size", self.size),
-        )
-        check_count("start", start, len(shape))
-        check_count("size", size, len(shape))
-        size = tuple(
-            extent - first if count == -1 else count
-            for extent, first, count in zip(shape, start, size, strict=True)
-        )
-        for axis, (extent, first, count) in enumerate(
-            zip(shape, start, size, strict=True)
-        ):
-            if first < 0 or count < 1 or first + count > extent:
-                raise VerifyException(
-                    f"{count} elements from {first} on leave axis {axis} of {extent}"
-                )
-        return start, size
-
-    def result_shape(self) -> Shape:
-        return self.box()[1]
+        start = known_integers("start", self.start)
+        size = known_integers("size", self.size)
+        check_one_each("start", start, shape)
+        check_one_each("size", size, shape)
+        ends = zip(shape, start, size, strict=True)
+        size = [end - first if count == -1 else count for end, first, count in ends]
+        check_least("size", size, 1)
+        return Slice(start, size, [1] * len(size))
 
 
 @irdl_op_definition
-class TileOp(TosaOp):
+class TileOp(MovementOp):
     """A tensor repeated along each axis."""
 
     name = "tosa.tile"
@@ -175,18 +165,14 @@ class TileOp(TosaOp):
 
     input1 = operand_def(TensorType)
     multiples = operand_def(ShapeType)
-    output = result_def(TensorType)
 
-    def result_shape(self) -> Shape:
-        shape = shape_of(self.input1)
-        multiples = known_integers("multiples", self.multiples)
-        check_count("multiples", multiples, len(shape))
-        check_least("multiples", multiples, 1)
-        return tuple(map(math.prod, zip(shape, multiples, strict=True)))
+    @property
+    def movement(self) -> Tile:
+        return Tile(known_integers("multiples", self.multiples))
 
 
 @irdl_op_definition
-class TransposeOp(TosaOp):
+class TransposeOp(MovementOp):
     """Other order of the axes: axis i of the result is axis `perms[i]`."""
 
     name = "tosa.transpose"
@@ -195,15 +181,10 @@ class TransposeOp(TosaOp):
 
     input1 = operand_def(TensorType)
     perms = prop_def(DenseArrayBase)
-    output = result_def(TensorType)
 
-    def result_shape(self) -> Shape:
-        shape, perms = shape_of(self.input1), sizes(self.perms)
-        if sorted(perms) != list(range(len(shape))):
-            raise VerifyException(
-                f"perms {list(perms)} is not an order of the axes of {list(shape)}"
-            )
-        return tuple(shape[axis] for axis in perms)
+    @property
+    def movement(self) -> Transpose:
+        return Transpose(sizes(self.perms))
 
 
 @irdl_op_definition

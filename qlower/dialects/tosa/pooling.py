@@ -17,9 +17,12 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .base import Shape, TosaOp
-from .checks import check_rank, check_zero_point, sizes
-from .contraction import window_shape
+from qlower.operators.shapes import Shape, check_count, check_least
+from qlower.operators.sums import POOL_2D, Sums, slides
+
+from ..types import shape_of
+from .base import TosaOp
+from .checks import check_zero_point, sizes
 
 
 class PoolOp(TosaOp, ABC):
@@ -29,16 +32,23 @@ class PoolOp(TosaOp, ABC):
     stride = prop_def(DenseArrayBase)
     pad = prop_def(DenseArrayBase)
 
+    @property
+    def sums(self) -> Sums:
+        """The windows, as of a sum with weights [rows, columns] that are all 1."""
+        windows = slides(sizes(self.stride), sizes(self.pad), (1, 1))
+        return Sums(POOL_2D, windows, exact=True)
+
     def result_shape(self) -> Shape:
-        batch, *image, channels = check_rank("input", self.operands[0], 4)
         kernel, pad = sizes(self.kernel), sizes(self.pad)
-        window = window_shape(tuple(image), kernel, sizes(self.stride), pad, (1, 1))
+        check_count("kernel", kernel, 2)
+        check_least("kernel", kernel, 1)
+        result = self.sums.result_shape(shape_of(self.operands[0]), kernel)
         for around, size in zip(pad, (kernel[0],) * 2 + (kernel[1],) * 2, strict=True):
             if around >= size:
                 raise VerifyException(
                     f"pad {around} is outside [0, {size}), the window's size"
                 )
-        return (batch, *window, channels)
+        return result
 
 
 @irdl_op_definition

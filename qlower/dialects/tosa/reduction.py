@@ -15,9 +15,10 @@ from xdsl.irdl import (
     result_def,
 )
 
+from qlower.operators.shapes import Shape, reduced
+
 from ..types import shape_of
-from .base import Shape, TosaOp
-from .checks import check_axis
+from .base import TosaOp
 
 
 class ReductionOp(TosaOp, ABC):
@@ -28,9 +29,7 @@ class ReductionOp(TosaOp, ABC):
     output = result_def(TensorType)
 
     def result_shape(self) -> Shape:
-        shape, axis = shape_of(self.input), self.axis.value.data
-        check_axis(axis, len(shape))
-        return (*shape[:axis], 1, *shape[axis + 1 :])
+        return reduced(shape_of(self.input), [self.axis.value.data], keep=True)
 
 
 @irdl_op_definition
@@ -93,6 +92,4 @@ class ArgMaxOp(ReductionOp):
     nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
 
     def result_shape(self) -> Shape:
-        shape, axis = shape_of(self.input), self.axis.value.data
-        check_axis(axis, len(shape))
-        return shape[:axis] + shape[axis + 1 :]
+        return reduced(shape_of(self.input), [self.axis.value.data])

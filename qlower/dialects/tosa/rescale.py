@@ -21,9 +21,11 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.operators.shapes import Shape, check_count
+
 from ..types import element_type, shape_of
-from .base import Shape, TosaOp
-from .checks import check_count, known_integers
+from .base import TosaOp
+from .checks import known_integers
 
 
 @irdl_op_definition

@@ -22,12 +22,12 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.base import ActivatedOp
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
+from qlower.emit.tensors import constant_of
 from qlower.explain.live import Run
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.layers import layer_name
-from qlower.transforms.lower_qnn.lowering import constant_of
 
 Torch = Any
 """PyTorch's module and tensors: its operators are made at run time, without types."""

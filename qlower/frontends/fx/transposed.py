@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
+from qlower.operators.transposed import Axis, phase_weights
 
 from ..onnx.context import NodeContext
 from ..onnx.window import as_image, from_image
-from ..transposed import Axis, phase_weights
 
 INPUT, WEIGHTS, BIAS, RESULT = 0, 3, 6, 7
 """Operands, as of a convolution."""

@@ -40,34 +40,16 @@ class MovementFunctions(RuleFunctions):
             }
             rescaled = self.evaluate(op, "concat", values, value.shape)
             parts.append(rescaled.astype(stored_dtype(op.result.type)))
-        return (np.concatenate(parts, axis=op.axis),)
+        return (op.movement.evaluate(*parts),)
 
-    @implement(qnn.PadOp)
-    def run_pad(self, op: qnn.PadOp, args: PythonValues) -> PythonValues:
-        widths = tuple(zip(op.low, op.high, strict=True))
-        return (np.pad(args[0], widths, constant_values=op.value),)
-
-    @implement(qnn.ReshapeOp)
-    def run_reshape(self, op: qnn.ReshapeOp, args: PythonValues) -> PythonValues:
-        return (args[0].reshape(shape_of(op.result)),)
-
-    @implement(qnn.TransposeOp)
-    def run_transpose(self, op: qnn.TransposeOp, args: PythonValues) -> PythonValues:
-        return (np.transpose(args[0], op.perm),)
-
-    @implement(qnn.SliceOp)
-    def run_slice(self, op: qnn.SliceOp, args: PythonValues) -> PythonValues:
-        box = tuple(
-            slice(offset, offset + (size - 1) * stride + 1, stride)
-            for offset, size, stride in zip(
-                op.offsets, op.sizes, op.strides, strict=True
-            )
-        )
-        return (args[0][box],)
+    @implement(qnn.PadOp, qnn.ReshapeOp, qnn.SliceOp, qnn.TransposeOp)
+    def run_movement(self, op: qnn.MovementOp, args: PythonValues) -> PythonValues:
+        return (op.movement.evaluate(args[0]),)
 
     @implement(qnn.SplitOp)
     def run_split(self, op: qnn.SplitOp, args: PythonValues) -> PythonValues:
-        return tuple(np.split(args[0], len(op.parts), axis=op.axis))
+        parts = range(len(op.parts))
+        return tuple(op.movement(part).evaluate(args[0]) for part in parts)
 
     @implement(qnn.ResizeOp)
     def run_resize(self, op: qnn.ResizeOp, args: PythonValues) -> PythonValues:

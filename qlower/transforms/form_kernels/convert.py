@@ -22,6 +22,7 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import CopyOp, NestOp
 from qlower.dialects.kernel.maps import verify_maps
 from qlower.dialects.types import AnyTensor, shape_of, tensor_type
+from qlower.emit.reassociation import Reassociation, reassociation
 from qlower.transforms.form_kernels.regions import (
     build_region,
     scalar_constant,
@@ -29,7 +30,6 @@ from qlower.transforms.form_kernels.regions import (
     take,
     uniform_value,
 )
-from qlower.transforms.reassociation import Reassociation, reassociation
 
 
 def convert_operations(block: Block) -> None:

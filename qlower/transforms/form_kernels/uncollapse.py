@@ -19,8 +19,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qlower.dialects.kernel import NestOp
 from qlower.dialects.types import tensor_type
+from qlower.emit.reassociation import Reassociation, reassociation
 from qlower.transforms.form_kernels.regions import ZERO, substitute, uses_index
-from qlower.transforms.reassociation import Reassociation, reassociation
 
 
 def read_uncollapsed(

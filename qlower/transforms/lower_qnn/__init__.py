@@ -6,10 +6,9 @@ nests that sum exactly and then do what its contract's rule says, step by step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, tensor
@@ -26,7 +25,9 @@ from qlower.dialects import qnn, quant
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
+from qlower.emit.tensors import storage_type
 from qlower.model.entry import defined_functions
+from qlower.transforms.lower_movement import lower_movement
 from qlower.transforms.lower_qnn import (
     contraction,
     elementwise,
@@ -37,9 +38,8 @@ from qlower.transforms.lower_qnn import (
     softmax,
     table,
 )
-from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
-
-Lower: TypeAlias = Callable[[Lowering, Any], Sequence[SSAValue]]
+from qlower.transforms.lower_qnn.lowering import Lowering
+from qlower.transforms.lowered_function import Lower, find_lowering
 
 LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.ConstantOp: movement.lower_constant,
@@ -77,10 +77,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.SoftmaxOp: softmax.lower_softmax,
     qnn.LogSoftmaxOp: softmax.lower_softmax,
     qnn.ConcatOp: movement.lower_concat,
-    qnn.PadOp: movement.lower_pad,
-    qnn.ReshapeOp: movement.lower_reshape,
-    qnn.TransposeOp: movement.lower_transpose,
-    qnn.SliceOp: movement.lower_slice,
+    qnn.MovementOp: lower_movement,
     qnn.SplitOp: movement.lower_split,
     qnn.ResizeOp: movement.lower_resize,
     qnn.ArgMaxOp: movement.lower_arg_max,
@@ -99,7 +96,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     tensor.InsertSliceOp: plain.keep,
     tensor.PadOp: plain.keep,
 }
-"""What lowers each operation. The operation of a function is of its key's type."""
+"""What lowers operations of each class, and of those below it without a row."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +131,7 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
     refused: list[tuple[Operation, QlowerError]] = []
 
     def lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
-        found = LOWERINGS.get(type(op))
+        found = find_lowering(LOWERINGS, type(op))
         if found is None:
             raise QlowerError(
                 f"{op.name} can't stand beside qnn operations", op.location

@@ -21,9 +21,10 @@ from qlower.contracts.values import contract_of, operand_values
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, shape_of
+from qlower.emit.tensors import constant_of
 from qlower.interp.values import Array
 from qlower.model.nests import Nest
-from qlower.transforms.lower_qnn.lowering import Lowering, constant_of
+from qlower.transforms.lower_qnn.lowering import Lowering
 
 
 def initial_accumulator(

@@ -5,48 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-import numpy as np
-from xdsl.dialects import arith, func
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    TensorType,
     i32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qlower.contracts import Contract
 from qlower.contracts.values import position_values, rounding_values
-from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
-from qlower.dialects.types import is_tensor_type, shape_of
 from qlower.emit.inline_rule import inline_rule
-from qlower.interp.values import Array, dtype_of
+from qlower.emit.tensors import pad, reshape, storage_type
+from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest, narrow, row_major_index, widen
 from qlower.transforms.lowered_function import LoweredFunction
-from qlower.transforms.tensors import pad, reshape
 
 ContractOf: TypeAlias = Callable[[Operation], Contract]
-
-
-def storage_type(type: Attribute) -> Attribute:
-    """A type with quantized elements replaced by their stored, signless integers."""
-    if is_tensor_type(type):
-        return TensorType(storage_type(type.element_type), type.get_shape())
-    return type.storage_type if isinstance(type, QuantizedType) else type
-
-
-def constant_of(value: SSAValue) -> Array | None:
-    """The elements of a tensor constant, or None if `value` isn't one."""
-    owner = value.owner
-    if not isinstance(owner, arith.ConstantOp | qnn.ConstantOp):
-        return None
-    dense = owner.value
-    if not isinstance(dense, DenseIntOrFPElementsAttr):
-        return None
-    elements = np.frombuffer(dense.data.data, dtype_of(dense.get_element_type()))
-    if dense.is_splat():
-        elements = np.broadcast_to(elements[0], shape_of(value))
-    return elements.reshape(shape_of(value))
 
 
 class Lowering(LoweredFunction):

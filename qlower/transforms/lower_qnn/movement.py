@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    TensorType,
     i32,
 )
 from xdsl.dialects.linalg.ops import IndexOp
@@ -17,9 +16,11 @@ from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn, quant
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, shape_of
+from qlower.emit.movement import concatenated, moved
+from qlower.emit.tensors import storage_type
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, to_index
-from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
+from qlower.transforms.lower_qnn.lowering import Lowering
 
 
 def lower_constant(lowering: Lowering, op: qnn.ConstantOp) -> Sequence[SSAValue]:
@@ -34,81 +35,36 @@ def lower_storage_cast(
     return [lowering.value(op.input)]
 
 
-def lower_reshape(lowering: Lowering, op: qnn.ReshapeOp) -> Sequence[SSAValue]:
-    """A reshape keeps the stored elements, and their order."""
-    return [lowering.reshape(lowering.value(op.input), shape_of(op.result))]
-
-
-def lower_transpose(lowering: Lowering, op: qnn.TransposeOp) -> Sequence[SSAValue]:
-    """Result dimension i is input dimension perm[i]."""
-    nest = Nest(lowering.emit, shape_of(op.result))
-    indices = [op.perm.index(axis) for axis in range(nest.parallel)]
-    return nest.build([nest.input(lowering.value(op.input), indices)])
-
-
-def lower_pad(lowering: Lowering, op: qnn.PadOp) -> Sequence[SSAValue]:
-    """Surrounds the input with a stored integer."""
-    return [lowering.pad(lowering.value(op.input), op.low, op.high, op.value)]
-
-
-def lower_slice(lowering: Lowering, op: qnn.SliceOp) -> Sequence[SSAValue]:
-    """A strided box of the input."""
-    return [_slice(lowering, op.input, op.offsets, op.sizes, op.strides)]
-
-
 def lower_split(lowering: Lowering, op: qnn.SplitOp) -> Sequence[SSAValue]:
     """Equal parts along one axis."""
-    parts: list[SSAValue] = []
-    offsets = [0] * len(shape_of(op.input))
-    for part in op.parts:
-        sizes = shape_of(part)
-        strides = [1] * len(sizes)
-        parts.append(_slice(lowering, op.input, offsets, sizes, strides))
-        offsets[op.axis] += sizes[op.axis]
-    return parts
+    value = lowering.value(op.input)
+    return [
+        moved(lowering.emit, op.movement(index), value)
+        for index in range(len(op.parts))
+    ]
 
 
-def _slice(
-    lowering: Lowering,
-    source: SSAValue,
-    offsets: Sequence[int],
-    sizes: Sequence[int],
-    strides: Sequence[int],
-) -> SSAValue:
-    value = lowering.value(source)
-    type = TensorType(element_type(value.type), sizes)
-    extract_slice = tensor.ExtractSliceOp(value, offsets, sizes, strides, type)
-    return lowering.emit.add(extract_slice).result
-
-
-def lower_concat(lowering: Lowering, op: qnn.ConcatOp) -> Sequence[SSAValue]:
+def lower_concat(lowering: Lowering, op: qnn.ConcatOp) -> SSAValue:
     """The inputs side by side; those with other parameters go through the rule."""
     type = op.result.type.element_type
-    result = lowering.emit.empty(shape_of(op.result), storage_type(type))
-    offsets = [0] * len(shape_of(op.result))
-    for source in op.inputs:
-        value = lowering.value(source)
-        sizes = shape_of(source)
-        if source.type.element_type != type:
-            nest = Nest(lowering.emit, sizes)
-            stored = lowering.read(nest, source, range(nest.parallel))
-            constants = {
-                **operand_values("input", source.type),
-                **output_values(lowering.contract, op.result.type),
-            }
-            value = lowering.finish_with_rule(
-                nest,
-                "concat",
-                {"input": stored},
-                constants,
-                quantized_element(op.result.type),
-            )
-        insert = tensor.InsertSliceOp.from_static_parameters(
-            value, result, offsets, sizes
-        )
-        result = lowering.emit.add(insert).result
-        offsets[op.axis] += sizes[op.axis]
-    return [result]
+
+    def rescaled(source: SSAValue) -> SSAValue:
+        if element_type(source.type) == type:
+            return lowering.value(source)
+        nest = Nest(lowering.emit, shape_of(source))
+        stored = lowering.read(nest, source, range(nest.parallel))
+        constants = {
+            **operand_values("input", source.type),
+            **output_values(lowering.contract, op.result.type),
+        }
+        target = quantized_element(op.result.type)
+        runtime = {"input": stored}
+        return lowering.finish_with_rule(nest, "concat", runtime, constants, target)
+
+    values = map(rescaled, op.inputs)
+    shape = shape_of(op.result)
+    element = storage_type(type)
+    return concatenated(lowering.emit, op.movement, shape, element, values)
 
 
 def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> Sequence[SSAValue]:

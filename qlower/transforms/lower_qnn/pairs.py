@@ -22,10 +22,11 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import fixed, qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
+from qlower.emit.tensors import constant_of
 from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest, scalar_constant
 from qlower.transforms.lower_qnn.bias import initial_accumulator
-from qlower.transforms.lower_qnn.lowering import Lowering, constant_of
+from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
 

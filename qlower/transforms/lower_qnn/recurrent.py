@@ -11,17 +11,18 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from qlower.contracts.values import (
     lstm_gate_values,
     lstm_state_values,
-    operand_values,
     svdf_state_values,
     svdf_values,
 )
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
+from qlower.emit.sums import Factor, multiply_accumulate, sum_products
+from qlower.emit.tensors import storage_type
 from qlower.model.nests import Nest
+from qlower.operators.sums import Sums, matrix_rows
 from qlower.transforms.lower_qnn.bias import accumulator_type
-from qlower.transforms.lower_qnn.contraction import centre, multiply_accumulate
-from qlower.transforms.lower_qnn.lowering import Lowering, storage_type
+from qlower.transforms.lower_qnn.lowering import Lowering
 
 
 def lower_lstm(lowering: Lowering, op: qnn.LstmOp) -> Sequence[SSAValue]:
@@ -60,21 +61,15 @@ def _sums(
 ) -> SSAValue:
     """Rows of stored integers of the type of `source` times weights [O, K], added to
     `init`; exact modulo 2^32 or 2^64, as that has bits."""
-    depth = shape_of(weight)[1]
-    nest = Nest(lowering.emit, (*shape_of(init), depth), reductions=1)
-    o, k = nest.parallel - 1, nest.parallel
-    x = nest.input(stored, (*range(o), k))
-    x = lowering.widen(nest, x, quantized_element(source.type))
-    w = lowering.read(nest, weight, (o, k))
-    zero_points = (
-        operand_values("x", value.type)["x_zero_point"] for value in (source, weight)
+    return sum_products(
+        lowering.emit,
+        Sums(matrix_rows(len(shape_of(stored)))),
+        (
+            Factor.quantized(stored, source),
+            Factor.quantized(lowering.value(weight), weight),
+        ),
+        lambda shape, channels: init,
     )
-    x, w = (
-        centre(nest, factor, zero_point, (o,))
-        for factor, zero_point in zip((x, w), zero_points, strict=True)
-    )
-    (sums,) = nest.reduce([init], multiply_accumulate(nest, x, w))
-    return sums
 
 
 def _gates(

@@ -7,8 +7,7 @@ say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -19,29 +18,26 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import stablehlo
 from qlower.dialects.stablehlo.base import quantization
 from qlower.model.entry import defined_functions
+from qlower.transforms.lower_movement import lower_concat, lower_movement, lower_pad
 from qlower.transforms.lower_stablehlo import contraction, elementwise, movement
 from qlower.transforms.lower_stablehlo.lowering import Lowering
-
-Lower: TypeAlias = Callable[[Lowering, Any], SSAValue]
+from qlower.transforms.lowered_function import Lower, find_lowering
 
 LOWERINGS: Mapping[type[Operation], Lower] = {
-    stablehlo.BroadcastInDimOp: movement.lower_broadcast,
     stablehlo.ClampOp: elementwise.lower_clamp,
-    stablehlo.ConcatenateOp: movement.lower_concatenate,
+    stablehlo.ConcatenateOp: lower_concat,
     stablehlo.ConstantOp: movement.lower_constant,
     stablehlo.ConvolutionOp: contraction.lower_convolution,
     stablehlo.DotGeneralOp: contraction.lower_dot_general,
     stablehlo.GatherOp: movement.lower_gather,
-    stablehlo.PadOp: movement.lower_pad,
-    stablehlo.ReshapeOp: movement.lower_reshape,
-    stablehlo.SliceOp: movement.lower_slice,
-    stablehlo.TransposeOp: movement.lower_transpose,
+    stablehlo.MovementOp: lower_movement,
+    stablehlo.PadOp: lower_pad,
     stablehlo.UniformDequantizeOp: elementwise.lower_dequantize,
     stablehlo.UniformQuantizeOp: elementwise.lower_quantize,
     **{stablehlo.ELEMENTWISE[n]: elementwise.lower_unary for n in stablehlo.UNARY},
     **{stablehlo.ELEMENTWISE[n]: elementwise.lower_binary for n in stablehlo.BINARY},
 }
-"""What lowers each operation. The operation of a function is of its key's type."""
+"""What lowers operations of each class, and of those below it without a row."""
 
 
 class LowerStablehloPass(ModulePass):
@@ -57,7 +53,7 @@ class LowerStablehloPass(ModulePass):
 
 
 def _lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
-    lower = LOWERINGS.get(type(op))
+    lower = find_lowering(LOWERINGS, type(op))
     if lower is None:
         raise QlowerError(f"{op.name} can't stand beside StableHLO", op.location)
-    return [lower(lowering, op)]
+    return lower(lowering, op)

@@ -14,9 +14,9 @@ from qlower.dialects import stablehlo
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.stablehlo.base import quantization
 from qlower.dialects.types import element_type, shape_of
+from qlower.emit.tensors import storage_type
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, to_index
-from qlower.transforms.lower_qnn.lowering import storage_type
 from qlower.transforms.lower_stablehlo.lowering import (
     Lowering,
     parameters,

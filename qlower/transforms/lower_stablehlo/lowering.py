@@ -12,9 +12,9 @@ from xdsl.ir import Attribute, SSAValue
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.stablehlo.base import quantization
 from qlower.dialects.types import is_tensor_type
+from qlower.emit.tensors import storage_type
 from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest, narrow, widen
-from qlower.transforms.lower_qnn.lowering import storage_type
 from qlower.transforms.stated_function import StatedFunction
 
 Constants = dict[str, Array]

@@ -2,97 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import stablehlo
 from qlower.dialects.stablehlo.base import integers
-from qlower.dialects.types import element_type, shape_of
-from qlower.model.nests import Emitter, Index, Nest, extract, scalar_constant
-from qlower.transforms.lower_qnn.lowering import storage_type
+from qlower.dialects.types import shape_of
+from qlower.model.nests import Index, Nest, extract, scalar_constant
 from qlower.transforms.lower_stablehlo.lowering import Lowering
-from qlower.transforms.tensors import pad, reshape
 
 
 def lower_constant(lowering: Lowering, op: stablehlo.ConstantOp) -> SSAValue:
     """The stored elements."""
     return lowering.emit.add(arith.ConstantOp(op.value)).result
-
-
-def lower_reshape(lowering: Lowering, op: stablehlo.ReshapeOp) -> SSAValue:
-    """A reshape keeps the elements, and their order."""
-    return reshape(lowering.emit, lowering.value(op.input), shape_of(op.output))
-
-
-def lower_transpose(lowering: Lowering, op: stablehlo.TransposeOp) -> SSAValue:
-    """Loops over the result."""
-    permutation = integers(op.permutation)
-    nest = Nest(lowering.emit, shape_of(op.output))
-    indices = [permutation.index(axis) for axis in range(nest.parallel)]
-    return nest.build([nest.input(lowering.value(op.input), indices)])[0]
-
-
-def lower_broadcast(lowering: Lowering, op: stablehlo.BroadcastInDimOp) -> SSAValue:
-    """Loops over the result; dimensions of one element repeat it."""
-    nest = Nest(lowering.emit, shape_of(op.output))
-    sizes = zip(integers(op.broadcast_dimensions), shape_of(op.input), strict=True)
-    indices: list[Index] = [
-        AffineConstantExpr(0) if size == 1 else axis for axis, size in sizes
-    ]
-    return nest.build([nest.input(lowering.value(op.input), indices)])[0]
-
-
-def lower_concatenate(lowering: Lowering, op: stablehlo.ConcatenateOp) -> SSAValue:
-    """The operands side by side."""
-    shape, axis = shape_of(op.output), op.dimension.value.data
-    element = storage_type(element_type(op.output.type))
-    result = lowering.emit.empty(shape, element)
-    offsets = [0] * len(shape)
-    for source in op.inputs:
-        result = lowering.emit.inserted(lowering.value(source), result, offsets)
-        offsets[axis] += shape_of(source)[axis]
-    return result
-
-
-def lower_slice(lowering: Lowering, op: stablehlo.SliceOp) -> SSAValue:
-    """A box with strides."""
-    value, shape = lowering.value(op.input), shape_of(op.output)
-    starts, _, strides = zip(*op.box, strict=True) if op.box else ((), (), ())
-    type = TensorType(element_type(value.type), shape)
-    box = tensor.ExtractSliceOp(value, starts, shape, strides, type)
-    return lowering.emit.add(box).result
-
-
-def lower_pad(lowering: Lowering, op: stablehlo.PadOp) -> SSAValue:
-    """An insertion into a tensor of the padding value."""
-    value, shape = lowering.value(op.input), shape_of(op.output)
-    low, between = integers(op.edge_padding_low), integers(op.interior_padding)
-    known = lowering.constant(op.padding_value)
-    if known is not None and not any(between):
-        number = known.reshape(-1)[0].item()
-        return pad(lowering.emit, value, low, integers(op.edge_padding_high), number)
-    nest = Nest(lowering.emit, shape)
-    around = nest.build([nest.input(lowering.value(op.padding_value), ())])[0]
-    return insert_apart(lowering.emit, value, around, low, [n + 1 for n in between])
-
-
-def insert_apart(
-    emit: Emitter,
-    value: SSAValue,
-    into: SSAValue,
-    offsets: Sequence[int],
-    strides: Sequence[int],
-) -> SSAValue:
-    """A tensor in which the elements of another one lie `strides` apart."""
-    insert = tensor.InsertSliceOp.from_static_parameters(
-        value, into, offsets, shape_of(value), strides
-    )
-    return emit.add(insert).result
 
 
 def lower_gather(lowering: Lowering, op: stablehlo.GatherOp) -> SSAValue:

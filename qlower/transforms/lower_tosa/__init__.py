@@ -7,8 +7,7 @@ has a say: the model names its multipliers, shifts and roundings itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
@@ -20,6 +19,7 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import tosa
 from qlower.dialects.types import element_type
 from qlower.model.entry import defined_functions
+from qlower.transforms.lower_movement import lower_concat, lower_movement, lower_pad
 from qlower.transforms.lower_tosa import (
     contraction,
     elementwise,
@@ -30,15 +30,14 @@ from qlower.transforms.lower_tosa import (
 )
 from qlower.transforms.lower_tosa.lowering import Lowering, keep
 from qlower.transforms.lower_tosa.parts import locations_by_layer
-
-Lower: TypeAlias = Callable[[Lowering, Any], SSAValue]
+from qlower.transforms.lowered_function import Lower, find_lowering
 
 LOWERINGS: Mapping[type[Operation], Lower] = {
     tosa.ConstOp: movement.lower_constant,
     tosa.IdentityOp: movement.lower_identity,
     tosa.Conv2DOp: contraction.lower_convolution,
     tosa.Conv3DOp: contraction.lower_convolution,
-    tosa.DepthwiseConv2DOp: contraction.lower_depthwise_conv2d,
+    tosa.DepthwiseConv2DOp: contraction.lower_convolution,
     tosa.TransposeConv2DOp: contraction.lower_transpose_conv2d,
     tosa.MatMulOp: contraction.lower_matmul,
     tosa.AvgPool2DOp: pooling.lower_avg_pool2d,
@@ -46,21 +45,17 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     tosa.RescaleOp: rescale.lower_rescale,
     tosa.ClampOp: rescale.lower_clamp,
     tosa.TableOp: rescale.lower_table,
-    tosa.ConcatOp: movement.lower_concat,
+    tosa.ConcatOp: lower_concat,
     tosa.GatherOp: movement.lower_gather,
-    tosa.PadOp: movement.lower_pad,
-    tosa.ReshapeOp: movement.lower_reshape,
+    tosa.PadOp: lower_pad,
+    tosa.MovementOp: lower_movement,
     tosa.ResizeOp: movement.lower_resize,
-    tosa.ReverseOp: movement.lower_reverse,
     tosa.ScatterOp: movement.lower_scatter,
-    tosa.SliceOp: movement.lower_slice,
-    tosa.TileOp: movement.lower_tile,
-    tosa.TransposeOp: movement.lower_transpose,
     tosa.ArgMaxOp: reduction.lower_arg_max,
     **dict.fromkeys(reduction.COMBINE, reduction.lower_reduction),
     **dict.fromkeys(elementwise.COMPUTE, elementwise.lower_elementwise),
 }
-"""What lowers each operation. The operation of a function is of its key's type."""
+"""What lowers operations of each class, and of those below it without a row."""
 
 
 class LowerTosaPass(ModulePass):
@@ -76,9 +71,9 @@ class LowerTosaPass(ModulePass):
 
 
 def _lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
-    lower = LOWERINGS.get(type(op))
+    lower = find_lowering(LOWERINGS, type(op))
     if lower is not None:
-        return [lower(lowering, op)]
+        return lower(lowering, op)
     if not isinstance(op, tosa.TosaOp):
         return keep(lowering, op)
     if isinstance(op, tosa.ConstShapeOp):

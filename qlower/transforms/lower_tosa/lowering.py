@@ -12,11 +12,10 @@ from xdsl.utils.hints import isa
 
 from qlower.dialects.tosa.checks import known_integers
 from qlower.dialects.types import element_type, is_tensor_type
+from qlower.emit.tensors import constant_of, reshape
 from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest
-from qlower.transforms.lower_qnn.lowering import constant_of
 from qlower.transforms.stated_function import StatedFunction
-from qlower.transforms.tensors import reshape
 
 
 def signless(type: Attribute) -> Attribute:
@@ -44,6 +43,7 @@ class Lowering(StatedFunction):
     """Lowers the operations of one function of TOSA."""
 
     contract = "tosa"
+    folds_movements = True
 
     def __init__(self, function: func.FuncOp) -> None:
         super().__init__(function, signless)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType, TensorType, i32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import BlockArgument, SSAValue
-from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
-from qlower.dialects.tosa.checks import sizes
-from qlower.dialects.types import element_type, shape_of
+from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index, widen
-from qlower.transforms.lower_qnn.lowering import constant_of
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type
-from qlower.transforms.tensors import pad
 
 
 def lower_constant(lowering: Lowering, op: tosa.ConstOp) -> SSAValue:
@@ -29,121 +25,6 @@ def lower_constant(lowering: Lowering, op: tosa.ConstOp) -> SSAValue:
 def lower_identity(lowering: Lowering, op: tosa.IdentityOp) -> SSAValue:
     """The operand itself."""
     return lowering.value(op.input1)
-
-
-def lower_reshape(lowering: Lowering, op: tosa.ReshapeOp) -> SSAValue:
-    """A reshape keeps the elements, and their order."""
-    return lowering.reshape(lowering.value(op.input1), shape_of(op.output))
-
-
-def lower_transpose(lowering: Lowering, op: tosa.TransposeOp) -> SSAValue:
-    """Result axis i is input axis `perms[i]`."""
-    return transposed(lowering, lowering.value(op.input1), sizes(op.perms))
-
-
-def transposed(lowering: Lowering, value: SSAValue, perms: Sequence[int]) -> SSAValue:
-    """A tensor with its axes in another order, at once where its elements are known."""
-    known = constant_of(value)
-    if known is not None:
-        return lowering.emit.constant(known.transpose(perms), element_type(value.type))
-    shape = shape_of(value)
-    nest = Nest(lowering.emit, [shape[axis] for axis in perms])
-    indices = [perms.index(axis) for axis in range(nest.parallel)]
-    return nest.build([nest.input(value, indices)])[0]
-
-
-def lower_pad(lowering: Lowering, op: tosa.PadOp) -> SSAValue:
-    """Surrounds the input with an element, which is a constant or else selected."""
-    before, after = op.amounts()
-    source = lowering.value(op.input1)
-    around = lowering.constant(op.pad_const)
-    if around is not None:
-        number = around.reshape(-1)[0].item()
-        return pad(lowering.emit, source, before, after, number)
-    nest = Nest(lowering.emit, shape_of(op.output))
-    element = nest.input(lowering.value(op.pad_const), [AffineConstantExpr(0)])
-    result = nest.build([element])[0]
-    return lowering.emit.inserted(source, result, before)
-
-
-def padded(
-    lowering: Lowering,
-    value: SSAValue,
-    before: Sequence[int],
-    after: Sequence[int],
-    number: int,
-) -> SSAValue:
-    """A tensor with a number around it, at once where its elements are known."""
-    known = constant_of(value)
-    if known is None:
-        return pad(lowering.emit, value, before, after, number)
-    around = np.pad(
-        known, list(zip(before, after, strict=True)), constant_values=number
-    )
-    return lowering.emit.constant(around, element_type(value.type))
-
-
-def lower_slice(lowering: Lowering, op: tosa.SliceOp) -> SSAValue:
-    """A box of the input."""
-    return slice_of(lowering, lowering.value(op.input1), *op.box())
-
-
-def slice_of(
-    lowering: Lowering, value: SSAValue, start: Sequence[int], size: Sequence[int]
-) -> SSAValue:
-    """So many elements of a tensor from a place on."""
-    type = TensorType(element_type(value.type), size)
-    box = tensor.ExtractSliceOp(value, start, size, [1] * len(size), type)
-    return lowering.emit.add(box).result
-
-
-def lower_concat(lowering: Lowering, op: tosa.ConcatOp) -> SSAValue:
-    """The inputs side by side."""
-    shape = shape_of(op.output)
-    result = lowering.emit.empty(shape, element_type(op.output.type))
-    offsets = [0] * len(shape)
-    for source in op.input1:
-        result = lowering.emit.inserted(lowering.value(source), result, offsets)
-        offsets[op.axis.value.data] += shape_of(source)[op.axis.value.data]
-    return result
-
-
-def lower_tile(lowering: Lowering, op: tosa.TileOp) -> SSAValue:
-    """Loops (copies of axis 0, axis 0, copies of axis 1, ...)."""
-    return tiled(lowering, lowering.value(op.input1), shape_of(op.output))
-
-
-def tiled(lowering: Lowering, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-    """A tensor repeated to a shape, at once where its elements are known."""
-    source = shape_of(value)
-    counts = [extent // size for size, extent in zip(source, shape, strict=True)]
-    known = constant_of(value)
-    if known is not None:
-        return lowering.emit.constant(np.tile(known, counts), element_type(value.type))
-    bounds = [bound for pair in zip(counts, source, strict=True) for bound in pair]
-    nest = Nest(lowering.emit, bounds)
-    repeated = nest.build([nest.input(value, range(1, len(bounds), 2))])[0]
-    return lowering.reshape(repeated, shape)
-
-
-def lower_reverse(lowering: Lowering, op: tosa.ReverseOp) -> SSAValue:
-    """Element i of the axis is the one that is as far from its end."""
-    return reversed_along(lowering, lowering.value(op.input1), op.axis.value.data)
-
-
-def reversed_along(lowering: Lowering, value: SSAValue, axis: int) -> SSAValue:
-    """A tensor with an axis turned round, at once where its elements are known."""
-    known = constant_of(value)
-    if known is not None:
-        turned = np.flip(known, axis)
-        return lowering.emit.constant(turned, element_type(value.type))
-    shape = shape_of(value)
-    nest = Nest(lowering.emit, shape)
-    indices: list[SSAValue] = []
-    indices += [nest.add(IndexOp(loop)).result for loop in range(len(shape))]
-    last = nest.add(scalar_constant(shape[axis] - 1, IndexType())).result
-    indices[axis] = nest.add(arith.SubiOp(last, indices[axis])).result
-    return nest.build([extract(nest, value, indices)])[0]
 
 
 def lower_gather(lowering: Lowering, op: tosa.GatherOp) -> SSAValue:

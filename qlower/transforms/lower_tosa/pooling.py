@@ -11,12 +11,12 @@ from xdsl.ir import BlockArgument, SSAValue
 from qlower.dialects import tosa
 from qlower.dialects.tosa.checks import sizes
 from qlower.dialects.types import element_type, integer_range, shape_of
+from qlower.emit.tensors import pad
 from qlower.interp.values import integer_width
 from qlower.model.nests import Nest, narrow
 from qlower.model.windows import taps_inside
 from qlower.transforms.lower_qnn.window import tap_indices
 from qlower.transforms.lower_tosa.lowering import Lowering, array, known_number
-from qlower.transforms.tensors import pad
 
 
 def lower_avg_pool2d(lowering: Lowering, op: tosa.AvgPool2DOp) -> SSAValue:

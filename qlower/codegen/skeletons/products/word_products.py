@@ -127,7 +127,7 @@ class PairedProducts(WordProducts):
         return total
 
 
-class Pairs(PairedProducts):
+class Pairs(PairedProducts, SummingStep):
     """Pairs of bytes.
 
     The two factors have the even bytes of a run's chunks, and the odd ones: activations
@@ -148,6 +148,15 @@ class Pairs(PairedProducts):
         if self.reads_again(before + size):
             return self.depth
         return 2 * size - size // 3 - 1
+
+    def ones(self, size: int, before: int) -> list[Value]:
+        at_end = self.reads_again(before + size)
+        last = self.depth - 1
+        pattern = [int((last - i if at_end else i) < size) for i in _EVEN_THEN_ODD]
+        return [
+            vector_constant("i16", pattern[first : first + 2] * self.lanes)
+            for first in range(0, 2 * self.used(self.products(size, before)), 2)
+        ]
 
     def registers(self, rows: int, summed: int, loads: int) -> int:
         return rows * summed + 2 * min(rows, summed) - 2

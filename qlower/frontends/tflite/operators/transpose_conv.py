@@ -14,9 +14,9 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import dense
+from qlower.operators.transposed import Axis, filters_of, phase_weights
 from qlower.operators.windows import same_padding
 
-from ...transposed import Axis, filters_of, phase_weights
 from ..context import OperatorContext
 from ..importer import Importer
 from ..types import PLAIN_TYPES

@@ -1,4 +1,4 @@
-"""Tensors of other shapes: padding and reshaping, for every lowering."""
+"""Tensors as they are stored: their types, constants, padding and other shapes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,42 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import tensor
-from xdsl.dialects.builtin import IndexType, TensorType
-from xdsl.ir import Block, Region, SSAValue
+import numpy as np
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, TensorType
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
-from qlower.dialects.types import element_type, shape_of
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type, is_tensor_type, shape_of
+from qlower.emit.reassociation import reassociation
+from qlower.interp.values import Array, dtype_of
 from qlower.model.nests import Emitter, Nest, scalar_constant
-from qlower.transforms.reassociation import reassociation
 
 Groups: TypeAlias = Sequence[Sequence[int]]
 """For each dimension of the smaller shape, the dimensions of the larger one."""
+
+
+def storage_type(type: Attribute) -> Attribute:
+    """A type with quantized elements replaced by their stored, signless integers."""
+    if is_tensor_type(type):
+        return TensorType(storage_type(type.element_type), type.get_shape())
+    return type.storage_type if isinstance(type, QuantizedType) else type
+
+
+def constant_of(value: SSAValue) -> Array | None:
+    """The elements of a tensor constant, or None if `value` isn't one."""
+    owner = value.owner
+    if not isinstance(owner, arith.ConstantOp | qnn.ConstantOp):
+        return None
+    dense = owner.value
+    if not isinstance(dense, DenseIntOrFPElementsAttr):
+        return None
+    elements = np.frombuffer(dense.data.data, dtype_of(dense.get_element_type()))
+    if dense.is_splat():
+        elements = np.broadcast_to(elements[0], shape_of(value))
+    return elements.reshape(shape_of(value))
 
 
 def pad(

@@ -9,9 +9,15 @@ Weights that a phase lacks are real 0, so that its sums are the same.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
 
-from qlower.files.arrays import Array
+from numpy.typing import NDArray
+
+from qlower.operators.movement import Movement, Pad, Reshape, Reverse, Transpose
+from qlower.operators.shapes import Shape
+from qlower.operators.sums import Slide
 
 
 class Axis:
@@ -32,24 +38,39 @@ class Axis:
         self.positions = size + self.before + self.after - self.taps + 1
         self.size = self.positions * stride
 
+    @property
+    def slide(self) -> Slide:
+        """How the convolution's window moves."""
+        return Slide(before=self.before, after=self.after)
 
-def phase_weights(weights: Array, missing: int, rows: Axis, columns: Axis) -> Array:
-    """The weights of all phases, [phase row, phase column, filter, tap, tap, depth], of
-    which some are `missing`."""
-    filters, *_, depth = weights.shape
-    padded = np.full(
-        (filters, rows.taps * rows.stride, columns.taps * columns.stride, depth),
-        missing,
-        weights.dtype,
-    )
-    padded[:, : rows.kernel, : columns.kernel] = weights
-    split = padded.reshape(
-        filters, rows.taps, rows.stride, columns.taps, columns.stride, depth
-    )
+
+def phase_movements(
+    shape: Shape, missing: float, rows: Axis, columns: Axis
+) -> Sequence[Movement]:
+    """From weights [filters, rows, columns, depth] to those of all phases, [phase row,
+    phase column, filter, tap, tap, depth], of which some are `missing`."""
+    filters, *_, depth = shape
+    more = [axis.taps * axis.stride - axis.kernel for axis in (rows, columns)]
+    split = (filters, rows.taps, rows.stride, columns.taps, columns.stride, depth)
     # the last tap meets the first input
-    return split.transpose(2, 4, 0, 1, 3, 5)[:, :, :, ::-1, ::-1]
+    return (
+        Pad([0] * 4, [0, *more, 0], value=missing),
+        Reshape(split),
+        Reverse(1),
+        Reverse(3),
+        Transpose((2, 4, 0, 1, 3, 5)),
+    )
 
 
-def filters_of(weights: Array) -> Array:
+def phase_weights(
+    weights: NDArray[Any], missing: int, rows: Axis, columns: Axis
+) -> NDArray[Any]:
+    """The weights of all phases as `phase_movements` has them, of which some are
+    `missing`."""
+    movements = phase_movements(weights.shape, missing, rows, columns)
+    return reduce(lambda array, movement: movement.evaluate(array), movements, weights)
+
+
+def filters_of(weights: NDArray[Any]) -> NDArray[Any]:
     """All phases' filters, one after the other."""
     return weights.reshape(-1, *weights.shape[3:])
