@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from qlower.contracts import is_contract
 from qlower.explain.account import sentence
 from qlower.explain.causes import Causes
 from qlower.explain.difference import Difference
@@ -251,6 +252,9 @@ def _verdict(diff: Diff) -> Iterator[str]:
             if count < many
             else ""
         )
+        if is_contract(diff.a) and is_contract(diff.b):
+            sides = f"{diff.a} {diff.b}"
+            yield f"for all inputs: qlower verify MODEL --equal {sides}"
     elif guilty is not None and guilty.alone is not None:
         yield (
             f"the first layer that differs by itself is {guilty.name}: "
