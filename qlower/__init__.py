@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from qlower.explain.diff_result import Diff
     from qlower.explain.trace import Trace, trace
     from qlower.explain.vectors import Vectors, vectors
+    from qlower.exports.weights import to_onnx, to_tflite
     from qlower.frontends.in_memory import from_eager, from_fx, from_torch
     from qlower.frontends.load import load
     from qlower.identification.identify import identify
@@ -91,6 +92,8 @@ __all__ = [
     "make_report",
     "rule",
     "stats",
+    "to_onnx",
+    "to_tflite",
     "trace",
     "validate",
     "vectors",
@@ -137,6 +140,8 @@ _NAMES = lazy_table(
         "load_compiled": "qlower.api:load_compiled",
         "lower": "qlower.api:lower",
         "make_report": "qlower.viewer.make:make_report",
+        "to_onnx": "qlower.exports.weights:to_onnx",
+        "to_tflite": "qlower.exports.weights:to_tflite",
         "trace": "qlower.explain.trace:trace",
         "vectors": "qlower.explain.vectors:vectors",
         "validate": "qlower.validation.validate:validate",

@@ -28,7 +28,7 @@ FLOORS = (
     ("observing", "pipeline", "universe"),
     ("runtime",),
     ("compilation",),
-    ("bisection", "emulation", "report"),
+    ("bisection", "emulation", "exports", "report"),
     ("bench", "linting", "observers", "packages", "statistics", "validation"),
     ("explain",),
     ("verification",),

@@ -143,7 +143,7 @@ def with_weights(model: Model, stored: Mapping[str, Array]) -> Model:
     """A copy of the model with other stored weights and biases, by `WeightSpec.name`.
 
     Each array has the shape and the type of the one it replaces, else `QlowerError`; so
-    has a name that the model doesn't have.
+    has a name that the model doesn't have. The copy is no longer its file's model.
     """
     module = model.module.clone()
     by_name = {spec.name: (spec, op) for spec, op in _constants(module)}
@@ -162,7 +162,7 @@ def with_weights(model: Model, stored: Mapping[str, Array]) -> Model:
         dense = _dense(op)
         data = BytesAttr(np.ascontiguousarray(array).tobytes())
         op.properties["value"] = DenseIntOrFPElementsAttr(dense.type, data)
-    return replace(model, module=module)
+    return replace(model, module=module, path=None)
 
 
 def _constants(module: ModuleOp) -> list[tuple[WeightSpec, Operation]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 from xdsl.dialects import arith
@@ -67,7 +68,8 @@ class Device:
 
     def __reduce__(self) -> tuple[Callable[..., Device], tuple[object, ...]]:
         text = exact_module(self.model.module)
-        return _from_text, (text, self.contract, self.layer_contracts, self.threads)
+        given = (self.contract, self.layer_contracts, self.threads)
+        return _from_text, (text, self.model.path, *given)
 
     @property
     def results(self) -> tuple[SSAValue, ...]:
@@ -102,9 +104,13 @@ class Device:
 
 
 def _from_text(
-    text: str, contract: str | None, layer_contracts: Mapping[str, str], threads: int
+    text: str,
+    path: Path | None,
+    contract: str | None,
+    layer_contracts: Mapping[str, str],
+    threads: int,
 ) -> Device:
-    return Device(Model(parse_module(text)), contract, layer_contracts, threads)
+    return Device(Model(parse_module(text), path), contract, layer_contracts, threads)
 
 
 def _check_supported(op: Operation) -> None:

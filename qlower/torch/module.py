@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -10,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from qlower.diagnostics import QlowerError
+from qlower.exports.weights import to_onnx, to_tflite
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.model import Model
 from qlower.model.weights import with_weights
@@ -106,9 +109,25 @@ class Module(nn.Module):
         changed = dict(zip(names, arrays_of(stored), strict=True))
         return with_weights(device.model, changed)
 
+    def to_tflite(self, path: str | PathLike[str]) -> None:
+        """Write the `.tflite` file that the model came from with the present weights
+        (`qlower.to_tflite`)."""
+        to_tflite(self.to_model(), self._source(), path)
+
+    def to_onnx(self, path: str | PathLike[str]) -> None:
+        """Write the `.onnx` file that the model came from with the present weights
+        (`qlower.to_onnx`)."""
+        to_onnx(self.to_model(), self._source(), path)
+
     def extra_repr(self) -> str:
         contract = self._device.contract or "the model's contract"
         return f"{contract}, threads={self._device.threads}"
+
+    def _source(self) -> Path:
+        source = self._device.model.path
+        if source is None:
+            raise QlowerError("the model came from no file that could be written again")
+        return source
 
     def _parameters_in_order(self) -> list[Tensor]:
         return [

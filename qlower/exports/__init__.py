@@ -1,0 +1,1 @@
+"""Trained weights written back into the file that a model came from."""

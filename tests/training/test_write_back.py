@@ -1,0 +1,154 @@
+"""Trained weights in the file that they came from, run by the systems themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.litert import run_litert
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.frontends.load import named
+from qlower.identification.onnx_file import onnx_file
+from qlower.identification.tflite_file import tflite_file
+from qlower.interp.values import Array
+from qlower.model.weights import weight_specs, with_weights
+from qlower.text.parsing import parse_module
+
+TEXT = """
+!x = !quant.uniform<i8:f32, 5.000000e-02:3>
+!v = !quant.uniform<i8<-127:127>:f32:0, {1.000000e-02,2.000000e-02,1.500000e-02}>
+!d = !quant.uniform<i8<-127:127>:f32:3, {1.000000e-02,3.000000e-02,1.500000e-02}>
+!y = !quant.uniform<i8:f32, 6.000000e-02:-7>
+func.func @main(%x: tensor<1x5x5x2x!x>) -> tensor<1x3x3x3x!y> {
+  %v = qnn.constant dense<3> : tensor<3x1x1x2xi8> -> tensor<3x1x1x2x!v>
+  %b = arith.constant dense<[1, -20, 300]> : tensor<3xi32>
+  %0 = qnn.conv2d %x, %v, %b {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]}
+    : (tensor<1x5x5x2x!x>, tensor<3x1x1x2x!v>, tensor<3xi32>) -> tensor<1x5x5x3x!y>
+  %d = qnn.constant dense<5> : tensor<1x3x3x3xi8> -> tensor<1x3x3x3x!d>
+  %c = arith.constant dense<[5, 60, -70]> : tensor<3xi32>
+  %1 = qnn.depthwise_conv2d %0, %d, %c
+    {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]}
+    : (tensor<1x5x5x3x!y>, tensor<1x3x3x3x!d>, tensor<3xi32>) -> tensor<1x3x3x3x!y>
+  return %1 : tensor<1x3x3x3x!y>
+}"""
+
+
+def small_model() -> qlower.Model:
+    """A model whose weights are all different."""
+    return changed(named(parse_module(TEXT), None), seed=1)
+
+
+def changed(model: qlower.Model, seed: int = 2) -> qlower.Model:
+    """The model with drawn weights and biases."""
+    random = np.random.default_rng(seed)
+    stored = {
+        spec.name: random.integers(-100, 100, spec.stored.shape).astype(
+            spec.stored.dtype
+        )
+        for spec in weight_specs(model.module)
+    }
+    return with_weights(model, stored)
+
+
+def litert(file: bytes, x: Array) -> Array:
+    pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
+    return run_litert(file, [x])[0]
+
+
+def onnx_runtime(file: bytes, x: Array) -> Array:
+    reason = "onnxruntime is not installed"
+    runtime: Any = pytest.importorskip("onnxruntime", reason=reason)
+    options = runtime.SessionOptions()
+    options.add_session_config_entry("session.qdqisint8allowed", "1")
+    session = runtime.InferenceSession(file, options)
+    return session.run(None, {session.get_inputs()[0].name: x})[0]
+
+
+Write = Callable[[qlower.Model, Path, Path], None]
+CASES = {
+    ".tflite": (tflite_file, qlower.to_tflite, "tflite", litert),
+    ".onnx": (onnx_file, qlower.to_onnx, "onnxruntime", onnx_runtime),
+}
+
+
+def source(folder: Path, suffix: str) -> Path:
+    pytest.importorskip(suffix[1:], reason=f"{suffix[1:]} is not installed")
+    path = folder / f"source{suffix}"
+    path.write_bytes(CASES[suffix][0](small_model()))
+    return path
+
+
+@pytest.mark.parametrize("suffix", CASES)
+def test_the_system_runs_what_was_foretold(suffix: str, tmp_path: Path) -> None:
+    _, write, contract, run = CASES[suffix]
+    original, path = source(tmp_path, suffix), tmp_path / f"new{suffix}"
+    model = changed(qlower.load(original))
+    write(model, original, path)
+    assert len(path.read_bytes()) == len(original.read_bytes())
+    read = qlower.load(path)
+    random = np.random.default_rng(0)
+    for _ in range(4):
+        x = random.integers(-128, 128, read.inputs[0].shape, np.int8)
+        foretold = qlower.interpret(model, x, contract=contract)
+        assert np.array_equal(foretold, qlower.interpret(read, x, contract=contract))
+        assert np.array_equal(foretold, run(path.read_bytes(), x))
+    write(qlower.load(original), original, path)
+    assert path.read_bytes() == original.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", CASES)
+def test_only_weights_may_differ(suffix: str, tmp_path: Path) -> None:
+    write = CASES[suffix][1]
+    original, path = source(tmp_path, suffix), tmp_path / f"new{suffix}"
+    with pytest.raises(QlowerError, match="in more than weights and biases"):
+        write(small_model(), original, path)
+    other = source(tmp_path, next(one for one in CASES if one != suffix))
+    with pytest.raises(QlowerError, match=f"is no {suffix} file"):
+        write(small_model(), other, path)
+    assert not path.exists()
+
+
+def test_bytes_that_are_shared(tmp_path: Path) -> None:
+    """Buffers of several tensors, which may not part."""
+    schema: Any = pytest.importorskip("tflite", reason="tflite is not installed")
+    original = source(tmp_path, ".tflite")
+    model = qlower.load(original)
+    names = {spec.name: spec for spec in weight_specs(model.module)}
+    biases = [spec for name, spec in names.items() if name.endswith(".bias")]
+    same = {spec.name: biases[0].stored for spec in biases}
+    qlower.to_tflite(with_weights(model, same), original, original)
+    data = bytearray(original.read_bytes())
+    graph = schema.Model.GetRootAs(data, 0).Subgraphs(0)
+    tensors = [graph.Tensors(n) for n in range(graph.TensorsLength())]
+    first, second = (
+        next(t for t in tensors if t.Name().decode() == spec.file_name)
+        for spec in biases
+    )
+    field = second._tab.Offset(8) + second._tab.Pos  # its third field, the buffer
+    data[field : field + 4] = first.Buffer().to_bytes(4, "little")
+    original.write_bytes(data)
+    model = qlower.load(original)
+    with pytest.raises(QlowerError, match="share their bytes in the file"):
+        qlower.to_tflite(changed(model), original, tmp_path / "new.tflite")
+
+
+@pytest.mark.parametrize("suffix", CASES)
+def test_a_trained_module_is_written(suffix: str, tmp_path: Path) -> None:
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    original, path = source(tmp_path, suffix), tmp_path / f"new{suffix}"
+    _, _, contract, run = CASES[suffix]
+    module = import_module("qlower.torch").Module(original, contract)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter *= -0.7
+    getattr(module, f"to_{suffix[1:]}")(path)
+    random = np.random.default_rng(0)
+    x = random.integers(-128, 128, module.to_model().inputs[0].shape, np.int8)
+    expected = module.stored(torch.from_numpy(x)).numpy()
+    assert np.array_equal(run(path.read_bytes(), x), expected)
