@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from qlower.circuits.functions import CHANNEL
+from qlower.circuits.functions import CHANNEL, OPERAND
 from qlower.circuits.make import Circuit
 from qlower.emit.systemverilog import port_bits
 from qlower.transforms.pipeline_circuits import CLOCK
@@ -17,8 +17,13 @@ from qlower.transforms.scalar_ranges import function_ranges
 MOST_BITS = 64
 """Bits of the words in which vectors are read."""
 
-FILES = {"accumulator": "accumulator", "lhs": "input0", "rhs": "input1"}
-"""The file of each input, by its name; `input` has that of its own name."""
+FILES = {
+    "accumulator": "accumulator",
+    "lhs": "input0",
+    "rhs": "input1",
+    OPERAND: "input",
+}
+"""The file of each input, by its name."""
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,9 @@ LARGEST_TABLE = 1 << 8
 CHANNEL, LANE = "channel", "lane"
 """The argument that chooses a lane: a channel, or an entry of the layer's list."""
 
+OPERAND = "operand"
+"""The argument for the value that rules call `input`."""
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -125,6 +128,11 @@ def layer_functions(name: str, run: LayerRun) -> list[ScalarFunction]:
 
     Raises `QlowerError` for a layer whose rules are no functions of a few integers.
     """
+    if not run.evaluations:
+        raise QlowerError(
+            f"layer {name}: {run.op.name} has no arithmetic: "
+            "it moves or compares elements"
+        )
     asked = questions((run, run))
     if isinstance(asked, str):
         raise QlowerError(f"layer {name}: {asked}")
@@ -147,10 +155,9 @@ def _function(name: str, contract: str, question: Question) -> ScalarFunction:
         order = lanes.of.reshape(-1)
     ends = [rule.given(question.domain.lanes, end) for end in _ends(question)]
     signature = RULES[rule.rule.name]
+    given = [key for key in ends[0] if key in rule.rule.values]
     runtime: list[Argument] = []
-    for key in ends[0]:
-        if key not in rule.rule.values:
-            continue
+    for key in given:
         type = signature.runtime[key]
         if not isinstance(type, IntegerType):
             raise QlowerError(
@@ -162,7 +169,7 @@ def _function(name: str, contract: str, question: Question) -> ScalarFunction:
             low, high = (np.array([end]) for end in integer_range(type.bitwidth))
         if len(low) > 1:
             low, high = low[order], high[order]
-        runtime.append(Argument(key, *_joined(low, high)))
+        runtime.append(Argument(port_name(key), *_joined(low, high)))
     constants = {
         key: value[order] if value.ndim else value
         for key, value in rule.constants.items()
@@ -170,8 +177,8 @@ def _function(name: str, contract: str, question: Question) -> ScalarFunction:
     }
     body = LaneBody(constants)
     values = {
-        one.name: body.argument(signature.runtime[one.name], one.name)
-        for one in runtime
+        key: body.argument(signature.runtime[key], one.name)
+        for key, one in zip(given, runtime, strict=True)
     }
     results = inline_rule(rule.rule, values, constants, body)
     real = first_real(body)
@@ -194,6 +201,14 @@ def _joined(low: Array, high: Array) -> tuple[Array, Array]:
     if len(low) and (low == low[0]).all() and (high == high[0]).all():
         return low[:1], high[:1]
     return low, high
+
+
+def port_name(value: str) -> str:
+    """The port for a value that rules are given, whose name may be a word of
+    SystemVerilog."""
+    return {"input": OPERAND, "real": "real_number", "cell": "cell_state"}.get(
+        value, value
+    )
 
 
 def identifier(name: str) -> str:

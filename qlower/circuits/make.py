@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -167,7 +168,10 @@ def _inputs(row: Circuit) -> str:
 
 
 def _products(row: Circuit) -> str:
-    return ", ".join(f"{a} x {b}" for a, b in row.multipliers)
+    counts = Counter(f"{a} x {b}" for a, b in row.multipliers)
+    return ", ".join(
+        f"{count} of {sizes}" if count > 1 else sizes for sizes, count in counts.items()
+    )
 
 
 @default_floats()

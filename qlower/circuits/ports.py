@@ -20,6 +20,7 @@ from qlower.circuits.functions import (
     annotate,
     first_real,
     identifier,
+    port_name,
 )
 from qlower.contracts import Contract, Rule, contract_names, load_contract
 from qlower.contracts.calls import value_name
@@ -82,9 +83,9 @@ def open_function(
         if name not in signature.runtime or name == "element":
             values.append(_Unknown(type, value_name(rule.function, index)))
             continue
-        values.append(body.argument(type, name))
+        values.append(body.argument(type, port_name(name)))
         limits = integer_range(bits) if name == "accumulator" else stored
-        arguments.append(_between(name, *limits))
+        arguments.append(_between(port_name(name), *limits))
     work = _Opening(contract.name, rule, body)
     results = [
         work.value(one, None) for one in walk_function(rule.function, values, work.run)

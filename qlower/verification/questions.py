@@ -128,7 +128,9 @@ def questions(runs: Runs) -> list[Question] | str:
         return _binary(runs, op)
     sources = _sources(a)
     if sources is None or len(sources) != len(b.evaluations):
-        return f"{op.name} has too many arguments: real, or a row or window for each"
+        return (
+            f"{op.name} depends on real numbers, or on a row or window for each element"
+        )
     found: list[Question] = []
     for number, source in enumerate(sources):
         asked = _unary((a.evaluations[number], b.evaluations[number]), source)

@@ -65,6 +65,12 @@ def test_no_bits_are_wasted() -> None:
     assert circuit.bits[1] < circuit.bits[0]
 
 
+def test_a_value_that_is_named_like_a_word_of_the_language() -> None:
+    (circuit,) = contract_circuits("tflite", rules=("requantize",)).circuits
+    assert "operand" in pins_of(circuit).inputs
+    assert "input  logic signed [7:0] operand" in circuit.text
+
+
 def test_floats_are_refused_by_name() -> None:
     with pytest.raises(QlowerError, match="computes in floats") as error:
         contract_circuits("pytorch-fbgemm", rules=("conv2d",))
