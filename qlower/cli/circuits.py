@@ -128,7 +128,7 @@ def _made(options: argparse.Namespace) -> Circuits:
         model_circuits,
     )
 
-    if _is_contract(options.model):
+    if is_contract_name(options.model):
         if options.layer or options.constants or options.contract:
             raise UsageError(
                 f"{options.model} is a contract: it has no layers, and its constants "
@@ -155,7 +155,7 @@ def _made(options: argparse.Namespace) -> Circuits:
     )
 
 
-def _is_contract(name: str) -> bool:
+def is_contract_name(name: str) -> bool:
     """Whether a command's MODEL is a contract: by name, or a file of one."""
     from qlower.contracts import is_contract
 

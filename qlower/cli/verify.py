@@ -22,6 +22,7 @@ from qlower.cli.options import (
 from qlower.cli.output import add_json, add_junit, show, terminal_width, write_junit
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
+from qlower.cli.rtl import add_rtl, refuse_rtl_options, run_rtl
 from qlower.report.json_text import json_text
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
   qlower verify model.tflite --equal tflite tflite-ruy --smt claims --solvers all
   qlower verify model.tflite --check verdict.json
+  qlower verify model.tflite --rtl mine.sv --top requantize --layer conv1
+  qlower verify tflm --rtl mine.sv --top requantize --rule conv2d --port q=result
 
 --equal decides each layer by itself, for every input that it could be given:
   equal       the same bits for every accumulator, or every pair of stored integers
@@ -60,6 +63,10 @@ count as not fitting; those that add real numbers are listed, too.
 
 --smt writes each claim for SMT solvers; what a solver finds against one is replayed in
 the interpreter.
+
+--rtl shows that a Verilog module of your own has the results of a layer, or of a
+contract's rule, for every input; or an input where it doesn't, replayed in the
+simulator, with each step of the contract. The file is read without running anything.
 
 Exits with 0 if everything is equal or fits, or every pair is decided, otherwise with
 1."""
@@ -129,8 +136,9 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--time-limit",
         type=float,
         metavar="SECONDS",
-        help="with --solvers: what a solver has for a claim (default: 60)",
+        help="with --solvers or --rtl: what a solver has for a claim (default: 60)",
     )
+    add_rtl(parser)
     add_contracts_of_two(parser)
     add_target(parser, cpu="CPU[,CPU...]")
     parser.add_argument(
@@ -153,10 +161,15 @@ def run(options: argparse.Namespace) -> int:
 
     bits = options.accumulator_bits
     asked = [one is not None for one in (options.equal, bits, options.check)]
+    if options.rtl is not None:
+        if any([*asked[::2], options.native, options.groups, options.smt]):
+            raise UsageError("--rtl FILE is one thing to verify, say no other")
+        return run_rtl(options)
+    refuse_rtl_options(options)
     if sum([*asked, options.native, options.groups]) != 1:
         raise UsageError(
             "say one thing that is to be verified: --equal A B, --native, --groups, "
-            "--accumulator-bits N or --check FILE"
+            "--accumulator-bits N, --check FILE or --rtl FILE"
         )
     if bits is not None and not 2 <= bits <= 63:
         raise UsageError(f"--accumulator-bits must be in [2, 63], not {bits}")

@@ -1,0 +1,1 @@
+"""An engineer's own Verilog compared with a contract, for all inputs."""

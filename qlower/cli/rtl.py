@@ -1,0 +1,145 @@
+"""`qlower verify --rtl`: an engineer's own Verilog and a contract."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qlower.cli.circuits import is_contract_name
+from qlower.cli.exit_codes import ExitCode, UsageError
+from qlower.cli.options import given_model
+from qlower.cli.output import show, terminal_width
+from qlower.cli.parser import section
+from qlower.cli.progress import clear_status, progress
+from qlower.report.json_text import json_text
+
+if TYPE_CHECKING:
+    from qlower.circuits.rtl.verify import Subject
+
+_OPTIONS = ("top", "layer", "rule", "port", "value", "channel", "latency")
+"""Options for --rtl only."""
+
+
+def add_rtl(parser: argparse.ArgumentParser) -> None:
+    """Add the options of --rtl."""
+    group = section(parser, "Verilog")
+    group.add_argument(
+        "--rtl",
+        metavar="FILE",
+        help="a Verilog file with a module of your own, to be compared with a layer of "
+        "MODEL, or with a rule of a contract given for MODEL (needs Yosys and an SMT "
+        "solver)",
+    )
+    group.add_argument("--top", metavar="NAME", help="with --rtl: the module")
+    group.add_argument(
+        "--layer", metavar="LAYER", help="with --rtl: the layer, by number or name"
+    )
+    group.add_argument(
+        "--rule", metavar="RULE", help="with --rtl and a contract: its rule"
+    )
+    group.add_argument(
+        "--port",
+        action="append",
+        metavar="PORT=VALUE",
+        help="with --rtl: what a port carries: accumulator, input, lhs, rhs, a "
+        "constant such as multiplier or shift, channel, result; or an integer that it "
+        "is held at (repeatable; default: the value of the port's name)",
+    )
+    group.add_argument(
+        "--value",
+        action="append",
+        metavar="NAME=NUMBER",
+        help="with --rtl and a contract: a constant's number (repeatable; default: any "
+        "that the rule can have)",
+    )
+    group.add_argument(
+        "--channel",
+        type=int,
+        metavar="N",
+        help="with --rtl: only this channel, whose constants the module has inside",
+    )
+    group.add_argument(
+        "--latency",
+        type=int,
+        metavar="N",
+        help="with --rtl: the result is N cycles of the clock after the inputs "
+        "(default: 0)",
+    )
+
+
+def refuse_rtl_options(options: argparse.Namespace) -> None:
+    """Refuse options for --rtl where that isn't given."""
+    for name in _OPTIONS:
+        if getattr(options, name) is not None:
+            raise UsageError(f"--{name} is for --rtl FILE")
+
+
+def run_rtl(options: argparse.Namespace) -> int:
+    """Compare, and tell."""
+    from qlower.circuits.rtl.verify import verify_rtl
+    from qlower.files.replacing import replacing
+
+    if options.top is None:
+        raise UsageError("--rtl needs --top NAME, the module to compare")
+    if options.save is not None or options.junit is not None:
+        raise UsageError(
+            "--save and --junit don't go with --rtl; -o writes the verdict"
+        )
+    latency = options.latency or 0
+    if not 0 <= latency <= 64:
+        raise UsageError(f"--latency must be in [0, 64], not {latency}")
+    limit = 60.0 if options.time_limit is None else options.time_limit
+    found = verify_rtl(
+        Path(options.rtl),
+        options.top,
+        _subject(options),
+        ports=dict(_pairs("--port", options.port or ())),
+        channel=options.channel,
+        latency=latency,
+        seconds=limit,
+        solver=options.solvers,
+        progress=progress,
+    )
+    clear_status()
+    text = json_text(found.to_dict())
+    if options.output is not None:
+        with replacing(Path(options.output)) as output:
+            output.write(text.encode())
+    show(text if options.json else found.render(terminal_width()))
+    return 0 if found.holds else ExitCode.FOUND
+
+
+def _subject(options: argparse.Namespace) -> Subject:
+    from qlower.circuits.rtl.subject import layer_subject, rule_subject
+
+    if is_contract_name(options.model):
+        if options.rule is None or options.layer is not None:
+            raise UsageError(f"{options.model} is a contract: say --rule RULE")
+        values: dict[str, int] = {}
+        for name, number in _pairs("--value", options.value or ()):
+            try:
+                values[name] = int(number, 0)
+            except ValueError as error:
+                raise UsageError(f"--value {name}: {number!r} is no integer") from error
+        bits = options.accumulator_bits
+        return rule_subject(
+            options.model, options.rule, values, accumulator_bits=bits or 32
+        )
+    if options.rule is not None or options.value is not None:
+        raise UsageError("--rule and --value are for a contract in the place of MODEL")
+    if options.layer is None:
+        raise UsageError("--rtl needs --layer LAYER, what the module computes")
+    return layer_subject(given_model(options), options.contract, options.layer)
+
+
+def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
+    """The two sides of each NAME=VALUE."""
+    found: list[tuple[str, str]] = []
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"{option} {text!r} must be NAME=VALUE")
+        found.append((name, value))
+    return found
