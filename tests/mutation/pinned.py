@@ -13,9 +13,6 @@ from typing import Any
 from mutation.attempt import first_failing
 from mutation.sites import Mutant
 
-LIBRARIES = ("eigen", "glibc", "mlas", "sleef")
-"""Texts of functions that have a test of their own."""
-
 
 def prepare(tree: Path) -> None:
     """Import the product from the tree, of which contracts alone will change."""

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +18,14 @@ from mutation.sites import Mutant
 PROBES = Path(__file__).with_name("probes")
 NO_JUDGES = ("test_rooms", "test_contract_pages", "test_english", "test_release")
 """Tests of the product's text, which see any change of it."""
+
+ALSO_NAMED = {
+    "pytorch": ("pt2", "torch"),
+    **{"onnxruntime": ("onnx",), "xnnpack": ("tflite",), "tflm": ("tflite",)},
+    **dict.fromkeys(("eigen", "glibc"), ("libraries", "real_functions", "elementwise")),
+    **dict.fromkeys(("mlas", "sleef"), ("libraries", "test_onnx", "pt2_operators")),
+}
+"""Other words in the names of tests that a contract's text is met by."""
 
 
 def record(tree: Path, work: Path, tests: Sequence[str], seconds: float) -> Path:
@@ -77,22 +85,32 @@ class Reach:
         """Those that reach the mutant's block, the likeliest to fail first: tests of
         its own room, quick ones, and of each test function one before its others."""
         text = (self._tree / mutant.file).read_text()
-        found = self._tests[mutant.file, block_of(text, mutant.line)]
+        reaching = self._tests[mutant.file, block_of(text, mutant.line)]
+        # Few tests of a function are recorded; its others may reach the block, too.
+        functions = {test.partition("[")[0] for test in reaching}
+        others = (t for t in self.seconds if t.partition("[")[0] in functions)
+        found = reaching | set(others)
         own = f"tests/{room_of(mutant.file)}/"
+        return self._in_turn(found & self.seconds.keys(), own)
+
+    def named(self, stem: str) -> list[str]:
+        """Tests of contracts and of front ends whose names hold a word that stands for
+        the contract, quick ones first, one of each test function before others."""
+        words = (stem, *ALSO_NAMED.get(stem, ()))
+        found = [
+            test
+            for test in self.seconds
+            if test.startswith((f"tests/{CONTRACTS}/", "tests/frontends/"))
+            and any(word in test for word in words)
+        ]
+        return self._in_turn(found, f"tests/{CONTRACTS}/")
+
+    def _in_turn(self, found: Iterable[str], own: str) -> list[str]:
         chosen: list[tuple[int, bool, float, str]] = []
         functions: defaultdict[str, int] = defaultdict(int)
-        for test in sorted(found & self.seconds.keys(), key=self.seconds.__getitem__):
+        for test in sorted(found, key=self.seconds.__getitem__):
             function = test.partition("[")[0]
             key = functions[function], not test.startswith(own), self.seconds[test]
             chosen.append((*key, test))
             functions[function] += 1
         return [test for *_, test in sorted(chosen)]
-
-    def named(self, stem: str) -> list[str]:
-        """Tests of contracts whose names hold a word, quick ones first."""
-        found = [
-            test
-            for test in self.seconds
-            if test.startswith(f"tests/{CONTRACTS}/") and stem in test
-        ]
-        return sorted(found, key=self.seconds.__getitem__)

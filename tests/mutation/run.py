@@ -129,7 +129,7 @@ def choose(mutant: Mutant, reach: Reach, seconds: float) -> tuple[list[str], int
     """Tests for a mutant, as many as there is time for, and of how many."""
     if mutant.file.endswith(".mlir"):
         stem = Path(mutant.file).stem.lstrip("_").partition("-")[0]
-        candidates = reach.named("libraries" if stem in pinned.LIBRARIES else stem)
+        candidates = reach.named(stem)
     else:
         candidates = reach.tests_of(mutant)
     chosen: list[str] = []

@@ -81,6 +81,8 @@ LAYERS = (
     Layer("falling", (0.003, 0.0471, 0.37), (11, 0, -128), count=49)
     | {"narrow": True, "channels": 19},
     Layer("bytes", (0.02, 0.031, 0.0117), (128, 0, 0), True, True, (True, False), 5),
+    # Multipliers of 8 and of 20 bits that are ties themselves.
+    Layer("between", (1.501953125, 1.0000004768371582, 1.0), (0, 0, 0), flags=True),
     # Steps of the output that no ratio of common shifts reaches.
     # An average of nothing, too.
     Layer("tiny ratio", (2.0**-25, 2.0**-20, 1.0), (0, 0, 0), count=0),
@@ -106,8 +108,10 @@ def _limits() -> list[Layer]:
             for name, ratio in (("-", below), ("", at), ("+", above)):
                 if np.isfinite(ratio):
                     name = f"{'u' if unsigned else ''}{at:.9g}{name}"
-                    found.append(Layer(name, (float(ratio), 1.0, 1.0), zeros, unsigned))
-    return found
+                    scales = (float(ratio), 1.0, 1.0)
+                    found.append(Layer(name, scales, zeros, unsigned, unsigned))
+    # TFLite takes scales for the same that are no further apart.
+    return [*found, Layer("apart by 1e-6", (1e-6, 1.0, 2e-6), (0, 0, 0))]
 
 
 LIMITS = _limits()
@@ -124,7 +128,6 @@ _NUMBERS: Mapping[str, float] = {
     "row_size": 10,
     "cell_clip": 0.0,
     "element_count": CODES + 3,
-    "window_size": 9,
     "output_size": 1,
     "accumulator_min": -(1 << 24),
     "accumulator_max": 1 << 24,
@@ -161,6 +164,8 @@ _WORD_SCALES = {"equal": 2.0**-12, "same": 2.0**-11, "halves": 3 * 2.0**-15}
 
 _CELL = 2.0**-11
 """The scale of an LSTM's cell, which has to be a power of two."""
+
+_ROOTS = (1 << 28, (1 << 28) - 1, 1 << 29, (1 << 29) - 1)
 
 _STEPS = {name: index for index, name in enumerate(("input", "weight", "output"))}
 _SAME = {
@@ -298,12 +303,13 @@ class LayerValues:
 
     def _limited(self, sums: Array) -> Array:
         """The sums that a rule meets: of codes, no more than count of these."""
-        most = {"l2_normalize": 1 << 20}
+        if self.rule == "l2_normalize":
+            # Where a root's argument is halved, too.
+            return np.concatenate([np.abs(sums[:-4]).clip(0, 1 << 20), _ROOTS])
         if "sum" in RULES[self.rule].runtime or "count" in RULES[self.rule].constants:
             bound = self.layer.count * (32767 if self.words else 255)
             return np.clip(sums, 0 if self.layer.unsigned else -bound, bound)
-        bound = most.get(self.rule)
-        return sums if bound is None else np.abs(sums).clip(0, bound)
+        return sums
 
     def _constant(self, name: str, type: Attribute) -> float | Array:
         layer = self.layer
@@ -347,6 +353,8 @@ class LayerValues:
                 return layer.channels
             case "groups":
                 return layer.channels if layer.flags else 1
+            case "window_size":
+                return 1 if layer.narrow else 9
             case "kernel_height" | "kernel_width":
                 return 1 if layer.narrow else 3
             case "dilation_height" | "dilation_width":
