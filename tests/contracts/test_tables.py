@@ -12,6 +12,7 @@ import qlower
 from qlower.contracts import parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.pipeline import lower_to_arith
+from qlower.text.parsing import parse_module
 
 MODEL = """\
 !x = tensor<256x!quant.uniform<i8:f32, 1.0>>
@@ -52,6 +53,43 @@ def test_entries_are_looked_up(tmp_path: Path) -> None:
         qlower.interpret(model, x, contract=str(contract), at="kernel"),
     ):
         np.testing.assert_array_equal(found, np.minimum(expected, 127))
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "stored"),
+    [
+        (0, 1, "16xi8"),
+        (7, 8, "16xi8"),  # to 127
+        (8, 8, "16xi8"),  # to 128, unsigned
+        (0, 17, "16xi8"),  # to 255
+        (1, 17, "16xi16"),
+        (-8, -8, "16xi8"),  # to -128
+        (-9, -8, "16xi16"),
+        (-2183, -2039, "16xi16"),  # to -32768
+        (-2184, -2039, "16xi32"),
+        (0, 4369, "16xi16"),  # to 65535
+        (1, 4369, "16xi32"),
+    ],
+)
+def test_entries_are_stored_in_the_fewest_bytes(
+    tmp_path: Path, first: int, step: int, stored: str
+) -> None:
+    contract = tmp_path / "line.mlir"
+    entry = f"""\
+  %first = arith.constant {first} : i32
+  %step = arith.constant {step} : i32
+  %scaled = arith.muli %index, %step : i32
+  %result = arith.addi %scaled, %first : i32"""
+    contract.write_text(
+        SQUARES.replace("  %result = arith.muli %index, %index : i32", entry)
+    )
+    model = qlower.Model(parse_module(MODEL))
+    module = lower_to_arith(model.module, str(contract))
+    assert f"tensor<{stored}>" in str(module)
+    x = np.arange(-128, 128, dtype=np.int8)
+    expected = np.clip(np.arange(256) // 16 * step + first - 128, -128, 127)
+    found = qlower.interpret(model, x, contract=str(contract), at="arith")
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from support.scalars import evaluate_text
 
 from qlower.dialects.fixed import RoundingMode
 from qlower.interp import InterpretationError
+from qlower.interp.fixed import pair_dot
 
 MODES = list(RoundingMode)
 
@@ -128,3 +129,15 @@ def test_saturate(source: int, target: int) -> None:
         )
         mask = (1 << target) - 1
         assert int(bits) & mask == min(max(x, 0), mask)
+
+
+def test_pairs_saturate_at_the_ends_of_16_bits() -> None:
+    """Sums of two products, the first factor of each unsigned, at the ends, one step
+    inside and one outside."""
+    pairs = (
+        *((255, 127, 191, 2), (255, 127, 127, 3), (255, 127, 128, 3)),
+        *((255, -128, 1, -128), (255, -128, 127, -1), (255, -128, 129, -1)),
+    )
+    factors = (np.array(column) for column in zip(*pairs, strict=True))
+    expected = [32767, 32766, 32767, -32768, -32767, -32768]
+    assert pair_dot(*factors).tolist() == expected

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from qlower.contracts.products import FLAT
+from qlower.dialects import qnn
 from qlower.interp.qnn import run_qnn_function
+from qlower.interp.qnn.pairs import pair_sums
 from qlower.interp.values import Array, InterpretationError
 from qlower.text.parsing import parse_module
 
@@ -39,3 +42,31 @@ def test_codes() -> None:
 def test_other_inputs(name: str, inputs: list[Array], message: str) -> None:
     with pytest.raises(InterpretationError, match=message):
         run_qnn_function(parse_module(RELU), name, inputs, contract="tflite")
+
+
+LINEAR = """
+!x = !quant.uniform<u8:f32, 1.0>
+!w = !quant.uniform<i8:f32, 1.0>
+func.func @main(%x: tensor<6x2x!x>, %w: tensor<1x2x!w>) -> tensor<6x1x!x> {
+  %y = qnn.linear %x, %w : (tensor<6x2x!x>, tensor<1x2x!w>) -> tensor<6x1x!x>
+  return %y : tensor<6x1x!x>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("weight", "codes", "sums"),
+    [
+        ((127, 2), ((255, 191), (255, 190)), (32767, 32765)),
+        ((127, 3), ((255, 127), (255, 128)), (32766, 32767)),
+        ((-128, -1), ((255, 127), (255, 129), (255, 128)), (-32767, -32768, -32768)),
+    ],
+)
+def test_pairs_saturate(
+    weight: tuple[int, int], codes: tuple[tuple[int, int], ...], sums: tuple[int, ...]
+) -> None:
+    """At the ends of 16 bits, which results of 8 bits needn't show."""
+    module = parse_module(LINEAR.replace("6x", f"{len(codes)}x"))
+    (op,) = (op for op in module.walk() if isinstance(op, qnn.LinearOp))
+    stored, weights = np.array(codes, np.uint8), np.array([weight], np.int8)
+    assert pair_sums(op, FLAT, stored, weights).ravel().tolist() == list(sums)

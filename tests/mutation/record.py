@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -82,35 +82,42 @@ class Reach:
                     self._tests[file, block].add(test)
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """Those that reach the mutant's block, the likeliest to fail first: tests of
-        its own room, quick ones, and of each test function one before its others."""
-        text = (self._tree / mutant.file).read_text()
-        reaching = self._tests[mutant.file, block_of(text, mutant.line)]
+        """Those that reach the mutant's block, the likeliest to fail first: tests that
+        reach what few others do in its function, then tests of its own room, then quick
+        ones; and of each test function one before its others."""
+        file = mutant.file
+        block, around = block_of((self._tree / file).read_text(), mutant.line)
+        reaching = self._tests[file, block]
+        score: Counter[str] = Counter()
+        for other in around:
+            for test in self._tests[file, other]:
+                score[test] += round(1000 / len(self._tests[file, other]))
         # Few tests of a function are recorded; its others may reach the block, too.
         functions = {test.partition("[")[0] for test in reaching}
         others = (t for t in self.seconds if t.partition("[")[0] in functions)
-        found = reaching | set(others)
-        own = f"tests/{room_of(mutant.file)}/"
-        return self._in_turn(found & self.seconds.keys(), own)
+        found = (reaching & self.seconds.keys()).union(others)
+        return self._in_turn(found, f"tests/{room_of(file)}/", score)
 
     def named(self, stem: str) -> list[str]:
         """Tests of contracts and of front ends whose names hold a word that stands for
-        the contract, quick ones first, one of each test function before others."""
+        the contract, those of contracts first."""
         words = (stem, *ALSO_NAMED.get(stem, ()))
-        found = [
+        found = {
             test
             for test in self.seconds
             if test.startswith((f"tests/{CONTRACTS}/", "tests/frontends/"))
             and any(word in test for word in words)
-        ]
-        return self._in_turn(found, f"tests/{CONTRACTS}/")
+        }
+        return self._in_turn(found, f"tests/{CONTRACTS}/", Counter())
 
-    def _in_turn(self, found: Iterable[str], own: str) -> list[str]:
-        chosen: list[tuple[int, bool, float, str]] = []
-        functions: defaultdict[str, int] = defaultdict(int)
-        for test in sorted(found, key=self.seconds.__getitem__):
+    def _in_turn(self, tests: set[str], own: str, score: Counter[str]) -> list[str]:
+        def key(test: str) -> tuple[int, bool, float]:
+            return -score[test], not test.startswith(own), self.seconds[test]
+
+        turns: Counter[str] = Counter()
+        chosen: list[tuple[int, tuple[int, bool, float], str]] = []
+        for test in sorted(tests, key=key):
             function = test.partition("[")[0]
-            key = functions[function], not test.startswith(own), self.seconds[test]
-            chosen.append((*key, test))
-            functions[function] += 1
+            chosen.append((turns[function], key(test), test))
+            turns[function] += 1
         return [test for *_, test in sorted(chosen)]

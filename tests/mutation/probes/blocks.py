@@ -39,14 +39,22 @@ def blocks(tree: ast.AST) -> list[list[ast.stmt]]:
     return list({id(body): body for body in found}.values())
 
 
-def block_of(text: str, line: int) -> int:
-    """The first line of the innermost block that holds a line of a file."""
-    starts = {
-        body[0].lineno
-        for body in blocks(ast.parse(text))
-        if body[0].lineno <= line <= (body[-1].end_lineno or 0)
-    }
-    return max(starts, default=0)
+def block_of(text: str, line: int) -> tuple[int, list[int]]:
+    """The innermost block that holds a line of a file, and all blocks of its function,
+    by their first lines."""
+    tree = ast.parse(text)
+    holding = [body for body in blocks(tree) if _holds(body, line)]
+    around = [
+        block[0].lineno
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef) and _holds(function.body, line)
+        for block in blocks(function)
+    ]
+    return max((body[0].lineno for body in holding), default=0), sorted({*around})
+
+
+def _holds(body: list[ast.stmt], line: int) -> bool:
+    return body[0].lineno <= line <= (body[-1].end_lineno or 0)
 
 
 def _source_to_code(
