@@ -40,6 +40,11 @@ def test_files_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     ]
 
 
+def test_a_program_that_fails_says_what_it_wrote():
+    done = run_program(["sh", "-c", "cat; echo why >&2; exit 3"], input=b"given")
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"given", b"why\n")
+
+
 @pytest.mark.parametrize("suffix", [".mlirbc", ".tosa"])
 def test_a_model_whose_name_is_an_option(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

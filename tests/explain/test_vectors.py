@@ -82,6 +82,13 @@ def test_an_addition_sees_every_pair_of_codes() -> None:
     assert len(pairs) == 65536
 
 
+def test_one_input_has_no_number() -> None:
+    types = [quantized([64], scale) for scale in (0.1, 0.3)]
+    model = make_model(types[:1], lambda x: [qnn.RequantizeOp(x, types[1]).result])
+    (layer,) = qlower.vectors(model, "tflite").layers
+    assert {*layer.arrays} == {"input", "output"}
+
+
 def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "vectors"
     arguments = ["vectors", str(DIGITS), "-o", str(folder), "--layer", "conv1"]

@@ -144,6 +144,12 @@ def folder_of_shards(folder: Path, images: Array, labels: Array) -> None:
     np.save(folder / "labels.npy", labels)
 
 
+def one_file(folder: Path, images: Array, labels: Array) -> None:
+    """Of another name than the model's input."""
+    np.save(folder / "pictures.npy", images)
+    np.save(folder / "labels.npy", labels)
+
+
 def compressed(folder: Path, images: Array, labels: Array) -> None:
     np.savez_compressed(folder / "digits.npz", image=images, labels=labels)
 
@@ -159,7 +165,9 @@ def reals(folder: Path, images: Array, labels: Array) -> None:
     np.savez(folder / "x.npz", image=(images.astype(np.float32) + 128) / 255, y=labels)
 
 
-@pytest.mark.parametrize("write", [folder_of_shards, compressed, parquet, reals])
+@pytest.mark.parametrize(
+    "write", [folder_of_shards, one_file, compressed, parquet, reals]
+)
 def test_sources_give_the_same(
     model: Path,
     images: Array,
