@@ -63,6 +63,12 @@ def test_every_layer_that_is_refused_is_named(tmp_path: Path):
     assert "note: in 2 layers: leaky_relu first, leaky_relu second" in text
     assert "note: the contract says so here" in text
     assert "note: besides, in softmax beta: softmax: Glow has no beta but 1" in text
+    assert "help:" not in text
+    alias, body = REFUSED.strip().split("\n", 1)
+    header = 'module attributes {qnn.contract = "tflite"} {'
+    path.write_text(f"{alias}\n{header}\n{body}\n}}")
+    with pytest.raises(QlowerError, match="--layer-contract softmax=tflite"):
+        qlower.lower(path, "glow-cpu")
 
 
 def test_a_contract_that_is_complete_needs_nothing():

@@ -112,14 +112,17 @@ class LowerQnnPass(ModulePass):
     contract: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        default = self.contract or module_contract(op)
+        own = module_contract(op)
         for function in defined_functions(op):
-            _lower_function(function, default)
+            _lower_function(function, self.contract or own, own)
         op.attributes.pop(CONTRACT, None)
 
 
-def _lower_function(function: func.FuncOp, default: str | None) -> None:
-    """Replace a function's body and signature by their lowered forms."""
+def _lower_function(
+    function: func.FuncOp, default: str | None, own: str | None
+) -> None:
+    """Replace a function's body and signature by their lowered forms, by the default
+    contract, which may differ from the module's own."""
     load = cache(load_contract)
     check_needs(function.body.block.ops, default, load)
 
@@ -148,7 +151,12 @@ def _lower_function(function: func.FuncOp, default: str | None) -> None:
 
     lowering.lower(lower)
     if refused:
-        raise _refusal(refused) from refused[0][1]
+        error = _refusal(refused)
+        if error.help is None and own not in (None, default):
+            kinds = dict.fromkeys(op.name.removeprefix("qnn.") for op, _ in refused)
+            other = " ".join(f"--layer-contract {kind}={own}" for kind in kinds)
+            error.help = f"give such layers the model's own arithmetic: {other}"
+        raise error from refused[0][1]
     lowering.finish(_quantized)
 
 
