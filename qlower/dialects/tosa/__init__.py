@@ -21,34 +21,12 @@ from .contraction import (
 )
 from .contraction import ConvolutionOp as ConvolutionOp
 from .contraction import PaddedConvolutionOp as PaddedConvolutionOp
-from .elementwise import (
-    AbsOp,
-    AddOp,
-    ArithmeticRightShiftOp,
-    BitwiseAndOp,
-    BitwiseNotOp,
-    BitwiseOrOp,
-    BitwiseXorOp,
-    CastOp,
-    ClzOp,
-    EqualOp,
-    GreaterEqualOp,
-    GreaterOp,
-    IntDivOp,
-    LogicalAndOp,
-    LogicalLeftShiftOp,
-    LogicalNotOp,
-    LogicalOrOp,
-    LogicalRightShiftOp,
-    LogicalXorOp,
-    MaximumOp,
-    MinimumOp,
-    MulOp,
-    NegateOp,
-    SelectOp,
-    SubOp,
-)
+from .elementwise import ELEMENTWISE
+from .elementwise import ArithmeticRightShiftOp as ArithmeticRightShiftOp
 from .elementwise import ElementwiseOp as ElementwiseOp
+from .elementwise import IntDivOp as IntDivOp
+from .elementwise import MulOp as MulOp
+from .elementwise import NegateOp as NegateOp
 from .elementwise import ShiftOp as ShiftOp
 from .movement import (
     ConcatOp,
@@ -81,42 +59,19 @@ from .text import ResizeModeAttr, TargetEnvAttr
 TOSA = Dialect(
     "tosa",
     [
-        AbsOp,
-        AddOp,
         ArgMaxOp,
-        ArithmeticRightShiftOp,
         AvgPool2DOp,
-        BitwiseAndOp,
-        BitwiseNotOp,
-        BitwiseOrOp,
-        BitwiseXorOp,
-        CastOp,
         ClampOp,
-        ClzOp,
         ConcatOp,
         ConstOp,
         ConstShapeOp,
         Conv2DOp,
         Conv3DOp,
         DepthwiseConv2DOp,
-        EqualOp,
         GatherOp,
-        GreaterEqualOp,
-        GreaterOp,
         IdentityOp,
-        IntDivOp,
-        LogicalAndOp,
-        LogicalLeftShiftOp,
-        LogicalNotOp,
-        LogicalOrOp,
-        LogicalRightShiftOp,
-        LogicalXorOp,
         MatMulOp,
         MaxPool2DOp,
-        MaximumOp,
-        MinimumOp,
-        MulOp,
-        NegateOp,
         PadOp,
         ReduceAllOp,
         ReduceAnyOp,
@@ -128,13 +83,12 @@ TOSA = Dialect(
         ResizeOp,
         ReverseOp,
         ScatterOp,
-        SelectOp,
         SliceOp,
-        SubOp,
         TableOp,
         TileOp,
         TransposeConv2DOp,
         TransposeOp,
+        *ELEMENTWISE,
     ],
     [NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType, TargetEnvAttr],
 )

@@ -1,9 +1,13 @@
-"""Operations on one element at a time, whose operands broadcast."""
+"""Operations on one element at a time, whose operands broadcast.
+
+Those that have nothing but a name, a meaning and element types are rows of `ROWS`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     BoolAttr,
@@ -41,12 +45,15 @@ class ElementwiseOp(TosaOp, ABC):
     output = result_def(TensorType)
 
     def result_shape(self) -> Shape:
-        shapes = [shape_of(operand) for operand in self.operands]
-        if len(set(map(len, shapes))) > 1:
-            raise VerifyException(
-                f"ranks {' and '.join(str(len(shape)) for shape in shapes)} differ"
-            )
-        return broadcast(*shapes)
+        return _broadcast(*map(shape_of, self.operands))
+
+
+def _broadcast(*shapes: Shape) -> Shape:
+    """The shape of operands that TOSA wants to be of one rank."""
+    if len(set(map(len, shapes))) > 1:
+        ranks = " and ".join(str(len(shape)) for shape in shapes)
+        raise VerifyException(f"operands have ranks {ranks}, expected one rank")
+    return broadcast(*shapes)
 
 
 class UnaryOp(ElementwiseOp, ABC):
@@ -62,44 +69,22 @@ class BinaryOp(ElementwiseOp, ABC):
     input2 = operand_def(TensorType)
 
 
-@irdl_op_definition
-class AddOp(BinaryOp):
-    """The sum."""
-
-    name = "tosa.add"
-
-    SIGNATURES: ClassVar = _on(("i32", "f32"), 2)
-
-
-@irdl_op_definition
-class SubOp(BinaryOp):
-    """The difference."""
-
-    name = "tosa.sub"
-
-    SIGNATURES: ClassVar = _on(("i32", "f32"), 2)
-
-
-@irdl_op_definition
-class MaximumOp(BinaryOp):
-    """The larger one."""
-
-    name = "tosa.maximum"
-
-    SIGNATURES: ClassVar = _on(("i32",), 2)
+class ExtremeOp(BinaryOp, ABC):
+    """One of two elements."""
 
     nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
 
 
-@irdl_op_definition
-class MinimumOp(BinaryOp):
-    """The smaller one."""
+class ShiftOp(BinaryOp, ABC):
+    """Bits moved by a number of places in `[0, width)`; others are unpredictable."""
 
-    name = "tosa.minimum"
+    SIGNATURES: ClassVar = _on(INTEGERS, 2)
 
-    SIGNATURES: ClassVar = _on(("i32",), 2)
-
-    nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
+    def check(self) -> None:
+        width = int(str(element_type(self.input1.type))[1:])
+        for places in constant_integers(self.input2) or ():
+            if not 0 <= places < width:
+                raise VerifyException(f"shift {places} is outside [0, {width})")
 
 
 @irdl_op_definition
@@ -116,119 +101,12 @@ class IntDivOp(BinaryOp):
 
 
 @irdl_op_definition
-class BitwiseAndOp(BinaryOp):
-    """The bits that both have."""
-
-    name = "tosa.bitwise_and"
-
-    SIGNATURES: ClassVar = _on(INTEGERS, 2)
-
-
-@irdl_op_definition
-class BitwiseOrOp(BinaryOp):
-    """The bits that either has."""
-
-    name = "tosa.bitwise_or"
-
-    SIGNATURES: ClassVar = _on(INTEGERS, 2)
-
-
-@irdl_op_definition
-class BitwiseXorOp(BinaryOp):
-    """The bits that one of them has."""
-
-    name = "tosa.bitwise_xor"
-
-    SIGNATURES: ClassVar = _on(INTEGERS, 2)
-
-
-@irdl_op_definition
-class LogicalAndOp(BinaryOp):
-    """Whether both hold."""
-
-    name = "tosa.logical_and"
-
-    SIGNATURES: ClassVar = _on(("i1",), 2)
-
-
-@irdl_op_definition
-class LogicalOrOp(BinaryOp):
-    """Whether either holds."""
-
-    name = "tosa.logical_or"
-
-    SIGNATURES: ClassVar = _on(("i1",), 2)
-
-
-@irdl_op_definition
-class LogicalXorOp(BinaryOp):
-    """Whether one of them holds."""
-
-    name = "tosa.logical_xor"
-
-    SIGNATURES: ClassVar = _on(("i1",), 2)
-
-
-class ShiftOp(BinaryOp, ABC):
-    """Bits moved by a number of places in `[0, width)`; others are unpredictable."""
-
-    SIGNATURES: ClassVar = _on(INTEGERS, 2)
-
-    def check(self) -> None:
-        width = int(str(element_type(self.input1.type))[1:])
-        for places in constant_integers(self.input2) or ():
-            if not 0 <= places < width:
-                raise VerifyException(f"shift {places} is outside [0, {width})")
-
-
-@irdl_op_definition
-class LogicalLeftShiftOp(ShiftOp):
-    """`x * 2^n`, without the bits that leave the type."""
-
-    name = "tosa.logical_left_shift"
-
-
-@irdl_op_definition
-class LogicalRightShiftOp(ShiftOp):
-    """The bits of x as an unsigned number, over `2^n`."""
-
-    name = "tosa.logical_right_shift"
-
-
-@irdl_op_definition
 class ArithmeticRightShiftOp(ShiftOp):
     """`x / 2^n`, rounded down or, with `round`, half up."""
 
     name = "tosa.arithmetic_right_shift"
 
     round = prop_def(BoolAttr)
-
-
-class ComparisonOp(BinaryOp, ABC):
-    """Whether one element compares to the other."""
-
-    SIGNATURES: ClassVar = _on(("i32",), 2, "i1")
-
-
-@irdl_op_definition
-class EqualOp(ComparisonOp):
-    """Whether elements are equal."""
-
-    name = "tosa.equal"
-
-
-@irdl_op_definition
-class GreaterOp(ComparisonOp):
-    """Whether the first is greater."""
-
-    name = "tosa.greater"
-
-
-@irdl_op_definition
-class GreaterEqualOp(ComparisonOp):
-    """Whether the first isn't smaller."""
-
-    name = "tosa.greater_equal"
 
 
 @irdl_op_definition
@@ -247,49 +125,13 @@ class MulOp(ElementwiseOp):
     shift = operand_def(TensorType)
 
     def result_shape(self) -> Shape:
-        return broadcast(shape_of(self.input1), shape_of(self.input2))
+        return _broadcast(shape_of(self.input1), shape_of(self.input2))
 
     def check(self) -> None:
         (places, *_) = known_integers("shift", self.shift)
         largest = 63 if str(element_type(self.input1.type)) == "i32" else 0
         if not 0 <= places <= largest:
             raise VerifyException(f"shift {places} is outside [0, {largest}]")
-
-
-@irdl_op_definition
-class AbsOp(UnaryOp):
-    """The absolute value."""
-
-    name = "tosa.abs"
-
-    SIGNATURES: ClassVar = _on(("i32", "f32"), 1)
-
-
-@irdl_op_definition
-class BitwiseNotOp(UnaryOp):
-    """The other bits."""
-
-    name = "tosa.bitwise_not"
-
-    SIGNATURES: ClassVar = _on(INTEGERS, 1)
-
-
-@irdl_op_definition
-class LogicalNotOp(UnaryOp):
-    """Whether it doesn't hold."""
-
-    name = "tosa.logical_not"
-
-    SIGNATURES: ClassVar = _on(("i1",), 1)
-
-
-@irdl_op_definition
-class ClzOp(UnaryOp):
-    """The zeros before the first one bit; 32 of 0."""
-
-    name = "tosa.clz"
-
-    SIGNATURES: ClassVar = _on(("i32",), 1)
 
 
 @irdl_op_definition
@@ -313,22 +155,6 @@ class NegateOp(ElementwiseOp):
 
 
 @irdl_op_definition
-class CastOp(UnaryOp):
-    """
-    Another type: integers keep their low bits, floats round half to even and saturate.
-    """
-
-    name = "tosa.cast"
-
-    SIGNATURES: ClassVar = tuple(
-        f"{source} -> {target}"
-        for source in ("i1", *INTEGERS, "f32")
-        for target in ("i1", *INTEGERS, "f32")
-        if source != target and {source, target} != {"i1", "f32"}
-    )
-
-
-@irdl_op_definition
 class SelectOp(ElementwiseOp):
     """The second operand where the first holds, else the third."""
 
@@ -341,3 +167,71 @@ class SelectOp(ElementwiseOp):
     input1 = operand_def(TensorType)
     input2 = operand_def(TensorType)
     input3 = operand_def(TensorType)
+
+
+_TRUTHS = _on(("i1",), 2)
+_BITS = _on(INTEGERS, 2)
+_NUMBERS = _on(("i32", "f32"), 2)
+_COMPARED = _on(("i32",), 2, "i1")
+_CAST = tuple(
+    f"{source} -> {target}"
+    for source in ("i1", *INTEGERS, "f32")
+    for target in ("i1", *INTEGERS, "f32")
+    if source != target and {source, target} != {"i1", "f32"}
+)
+
+ROWS: Mapping[str, tuple[type[ElementwiseOp], tuple[str, ...], str]] = {
+    "abs": (UnaryOp, _on(("i32", "f32"), 1), "The absolute value."),
+    "add": (BinaryOp, _NUMBERS, "The sum."),
+    "bitwise_and": (BinaryOp, _BITS, "The bits that both have."),
+    "bitwise_not": (UnaryOp, _on(INTEGERS, 1), "The other bits."),
+    "bitwise_or": (BinaryOp, _BITS, "The bits that either has."),
+    "bitwise_xor": (BinaryOp, _BITS, "The bits that one of them has."),
+    "cast": (
+        *(UnaryOp, _CAST),
+        "Another type: integers keep their low bits, floats round half to even and"
+        " saturate.",
+    ),
+    "clz": (UnaryOp, _on(("i32",), 1), "The zeros before the first one bit; 32 of 0."),
+    "equal": (BinaryOp, _COMPARED, "Whether elements are equal."),
+    "greater": (BinaryOp, _COMPARED, "Whether the first is greater."),
+    "greater_equal": (BinaryOp, _COMPARED, "Whether the first isn't smaller."),
+    "logical_and": (BinaryOp, _TRUTHS, "Whether both hold."),
+    "logical_left_shift": (
+        *(ShiftOp, _BITS),
+        "`x * 2^n`, without the bits that leave the type.",
+    ),
+    "logical_not": (UnaryOp, _on(("i1",), 1), "Whether it doesn't hold."),
+    "logical_or": (BinaryOp, _TRUTHS, "Whether either holds."),
+    "logical_right_shift": (
+        *(ShiftOp, _BITS),
+        "The bits of x as an unsigned number, over `2^n`.",
+    ),
+    "logical_xor": (BinaryOp, _TRUTHS, "Whether one of them holds."),
+    "maximum": (ExtremeOp, _on(("i32",), 2), "The larger one."),
+    "minimum": (ExtremeOp, _on(("i32",), 2), "The smaller one."),
+    "sub": (BinaryOp, _NUMBERS, "The difference."),
+}
+"""Operations by the name after the dialect's: base class, signatures, and meaning."""
+
+
+def _defined(
+    name: str, base: type[ElementwiseOp], signatures: tuple[str, ...], meaning: str
+) -> type[ElementwiseOp]:
+    title = "".join(word.capitalize() for word in name.split("_"))
+    members = {"name": f"tosa.{name}", "__module__": __name__, "__doc__": meaning}
+    op = cast(type[ElementwiseOp], type(f"{title}Op", (base,), members))
+    defined = irdl_op_definition(op)
+    defined.SIGNATURES = signatures
+    return defined
+
+
+ELEMENTWISE: tuple[type[ElementwiseOp], ...] = (
+    ArithmeticRightShiftOp,
+    IntDivOp,
+    MulOp,
+    NegateOp,
+    SelectOp,
+    *(_defined(name, *row) for name, row in ROWS.items()),
+)
+"""The elementwise operations of the dialect."""

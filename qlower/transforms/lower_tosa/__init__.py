@@ -53,7 +53,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     tosa.ScatterOp: movement.lower_scatter,
     tosa.ArgMaxOp: reduction.lower_arg_max,
     **dict.fromkeys(reduction.COMBINE, reduction.lower_reduction),
-    **dict.fromkeys(elementwise.COMPUTE, elementwise.lower_elementwise),
+    tosa.ElementwiseOp: elementwise.lower_elementwise,
 }
 """What lowers operations of each class, and of those below it without a row."""
 

@@ -34,7 +34,7 @@ def lower_elementwise(lowering: Lowering, op: tosa.ElementwiseOp) -> SSAValue:
         lowering.read(nest, operand, broadcast_indices(shape_of(operand), result))
         for operand in op.operands
     ]
-    return nest.build([COMPUTE[type(op)](nest, op, elements)])[0]
+    return nest.build([COMPUTE[op.kind](nest, op, elements)])[0]
 
 
 def _by(
@@ -114,15 +114,11 @@ def _shift(nest: Nest, op: tosa.ShiftOp, elements: list[SSAValue]) -> SSAValue:
         most = nest.add(scalar_constant(type.bitwidth - 1, type)).result
         places = nest.add(arith.MaxSIOp(places, none)).result
         places = nest.add(arith.MinSIOp(places, most)).result
-    match op:
-        case tosa.LogicalLeftShiftOp():
-            return nest.add(arith.ShLIOp(x, places)).result
-        case tosa.LogicalRightShiftOp():
-            return nest.add(arith.ShRUIOp(x, places)).result
-        case _:
-            half_up = isinstance(op, tosa.ArithmeticRightShiftOp) and bool(op.round)
-            mode = RoundingMode.HALF_UP if half_up else RoundingMode.FLOOR
-            return nest.add(fixed.ShiftRightOp(x, places, mode)).result
+    if isinstance(op, tosa.ArithmeticRightShiftOp):
+        mode = RoundingMode.HALF_UP if bool(op.round) else RoundingMode.FLOOR
+        return nest.add(fixed.ShiftRightOp(x, places, mode)).result
+    shift = arith.ShLIOp if op.kind == "logical_left_shift" else arith.ShRUIOp
+    return nest.add(shift(x, places)).result
 
 
 def _divide(nest: Nest, op: tosa.IntDivOp, elements: list[SSAValue]) -> SSAValue:
@@ -140,7 +136,7 @@ def _divide(nest: Nest, op: tosa.IntDivOp, elements: list[SSAValue]) -> SSAValue
     return nest.add(arith.TruncIOp(signed, i32)).result
 
 
-def _cast(nest: Nest, op: tosa.CastOp, elements: list[SSAValue]) -> SSAValue:
+def _cast(nest: Nest, op: tosa.ElementwiseOp, elements: list[SSAValue]) -> SSAValue:
     """Low bits, or the sign repeated; floats half to even, saturated."""
     (x,) = elements
     result = element_type(op.output.type)
@@ -157,30 +153,31 @@ def _cast(nest: Nest, op: tosa.CastOp, elements: list[SSAValue]) -> SSAValue:
     return widen(nest, x, target, unsigned=source == i1)
 
 
-COMPUTE: Mapping[type[tosa.ElementwiseOp], Compute] = {
-    tosa.AbsOp: _absolute,
-    tosa.AddOp: _by(arith.AddiOp, arith.AddfOp),
-    tosa.ArithmeticRightShiftOp: _shift,
-    tosa.BitwiseAndOp: _by(arith.AndIOp),
-    tosa.BitwiseNotOp: _invert,
-    tosa.BitwiseOrOp: _by(arith.OrIOp),
-    tosa.BitwiseXorOp: _by(arith.XOrIOp),
-    tosa.CastOp: _cast,
-    tosa.ClzOp: _count_leading_zeros,
-    tosa.EqualOp: _compare("eq"),
-    tosa.GreaterEqualOp: _compare("sge"),
-    tosa.GreaterOp: _compare("sgt"),
-    tosa.IntDivOp: _divide,
-    tosa.LogicalAndOp: _by(arith.AndIOp),
-    tosa.LogicalLeftShiftOp: _shift,
-    tosa.LogicalNotOp: _invert,
-    tosa.LogicalOrOp: _by(arith.OrIOp),
-    tosa.LogicalRightShiftOp: _shift,
-    tosa.LogicalXorOp: _by(arith.XOrIOp),
-    tosa.MaximumOp: _by(arith.MaxSIOp),
-    tosa.MinimumOp: _by(arith.MinSIOp),
-    tosa.MulOp: _multiply,
-    tosa.NegateOp: _negate,
-    tosa.SelectOp: _by(arith.SelectOp),
-    tosa.SubOp: _by(arith.SubiOp, arith.SubfOp),
+COMPUTE: Mapping[str, Compute] = {
+    "abs": _absolute,
+    "add": _by(arith.AddiOp, arith.AddfOp),
+    "arithmetic_right_shift": _shift,
+    "bitwise_and": _by(arith.AndIOp),
+    "bitwise_not": _invert,
+    "bitwise_or": _by(arith.OrIOp),
+    "bitwise_xor": _by(arith.XOrIOp),
+    "cast": _cast,
+    "clz": _count_leading_zeros,
+    "equal": _compare("eq"),
+    "greater_equal": _compare("sge"),
+    "greater": _compare("sgt"),
+    "intdiv": _divide,
+    "logical_and": _by(arith.AndIOp),
+    "logical_left_shift": _shift,
+    "logical_not": _invert,
+    "logical_or": _by(arith.OrIOp),
+    "logical_right_shift": _shift,
+    "logical_xor": _by(arith.XOrIOp),
+    "maximum": _by(arith.MaxSIOp),
+    "minimum": _by(arith.MinSIOp),
+    "mul": _multiply,
+    "negate": _negate,
+    "select": _by(arith.SelectOp),
+    "sub": _by(arith.SubiOp, arith.SubfOp),
 }
+"""What an operation computes, by its name after the dialect's."""
