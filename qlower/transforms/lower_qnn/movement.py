@@ -17,6 +17,7 @@ from qlower.dialects import qnn, quant
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.movement import concatenated, moved
+from qlower.emit.reductions import axes_nest
 from qlower.emit.tensors import storage_type
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, to_index
@@ -127,12 +128,8 @@ def _axis_values(op: qnn.ResizeOp, axis: int) -> dict[str, Array]:
 def lower_arg_max(lowering: Lowering, op: qnn.ArgMaxOp) -> Sequence[SSAValue]:
     """The largest element along `axis`, then the first position that holds it."""
     source = shape_of(op.input)
-    kept = [axis for axis in range(len(source)) if axis != op.axis]
-    order = [*kept, op.axis]
-    bounds = [source[axis] for axis in order]
-    indices = [order.index(axis) for axis in range(len(source))]
-    rows = range(len(kept))
-    largest_nest = Nest(lowering.emit, bounds, reductions=1)
+    count, rows = source[op.axis], range(len(source) - 1)
+    largest_nest, indices = axes_nest(lowering.emit, source, [op.axis])
     value = lowering.read(largest_nest, op.input, indices)
 
     def larger(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
@@ -142,18 +139,18 @@ def lower_arg_max(lowering: Lowering, op: qnn.ArgMaxOp) -> Sequence[SSAValue]:
     init = lowering.emit.filled(largest_nest.output_shape, i32, smallest)
     (largest,) = largest_nest.reduce([init], larger)
 
-    nest = Nest(lowering.emit, bounds, reductions=1)
+    nest, indices = axes_nest(lowering.emit, source, [op.axis])
     value = lowering.read(nest, op.input, indices)
     equal = nest.add(arith.CmpiOp(value, nest.input(largest, rows), "eq")).result
-    position = nest.add(IndexOp(len(kept))).result
+    position = nest.add(IndexOp(len(rows))).result
     index_type = element_type(op.result.type)
     position = nest.add(arith.IndexCastOp(position, index_type)).result
-    beyond = nest.constant(np.array(bounds[-1]), index_type)
+    beyond = nest.constant(np.array(count), index_type)
     candidate = nest.add(arith.SelectOp(equal, position, beyond)).result
 
     def first(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
         return [nest.add(arith.MinSIOp(accumulators[0], candidate)).result]
 
-    init = lowering.emit.filled(nest.output_shape, index_type, bounds[-1])
+    init = lowering.emit.filled(nest.output_shape, index_type, count)
     (positions,) = nest.reduce([init], first)
     return [lowering.reshape(positions, shape_of(op.result))]

@@ -27,11 +27,11 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import integer_range, shape_of
 from qlower.emit.inline_rule import inline_rule
+from qlower.emit.reductions import axes_nest, window_nest
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
 from qlower.model.windows import taps_inside
 from qlower.transforms.lower_qnn.lowering import Lowering
-from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
 
 def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAValue]:
@@ -45,11 +45,8 @@ def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAVal
     pads_zero = op.count_include_pad or sums_addends
     padding = quantized_element(op.input.type).zero_point if pads_zero else 0
     result = shape_of(op.result)
-    nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
-    nest.window((4, 5))
-    stored = nest.input(
-        pad_image(lowering, op, lowering.value(op.input), padding),
-        (0, *window_indices(op, 4, 5), 3),
+    nest, stored = window_nest(
+        lowering.emit, op.sums, lowering.value(op.input), op.kernel, padding
     )
     addend = lowering.widen(nest, stored, quantized_element(op.input.type))
     if sums_addends:
@@ -140,11 +137,8 @@ def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAVal
     type = quantized_element(op.input.type)
     smallest, _ = integer_range(type.storage_width, type.signed)
     result = shape_of(op.result)
-    nest = Nest(lowering.emit, (*result, *op.kernel), reductions=2)
-    nest.window((4, 5))
-    stored = nest.input(
-        pad_image(lowering, op, lowering.value(op.input), smallest),
-        (0, *window_indices(op, 4, 5), 3),
+    nest, stored = window_nest(
+        lowering.emit, op.sums, lowering.value(op.input), op.kernel, smallest
     )
     maximum = arith.MaxSIOp if type.signed else arith.MaxUIOp
 
@@ -168,12 +162,8 @@ def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAVal
 def lower_mean(lowering: Lowering, op: qnn.ReductionOp) -> Sequence[SSAValue]:
     """Sums of stored integers over `axes`, loops (kept... | axes...), then the rule;
     of addends of its own, where the contract has those."""
-    source = shape_of(op.input)
-    kept = [axis for axis in range(len(source)) if axis not in op.axes]
-    order = [*kept, *sorted(op.axes)]
-    bounds = [source[axis] for axis in order]
-    nest = Nest(lowering.emit, bounds, reductions=len(op.axes))
-    indices = [order.index(axis) for axis in range(len(source))]
+    nest, indices = axes_nest(lowering.emit, shape_of(op.input), op.axes)
+    kept = nest.output_shape
     addend = lowering.read(nest, op.input, indices)
     input = reduced_values(op)
     sums_addends = "sum" in lowering.contract.rule(op.kind).values
@@ -182,7 +172,7 @@ def lower_mean(lowering: Lowering, op: qnn.ReductionOp) -> Sequence[SSAValue]:
         (addend,) = inline_rule(rule, {"input": addend}, input, nest)
     init = lowering.emit.filled(nest.output_shape, addend.type, 0)
     (total,) = nest.reduce([init], nest.adding(addend))
-    nest = Nest(lowering.emit, [source[axis] for axis in kept])
+    nest = Nest(lowering.emit, kept)
     constants = {
         **input,
         **output_values(lowering.contract, op.result.type),
@@ -201,11 +191,8 @@ def lower_product(lowering: Lowering, op: qnn.ProductOp) -> Sequence[SSAValue]:
 
     The first element, where all loops over axes are at 0, is taken as it is.
     """
-    source = shape_of(op.input)
-    kept = [axis for axis in range(len(source)) if axis not in op.axes]
-    order = [*kept, *sorted(op.axes)]
-    bounds = [source[axis] for axis in order]
-    nest = Nest(lowering.emit, bounds, reductions=len(op.axes))
+    nest, indices = axes_nest(lowering.emit, shape_of(op.input), op.axes)
+    kept = nest.output_shape
     constants = {
         **operand_values("input", op.input.type),
         **output_values(lowering.contract, op.result.type),
@@ -213,7 +200,7 @@ def lower_product(lowering: Lowering, op: qnn.ProductOp) -> Sequence[SSAValue]:
         **position_values(shape_of(op.result)),
     }
     rule = lowering.contract.rule("product")
-    wide = lowering.read(nest, op.input, [order.index(n) for n in range(len(source))])
+    wide = lowering.read(nest, op.input, indices)
     zero_point = nest.constant(constants["input_zero_point"], i32)
     first = nest.add(arith.SubiOp(wide, zero_point)).result
     is_first = _first_turn(nest)
@@ -225,7 +212,7 @@ def lower_product(lowering: Lowering, op: qnn.ProductOp) -> Sequence[SSAValue]:
 
     init = lowering.emit.filled(nest.output_shape, i32, 0)
     (products,) = nest.reduce([init], combine)
-    nest = Nest(lowering.emit, [source[axis] for axis in kept])
+    nest = Nest(lowering.emit, kept)
     runtime = {"product": nest.input(products, range(len(kept)))}
     type = quantized_element(op.result.type)
     result = lowering.finish_with_rule(nest, op.rules[1], runtime, constants, type)

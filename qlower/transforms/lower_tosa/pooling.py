@@ -11,18 +11,16 @@ from xdsl.ir import BlockArgument, SSAValue
 from qlower.dialects import tosa
 from qlower.dialects.tosa.checks import sizes
 from qlower.dialects.types import element_type, integer_range, shape_of
-from qlower.emit.tensors import pad
+from qlower.emit.reductions import window_nest
 from qlower.interp.values import integer_width
 from qlower.model.nests import Nest, narrow
 from qlower.model.windows import taps_inside
-from qlower.transforms.lower_qnn.window import tap_indices
 from qlower.transforms.lower_tosa.lowering import Lowering, array, known_number
 
 
 def lower_avg_pool2d(lowering: Lowering, op: tosa.AvgPool2DOp) -> SSAValue:
     """Sums of stored integers, loops (n, y, x, c | kh, kw), then the average."""
-    nest = _window(lowering, op)
-    stored = _image(lowering, op, nest, 0)
+    nest, stored = _windows(lowering, op, 0)
     wide = nest.add(arith.ExtSIOp(stored, i32)).result
     shape = shape_of(op.output)
     init = lowering.emit.filled(shape, i32, 0)
@@ -51,8 +49,7 @@ def lower_max_pool2d(lowering: Lowering, op: tosa.MaxPool2DOp) -> SSAValue:
     """The largest element, loops (n, y, x, c | kh, kw)."""
     element = element_type(op.output.type)
     least, _ = integer_range(integer_width(element))
-    nest = _window(lowering, op)
-    stored = _image(lowering, op, nest, least)
+    nest, stored = _windows(lowering, op, least)
 
     def larger(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
         return [nest.add(arith.MaxSIOp(accumulators[0], stored)).result]
@@ -61,20 +58,8 @@ def lower_max_pool2d(lowering: Lowering, op: tosa.MaxPool2DOp) -> SSAValue:
     return nest.reduce([init], larger)[0]
 
 
-def _window(lowering: Lowering, op: tosa.PoolOp) -> Nest:
-    """Loops over the result and the window, whose trip counts no tensor gives."""
-    bounds = (*shape_of(op.results[0]), *sizes(op.kernel))
-    nest = Nest(lowering.emit, bounds, reductions=2)
-    nest.window((4, 5))
-    return nest
-
-
-def _image(
-    lowering: Lowering, op: tosa.PoolOp, nest: Nest, around: int
-) -> BlockArgument:
-    """An element of the image, or of what is around it."""
-    top, bottom, left, right = sizes(op.pad)
-    image = lowering.value(op.operands[0])
-    padded = pad(lowering.emit, image, (0, top, left, 0), (0, bottom, right, 0), around)
-    row, column = tap_indices(sizes(op.stride), (1, 1), 4, 5)
-    return nest.input(padded, (0, row, column, 3))
+def _windows(lowering: Lowering, op: tosa.PoolOp, around: int) -> tuple[Nest, SSAValue]:
+    """Loops over the result and the window, and the element of the image, or of what is
+    around it."""
+    image, kernel = lowering.value(op.operands[0]), sizes(op.kernel)
+    return window_nest(lowering.emit, op.sums, image, kernel, around)

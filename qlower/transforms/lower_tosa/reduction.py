@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from qlower.dialects import tosa
 from qlower.dialects.types import element_type, integer_range, shape_of
+from qlower.emit.reductions import axes_nest
 from qlower.interp.values import integer_width
 from qlower.model.nests import Nest, scalar_constant
 from qlower.transforms.lower_tosa.lowering import Lowering
@@ -38,9 +39,9 @@ def lower_reduction(lowering: Lowering, op: tosa.ReductionOp) -> SSAValue:
     """Loops (kept... | axis)."""
     combine, neutral = COMBINE[type(op)]
     element = element_type(op.output.type)
-    nest, indices, kept = _loops(lowering, op)
+    nest, indices = _loops(lowering, op)
     value = nest.input(lowering.value(op.input), indices)
-    init = lowering.emit.filled(kept, element, neutral(element))
+    init = lowering.emit.filled(nest.output_shape, element, neutral(element))
 
     def step(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
         return nest.add(combine(accumulators[0], value)).results
@@ -53,7 +54,8 @@ def lower_arg_max(lowering: Lowering, op: tosa.ArgMaxOp) -> SSAValue:
     """The largest element along `axis`, then the first position that holds it."""
     element = element_type(op.input.type)
     source = lowering.value(op.input)
-    largest_nest, indices, kept = _loops(lowering, op)
+    largest_nest, indices = _loops(lowering, op)
+    kept = largest_nest.output_shape
     value = largest_nest.input(source, indices)
 
     def larger(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
@@ -62,7 +64,7 @@ def lower_arg_max(lowering: Lowering, op: tosa.ArgMaxOp) -> SSAValue:
     least, _ = integer_range(integer_width(element))
     init = lowering.emit.filled(kept, element, least)
     (largest,) = largest_nest.reduce([init], larger)
-    nest, indices, kept = _loops(lowering, op)
+    nest, indices = _loops(lowering, op)
     value_again = nest.input(source, indices)
     most = nest.input(largest, range(len(kept)))
     equal = nest.add(arith.CmpiOp(value_again, most, "eq")).result
@@ -79,13 +81,7 @@ def lower_arg_max(lowering: Lowering, op: tosa.ArgMaxOp) -> SSAValue:
     return lowering.reshape(result, shape_of(op.output))
 
 
-def _loops(
-    lowering: Lowering, op: tosa.ReductionOp
-) -> tuple[Nest, list[int], list[int]]:
+def _loops(lowering: Lowering, op: tosa.ReductionOp) -> tuple[Nest, list[int]]:
     """A nest over the axes that stay and, last, the one that goes; the loops that index
-    the input; the sizes that stay."""
-    source, axis = shape_of(op.input), op.axis.value.data
-    order = [*(i for i in range(len(source)) if i != axis), axis]
-    nest = Nest(lowering.emit, [source[i] for i in order], reductions=1)
-    indices = [order.index(i) for i in range(len(source))]
-    return nest, indices, [source[i] for i in order[:-1]]
+    the input."""
+    return axes_nest(lowering.emit, shape_of(op.input), [op.axis.value.data])
