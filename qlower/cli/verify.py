@@ -41,6 +41,7 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --groups
   qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
   qlower verify model.tflite --equal tflite tflite-ruy --smt claims --solvers all
+  qlower verify model.tflite --equal tflite tosa-double --certificate proof
   qlower verify model.tflite --check verdict.json
   qlower verify model.tflite --rtl mine.sv --top requantize --layer conv1
   qlower verify tflm --rtl mine.sv --top requantize --rule conv2d --port q=result
@@ -127,6 +128,12 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "SMT-LIB claims, with a script that runs solvers on them",
     )
     parser.add_argument(
+        "--certificate",
+        metavar="DIR",
+        help="with --equal and a .tflite file: also write a certificate, and a script "
+        "that checks it without qlower",
+    )
+    parser.add_argument(
         "--solvers",
         metavar="NAME[,NAME...]",
         help="with --smt: run z3, bitwuzla, cvc5, yices or mathsat on the claims, or "
@@ -175,6 +182,10 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--accumulator-bits must be in [2, 63], not {bits}")
     if options.smt is not None and options.equal is None and bits is None:
         raise UsageError("--smt goes with --equal A B or --accumulator-bits N")
+    if options.certificate is not None and (
+        options.equal is None or options.layer_contract or options.b_layer_contract
+    ):
+        raise UsageError("--certificate goes with --equal A B for all layers")
     if options.solvers is not None and options.smt is None:
         raise UsageError("--solvers needs --smt DIR, where claims are written")
     if options.time_limit is not None and not options.time_limit > 0:
@@ -204,7 +215,21 @@ def run(options: argparse.Namespace) -> int:
     write_junit(options, lambda: cases_of(found))
     show(text if options.json else found.render(terminal_width()))
     agree = claims is None or _solve(options, claims)
+    if options.certificate is not None:
+        _certify(options)
     return 0 if found.holds and agree else ExitCode.FOUND
+
+
+def _certify(options: argparse.Namespace) -> None:
+    """Write a certificate, and say how to check it."""
+    from qlower.verification.certificates.make import write_certificate
+
+    folder, model = Path(options.certificate), Path(options.model)
+    a, b = options.equal
+    write_certificate(a, b, model, folder, progress=progress)
+    clear_status()
+    tell = sys.stderr if options.json else sys.stdout
+    print(f"\n`python3 {folder / 'check.py'} {model}` checks it.", file=tell)
 
 
 def _solve(options: argparse.Namespace, claims: Claims) -> bool:

@@ -1,0 +1,150 @@
+"""Writing a certificate that two contracts are equal on a .tflite model's layers."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from xdsl.ir import Operation
+
+from qlower.compilation import Compilation
+from qlower.contracts import load_contract, plain_module
+from qlower.diagnostics import QlowerError, file_location
+from qlower.dialects import qnn
+from qlower.explain.diff import Progress, no_progress
+from qlower.explain.observe import CONTRACTIONS
+from qlower.explain.sides import Computed
+from qlower.files.replacing import replacing_files
+from qlower.float_environment import default_floats
+from qlower.interp import Array, InterpretationError
+from qlower.model.layers import layer_name, layers
+from qlower.model.printing import readable_module
+from qlower.verification.certificates import check_certificate
+from qlower.verification.decide import Domain, decide
+from qlower.verification.equal import layer_inputs
+from qlower.verification.functions import RuleFunction
+from qlower.verification.pieces import Pieces, pieces_of
+from qlower.verification.questions import Question, questions
+
+COVERED = (
+    *(qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp),
+    *(qnn.AddOp, qnn.AvgPool2DOp, qnn.MeanOp, qnn.RequantizeOp),
+)
+"""The layers that the checker looks at."""
+
+
+@default_floats()
+def write_certificate(
+    a: str, b: str, path: Path, folder: Path, *, progress: Progress = no_progress
+) -> None:
+    """Write what proves that `a` and `b` are equal on the .tflite model at `path`.
+
+    The folder gets `certificate.json`, the contracts' text, and the checker. Raises
+    QlowerError for another model, or a layer whose sums have no such proof.
+    """
+    if path.suffix != ".tflite":
+        raise QlowerError(f"a certificate is about a .tflite file, not {path}")
+    first = Compilation(path, a).model
+    second = Compilation(first, b).model
+    sides = Computed(a, first, a), Computed(b, second, b)
+    operations = [op for op in layers(first.module) if isinstance(op, COVERED)]
+    entries: dict[str, object] = {}
+    for number in progress(range(len(operations)), "certify"):
+        op = operations[number]
+        name, location = layer_name(op) or "", file_location(op.location)
+        assert location is not None, "an imported layer has its operator's number"
+        values = {
+            source: np.zeros(spec.shape, spec.numpy_dtype)
+            for source, spec in layer_inputs(first, name).items()
+        }
+        one, other = (side.layer(name, values) for side in sides)
+        try:
+            asked = questions((one, other))
+            if isinstance(asked, str):
+                raise QlowerError(asked)
+            (question,) = asked
+            entries[str(location.line.data)] = _entry(op, question, one.result)
+        except (QlowerError, InterpretationError) as error:
+            raise QlowerError(
+                f"layer {name} has no certificate: {error.message}"
+            ) from error
+    texts = [
+        readable_module(plain_module(load_contract(name)), constants=True).encode()
+        for name in (a, b)
+    ]
+    hashes = [sha256(data).hexdigest() for data in (path.read_bytes(), *texts)]
+    record = {
+        "format": check_certificate.FORMAT,
+        "sha256": hashes,
+        "operators": entries,
+    }
+    with replacing_files(folder) as temporary:
+        for name, text in zip(("a.mlir", "b.mlir"), texts, strict=True):
+            (temporary / name).write_bytes(text)
+        (temporary / "certificate.json").write_text(json.dumps(record))
+        checker = Path(check_certificate.__file__).read_bytes()
+        (temporary / "check.py").write_bytes(checker)
+
+
+def _entry(op: Operation, question: Question, result: Array) -> list[dict[str, object]]:
+    """What the certificate says of an operator, a channel each."""
+    if isinstance(op, qnn.AddOp | qnn.RequantizeOp):
+        found = decide(question.functions, question.domain)
+        if not found.intervals:
+            return [{}]
+        x = np.array(found.intervals[0].first)
+        given = question.functions[0].given
+        return [{"differs": [int(variable(x)) for variable in given.variables]}]
+    lanes, domain = question.lanes, question.domain
+    if lanes.of.size not in (1, result.shape[-1]):
+        raise QlowerError("constants differ from pixel to pixel")
+    offsets = [_offset(function) for function in question.functions]
+    if not np.array_equal(offsets[0], offsets[1]):
+        raise QlowerError("the contracts have different biases")
+    pieces = [pieces_of(function, domain, 32) for function in question.functions]
+    one, other = pieces
+    if isinstance(one, str) or isinstance(other, str):
+        raise QlowerError(str(next(part for part in pieces if isinstance(part, str))))
+    offset = np.broadcast_to(offsets[0], domain.low.shape)
+    apart: dict[int, dict[str, object]] = {
+        int(lane): {"differs": int(first + offset[lane])}
+        for lane, first, _ in reversed(one.apart(other, domain.high).tolist())
+    }
+    starts = np.searchsorted(one.channel, np.arange(len(domain.low) + 1))
+    found_lanes = [
+        apart.get(lane) or _staircase(one, starts, lane, domain, int(offset[lane]))
+        for lane in range(len(domain.low))
+    ]
+    channels = result.shape[-1] if isinstance(op, CONTRACTIONS) else 1
+    if channels == 1 and len(found_lanes) > 1:
+        raise QlowerError("constants differ from channel to channel")
+    of = np.broadcast_to(lanes.of.reshape(-1), channels)
+    return [found_lanes[int(lane)] for lane in of]
+
+
+def _offset(function: RuleFunction) -> Array:
+    """What a function adds to its number."""
+    ((_, offset, _),) = function.given.values.values()
+    return offset
+
+
+def _staircase(
+    pieces: Pieces, starts: Array, lane: int, domain: Domain, offset: int
+) -> dict[str, object]:
+    """The accumulators of a lane, and the distances between those at which the result
+    rises by one."""
+    own = slice(int(starts[lane]), int(starts[lane + 1]))
+    x = pieces.x[own] + offset
+    value = pieces.value[own].astype(np.uint32).astype(np.int32).astype(np.int64)
+    rises = np.diff(value)
+    if (rises < 0).any():
+        raise QlowerError("a rule goes down as its accumulator rises")
+    steps = np.diff(np.repeat(x[1:], rises), prepend=x[0])
+    return {
+        "low": int(domain.low[lane]) + offset,
+        "high": int(domain.high[lane]) + offset,
+        "first": int(value[0]),
+        "steps": steps.tolist(),
+    }
