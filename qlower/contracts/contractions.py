@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation
 
-from qlower.contracts import Contract
+from qlower.contracts import Contract, Rule
 from qlower.contracts.accumulator_range import sum_bounds
 from qlower.contracts.products import EXACT
 from qlower.contracts.values import (
@@ -93,14 +94,7 @@ def product_of(contract: Contract, op: Contraction) -> str:
             **operand_values("weight", op.weight.type),
             "channel_count": np.array(result.get_shape()[-1], np.int32),
         }
-        (choice,) = contract.rule(f"{name}_product").evaluate(values)
-        if not 0 <= int(choice) < len(products):
-            raise QlowerError(
-                f"rule {name}_product of contract {contract.name} gives {choice}, "
-                f"{name} has {len(products)} products",
-                op.location,
-            )
-        product = products[int(choice)]
+        product = chosen_product(contract, rule, values, op)
     weight = quantized_element(op.weight.type)
     if product != EXACT and not weight.signed:
         raise QlowerError(
@@ -109,6 +103,21 @@ def product_of(contract: Contract, op: Contraction) -> str:
             rule.function.location,
         )
     return product
+
+
+def chosen_product(
+    contract: Contract, rule: Rule, values: Values, op: Operation
+) -> str:
+    """The product that the contract chooses of several by `<rule>_product`."""
+    name, products = f"{rule.name}_product", rule.products
+    (choice,) = contract.rule(name).evaluate(values)
+    if not 0 <= int(choice) < len(products):
+        raise QlowerError(
+            f"rule {name} of contract {contract.name} gives {choice}, "
+            f"{rule.name} has {len(products)} products",
+            op.location,
+        )
+    return products[int(choice)]
 
 
 def contraction_rule(op: Contraction) -> str:

@@ -20,9 +20,24 @@ FLAT = "saturating_pairs_flat"
 PIXEL = "saturating_pairs_pixel"
 TAPS = "saturating_pairs_taps"
 
+SEQUENTIAL = "sequential"
+FUSED = "fused"
+FUSED_COLUMNS = "fused_columns"
+
+ORDERS = (SEQUENTIAL, FUSED)
+"""How sums of real numbers are made."""
+
+WINDOW_ORDERS = (*ORDERS, FUSED_COLUMNS)
+"""How they are made of what a window sees."""
+
 PRODUCTS: Mapping[str, tuple[str, ...]] = {
     "conv2d": (EXACT, FLAT, PIXEL),
     "depthwise_conv2d": (EXACT, FLAT, TAPS),
     "linear": (EXACT, FLAT, PIXEL),
+    "real_conv2d": WINDOW_ORDERS,
+    "real_depthwise_conv2d": WINDOW_ORDERS,
+    "real_linear": ORDERS,
+    "real_matmul": ORDERS,
 }
-"""What each rule may name in its attribute `contract.product`; others are exact."""
+"""What each rule may name in its attribute `contract.product`; others are exact.
+The first is what a rule has that names none."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, i32
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
@@ -34,8 +34,9 @@ WORDS = "contract.words"
 """The module attribute of a contract that has the base's rules for 16-bit elements."""
 
 PRODUCT = "contract.product"
-"""The attribute of a contraction's rule that names its product (`products.py`), `exact`
-by default. Of a list the contract's rule `<rule>_product` chooses, by index."""
+"""The attribute of a contraction's rule that names its product (`products.py`), by
+default the first of those that it may have. Of a list the contract's rule
+`<rule>_product` chooses, by index."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,8 @@ def _check_rule(name: str, function: FuncOp) -> Rule:
                 location,
                 notes=[f"it may ask for {', '.join(signature.values)}"],
             )
-        if type != offered and value not in FREELY_TYPED:
+        is_free = value in FREELY_TYPED and offered == i32
+        if type != offered and not is_free:
             raise QlowerError(
                 f"argument {index} of rule {name} wants {value} as {type}, "
                 f"it is given as {offered}",
@@ -221,9 +223,9 @@ def _check_rule(name: str, function: FuncOp) -> Rule:
 
 
 def _products(name: str, function: FuncOp) -> tuple[str, ...]:
-    attribute = function.attributes.get(PRODUCT, StringAttr(EXACT))
-    entries = attribute.data if isa(attribute, ArrayAttr) else (attribute,)
     legal = PRODUCTS.get(name, (EXACT,))
+    attribute = function.attributes.get(PRODUCT, StringAttr(legal[0]))
+    entries = attribute.data if isa(attribute, ArrayAttr) else (attribute,)
     names: list[str] = []
     for entry in entries:
         if not isinstance(entry, StringAttr) or entry.data not in legal:

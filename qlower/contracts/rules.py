@@ -162,6 +162,23 @@ _LINEAR_PRODUCT = RuleSignature(
     {**_LAYER, "channel_count": i32, "input_unsigned": i1, "weight_unsigned": i1},
 )
 _CONVOLUTION_PRODUCT = RuleSignature({}, {**_LINEAR_PRODUCT.constants, **_DILATED})
+_REAL_SUM = _inlined(
+    {"sum": f32, "real_bias": f32}, {"activation_min": f32, "activation_max": f32}, f32
+)
+# Which entry of the list `contract.product` of the rule for real numbers holds: by the
+# places of all images (or rows), the results of each group there (channels, units or
+# columns) and the products of each; and by whether the weights are constants.
+_REAL_PRODUCT = RuleSignature(
+    {},
+    {
+        **dict.fromkeys(
+            ("place_count", "group_count", "group_channels", "depth"),
+            i32,
+        ),
+        "constant_weights": i1,
+    },
+)
+_REAL_WINDOW_PRODUCT = RuleSignature({}, {**_REAL_PRODUCT.constants, **_DILATED})
 _BIAS_SCALES: Values = {"input_scale": f32, "weight_scale": f32}
 _SUM = _inlined(
     # The sum of the stored integers inside the image, zero point not subtracted, and
@@ -197,6 +214,14 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
         {"accumulator": i32},
         {**_ACCUMULATOR_RANGE, **_HALF_SCALES, **_FACTORS, **_OUTPUT},
     ),
+    # The sum of real products in the order that `contract.product` names, which starts
+    # from the bias unless the rule asks for that; -0 stands for none.
+    **dict.fromkeys(("real_conv2d", "real_depthwise_conv2d", "real_linear"), _REAL_SUM),
+    "real_matmul": _inlined({"sum": f32}, {}, f32),
+    "real_conv2d_product": _REAL_WINDOW_PRODUCT,
+    "real_depthwise_conv2d_product": _REAL_WINDOW_PRODUCT,
+    "real_linear_product": _REAL_PRODUCT,
+    "real_matmul_product": _REAL_PRODUCT,
     # Between a bias in real numbers and one that can be added to an accumulator.
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
     "dequantize_bias": RuleSignature({}, {"bias": i32, **_BIAS_SCALES}, (f32,)),
@@ -354,6 +379,8 @@ RULES: Mapping[str, RuleSignature] = {**_RULES_OF_BYTES, **RULES_OF_WORDS}
 AUXILIARY = frozenset(
     {
         *("conv2d_product", "depthwise_conv2d_product", "linear_product"),
+        *("real_conv2d_product", "real_depthwise_conv2d_product"),
+        *("real_linear_product", "real_matmul_product"),
         *("avg_pool2d_addend", "sum_addend"),
     }
 )

@@ -38,7 +38,7 @@
 //   don't.
 // - Kernels on ARM, whose vectors differ; ruy there is `tflite-single`.
 // - log_softmax, refused: the optimized kernel takes logf of a row's sum when it runs.
-// - Layers in float, which are the reference kernels' by any contract: the optimized ones sum in
+// - Layers in float, which are as in `tflite`: the optimized kernels sum in
 //   other orders.
 // # Checked against
 // LiteRT 2.3. Live, in the long run: over a million outputs of random and tie-seeking layers, over

@@ -15,6 +15,9 @@
 // - mean: `y = clamp(rne(F(F(sum * m) + F(z - F(n z_x m)))))`, m = F(F(s_x / s_y) / n);
 //   sum: the same with m = F(s_x / s_y)
 // - requantize, leaky_relu: `y = clamp(((x - z_x) * rne(256 s_x / s_y) + 128 >> 8) + z)`
+// - real_conv2d, real_depthwise_conv2d, real_linear, real_matmul: a chain of FMAs that starts from
+//   the bias; depthwise layers of up to 25 taps and one filter a channel go through a kernel column
+//   by column
 // - quantize: `y = clamp(rne(F(x * F(1 / s))) + z)`; dequantize: F((q - z) s)
 // - sigmoid, tanh, elu: as the built-in tables, but `y = clamp(rne(F(F(r * F(1 / s)) + z)))`;
 //   sigmoid in float64, cut to float32
@@ -40,14 +43,16 @@
 //   0: the delegate declines them, LiteRT runs the built-in kernel. They have one scale, so
 //   that the model here doesn't say it; they are taken as if XNNPACK ran them.
 // - add that broadcasts and that the delegate leaves alone: as in `tflite-ruy`.
-// - Layers in float, which are the reference kernels' by any contract: XNNPACK sums in other
-//   orders.
+// - Other layers in float (pools, means, softmax, LSTMs), which are the reference kernels' by any
+//   contract.
 // # Checked against
 // LiteRT 2.3. Live, in the long run: over a million outputs of random and tie-seeking layers, over
 // ten million of layers at the edges of the arithmetic, int8 and uint8; and a model of each operator
 // that is read. Recorded: 57,152 outputs of convolutions and linear layers with exact ties (the same on an
 // emulated Haswell), 18,455 of other operations, 60,000 rescalings of XNNPACK's own function, the outputs of 13 real models. No
 // mismatch but for the above.
+// Sums of real numbers: live, by 15 layers of convolutions, products and linear layers with numbers
+// of 24 binades that cancel; all bits the same.
 // # Sources
 // Files of google/XNNPACK:
 // - src/xnnpack/requantization.h, xnn_qs8_requantize_fp32; src/operators/convolution-nhwc.c
@@ -133,6 +138,45 @@ func.func private @reduced(%accumulator: i32, %scale: f32) -> i32 {
   %moved = arith.addf %scaled, %offset : f32
   %rounded = fixed.convert %moved {rounding = half_even} : f32 to i32
   %result = func.call @clamp_code(%rounded) : (i32) -> i32
+}
+
+// ---------------------------------------------------------------- sums of real numbers
+
+// src/f32-gemm and f32-igemm, minmax kernels with FMA: every element of a tile is one chain that
+// starts from the bias.
+func.func @real_linear(%sum: f32) -> f32
+    serves real_conv2d, real_linear attributes {contract.product = "fused"} {
+  %result = func.call @clamp_sum(%sum) : (f32) -> f32
+}
+
+// src/f32-dwconv; src/indirection.c, xnn_indirection_init_dwconv2d, has a kernel's taps column by
+// column.
+func.func @real_depthwise_conv2d(%sum: f32) -> f32
+    attributes {contract.product = ["fused", "fused_columns"]} {
+  %result = func.call @clamp_sum(%sum) : (f32) -> f32
+}
+
+// src/operators/convolution-nhwc.c: up to 25 taps of one filter a channel are f32-dwconv's, others
+// are grouped matrices.
+func.func @real_depthwise_conv2d_product(
+    %kernel_height: i32, %kernel_width: i32, %group_channels: i32) -> i32 {
+  %taps = arith.muli %kernel_height, %kernel_width : i32
+  %few = arith.cmpi sle, %taps, 25 : i32
+  %single = arith.cmpi eq, %group_channels, 1 : i32
+  %is_depthwise = arith.andi %few, %single : i1
+  %result = arith.extui %is_depthwise : i1 to i32
+}
+
+// max and min, which keep NaN
+func.func private @clamp_sum(%sum: f32, %activation_min: f32, %activation_max: f32) -> f32 {
+  %below = arith.cmpf olt, %sum, %activation_min : f32
+  %above_low = arith.select %below, %activation_min, %sum : f32
+  %above = arith.cmpf ogt, %above_low, %activation_max : f32
+  %result = arith.select %above, %activation_max, %above_low : f32
+}
+
+func.func @real_matmul(%sum: f32) -> f32 attributes {contract.product = "fused"} {
+  return %sum : f32
 }
 
 // ---------------------------------------------------------------- elementwise

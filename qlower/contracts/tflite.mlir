@@ -31,6 +31,8 @@
 //   e))`, one rounding, m' = m rounded to 15 bits; linear as for int8; add, sub with 15 bits for
 //   20; sigmoid, tanh, softmax, exp, log, gelu, rsqrt: tables with straight lines between their
 //   entries; matmul as conv2d
+// - real_conv2d, real_depthwise_conv2d, real_linear: `y = clamp(F(sum + b))`, the sum made one
+//   product after the other from 0, each product and each sum rounded; real_matmul: that sum
 // - lstm: each gate `sat16(D(sum_h, s_h s_w 2^12) + sat16(D(sum_x, s_x s_w 2^12)))` in Q3.12, by
 //   gemmlowp's int16 logistic or tanh to Q0.15; the cell's products half away, its sum saturates;
 //   `y = clamp(D(output * tanh(cell), 2^-30 / s_y) + z)`
@@ -84,6 +86,8 @@
 // 57,152 outputs of convolutions and linear layers with exact ties, 18,455 of other operations;
 // 48,000 rescalings of gemmlowp, 39,200 of 31-bit multipliers; 46,453 outputs of 80 LSTMs, called
 // eleven times each, and all 65,536 sums of each gate. No mismatch.
+// Sums of real numbers: live, by 15 layers of convolutions, products and linear layers with numbers
+// of 24 binades that cancel; all bits the same.
 // # Sources
 // Files of google-ai-edge/LiteRT, below tflite/kernels:
 // - internal/common.cc, MultiplyByQuantizedMultiplier; internal/quantization_util.cc
@@ -198,6 +202,31 @@ func.func @dequantize_bias() -> f32 {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %steps = arith.sitofp %bias : i32 to f32
   %result = arith.mulf %steps, %scale : f32
+}
+
+// ---------------------------------------------------------------- sums of real numbers
+
+// internal/reference/conv.h, depthwiseconv_float.h, fully_connected.h: plain loops over the
+// kernel's rows, columns and channels; CalculateActivationRange leaves no infinity.
+func.func @real_linear(%sum: f32, %real_bias: f32) -> f32
+    serves real_conv2d, real_depthwise_conv2d, real_linear attributes {contract.product = "sequential"} {
+  %y = arith.addf %sum, %real_bias : f32
+  %result = func.call @clamp_real(%y) : (f32) -> f32
+}
+
+// std::min(std::max(x, low), high): NaN stays, and so does a zero's sign.
+func.func private @clamp_real(%x: f32, %activation_min: f32, %activation_max: f32) -> f32 {
+  %low = arith.maximumf %activation_min, -3.4028234663852886e+38 : f32
+  %high = arith.minimumf %activation_max, 3.4028234663852886e+38 : f32
+  %below = arith.cmpf olt, %x, %low : f32
+  %above_low = arith.select %below, %low, %x : f32
+  %above = arith.cmpf ogt, %above_low, %high : f32
+  %result = arith.select %above, %high, %above_low : f32
+}
+
+// internal/reference/batch_matmul.h
+func.func @real_matmul(%sum: f32) -> f32 attributes {contract.product = "sequential"} {
+  return %sum : f32
 }
 
 // ---------------------------------------------------------------- pooling, mean

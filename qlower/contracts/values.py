@@ -45,11 +45,14 @@ ACTIVATION_BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
 def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contract:
     """The contract that gives `op` its arithmetic: its own, or else `default`.
 
-    `load` is `load_contract`, cached by whoever asks for many operations: a contract of
-    the user's own would be read again for each.
+    An operation on real numbers that names none has its fallback's where `default` has
+    no rule for it. `load` is `load_contract`, cached by whoever asks for many
+    operations: a contract of the user's own would be read again for each.
     """
     own = op.contract if isinstance(op, qnn.QnnOp) else None
     name = own or default
+    if own is None and isinstance(op, qnn.RealOp):
+        name = _with_real_rule(op, default, load)
     if name is None:
         raise QlowerError(
             f"{op.name} has no contract",
@@ -61,6 +64,15 @@ def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contr
         _check_widths(op)
     contract = load(name)
     return contract.of_words if has_words(op) else contract
+
+
+def _with_real_rule(
+    op: qnn.RealOp, default: str | None, load: LoadContract
+) -> str | None:
+    """The default if it has a rule for an operation on real numbers, else the
+    fallback if there is one."""
+    has_rule = default is not None and op.kind in load(default).rules
+    return default if has_rule else op.fallback or default
 
 
 def _check_widths(op: Operation) -> None:

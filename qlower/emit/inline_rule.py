@@ -134,6 +134,8 @@ class _Inliner:
             condition = np.asarray(operands[0])
             if condition.all() or not condition.any():
                 return [operands[1] if condition.all() else operands[2]]
+        if isinstance(op, arith.AddfOp) and _is_nothing(operands[1]):
+            return [operands[0]]
         values = [
             self.materialize(value, operand.type)
             for value, operand in zip(operands, op.operands, strict=True)
@@ -142,6 +144,13 @@ class _Inliner:
         # twice as fast for an operation without regions, as nearly all are
         copy = (op.clone if op.regions else op.clone_without_regions)(mapped)
         return self._nest.add(copy).results
+
+
+def _is_nothing(value: Value) -> bool:
+    """Whether a value is -0, which leaves every number as it is when it is added."""
+    if isinstance(value, SSAValue):
+        return False
+    return bool(np.all(np.equal(value, 0) & np.signbit(value)))
 
 
 def _narrowest(

@@ -95,7 +95,8 @@ def moves(chain: Chain) -> list[Move]:
         start = before if before is None else before - zero
         decides = start is None or side_of_tie(start) != side_of_tie(after)
         is_shown = any(row is one for one in shown)
-        if abs(row.error) >= SHOWN or (is_stored and (decides or is_shown)):
+        is_told = decides or is_shown if is_stored else row.name == SUM
+        if abs(row.error) >= SHOWN or is_told:
             found.append(Move(row, after))
         before = row.so_far
     return found

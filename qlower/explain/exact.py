@@ -158,6 +158,12 @@ def _matmul(numbers: Numbers) -> Fraction:
     return numbers["accumulator"] * numbers["lhs_scale"] * numbers["rhs_scale"]
 
 
+def _real_sum(numbers: Numbers) -> Fraction:
+    total = numbers["sum"] + numbers.get("real_bias", 0)
+    total = max(total, numbers.get("activation_min", total))
+    return min(total, numbers.get("activation_max", total))
+
+
 def _average(numbers: Numbers) -> Fraction:
     mean = numbers["accumulator"] / numbers["count"]
     return (mean - numbers["input_zero_point"]) * numbers["input_scale"]
@@ -176,6 +182,10 @@ def _hard_swish(numbers: Numbers) -> Fraction:
 REAL: Mapping[str, Callable[[Numbers], Fraction]] = {
     **dict.fromkeys(("conv2d", "depthwise_conv2d", "linear"), _contraction),
     "matmul": _matmul,
+    **dict.fromkeys(
+        ("real_conv2d", "real_depthwise_conv2d", "real_linear", "real_matmul"),
+        _real_sum,
+    ),
     **dict.fromkeys(("avg_pool2d", "adaptive_avg_pool2d", "mean"), _average),
     "add": lambda n: _rescaled(n, "lhs") + _rescaled(n, "rhs"),
     "sub": lambda n: _rescaled(n, "lhs") - _rescaled(n, "rhs"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +15,7 @@ from xdsl.ir import Operation
 from qlower.contracts import Contract, Rule, load_contract
 from qlower.contracts.contractions import product_of, start_of_sum
 from qlower.contracts.products import EXACT
+from qlower.contracts.real_sums import order_of, starts_from_bias
 from qlower.contracts.rules import RULES
 from qlower.contracts.values import LoadContract, contract_of
 from qlower.diagnostics import QlowerError
@@ -23,6 +25,7 @@ from qlower.explain.chain import Chain, rule_chain
 from qlower.explain.place import Index
 from qlower.interp.qnn import run_qnn_function
 from qlower.interp.qnn.contraction import exact_sums
+from qlower.interp.qnn.real import seen_factors
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
@@ -112,6 +115,9 @@ class LayerRun:
 
     def cut(self, index: Index) -> str:
         """How an element's accumulator and bias may differ from the exact ones."""
+        if isinstance(self.op, qnn.RealOp):
+            start = "the bias" if starts_from_bias(self.contract, self.op) else "0"
+            return f"{self.order} sum from {start}"
         if self.has_exact_sum(index):
             return "bias rounded"
         return "wraps" if self.product == EXACT else self.product.replace("_", " ")
@@ -121,6 +127,12 @@ class LayerRun:
         """How a contraction multiplies (`products.py`); other layers do it exactly."""
         op = self.op
         return product_of(self.contract, op) if isinstance(op, CONTRACTIONS) else EXACT
+
+    @property
+    def order(self) -> str | None:
+        """In which order a sum of real numbers is made; None for other layers."""
+        op = self.op
+        return order_of(self.contract, op) if isinstance(op, qnn.RealOp) else None
 
     @cached_property
     def exact_sums(self) -> Array | None:
@@ -177,6 +189,8 @@ class LayerRun:
 
     def _exact_sum(self, index: Index) -> dict[str, Array]:
         """The values of a contraction's rule as the model means them."""
+        if isinstance(self.op, qnn.RealOp):
+            return self._exact_real_sum(self.op, index)
         if self.exact_accumulators is None:
             return {}
         bias, zero = self.bias, np.zeros((), np.int32)
@@ -186,6 +200,25 @@ class LayerRun:
             "bias": zero,
             "real_bias": bias[index[-1]] if bias is not None and is_real else zero,
         }
+
+    def factors(self, op: qnn.RealOp, index: Index) -> tuple[Array, Array]:
+        """What is multiplied for one element of sums of real numbers, in order."""
+        loops = tuple(op.products.result.values())
+        place = np.unravel_index(np.ravel_multi_index(index, self.result.shape), loops)
+        lhs, rhs = seen_factors(op, op.products, *self.arguments[:2])
+        return lhs[place].reshape(-1), rhs[place].reshape(-1)
+
+    def _exact_real_sum(self, op: qnn.RealOp, index: Index) -> dict[str, Array]:
+        """The sum without any rounding, from where the contract starts; nothing where
+        a factor isn't finite."""
+        factors = self.factors(op, index)
+        if not all(np.isfinite(factor).all() for factor in factors):
+            return {}
+        pairs = zip(*(factor.tolist() for factor in factors), strict=True)
+        total = sum((Fraction(x) * Fraction(w) for x, w in pairs), Fraction(0))
+        if starts_from_bias(self.contract, op):
+            total += Fraction(self.arguments[2][index[-1]].item())
+        return {"sum": np.array(total, object)}
 
 
 CONTRACTIONS = (qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp)

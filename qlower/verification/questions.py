@@ -56,7 +56,9 @@ class Question:
 def have_same_rules(runs: Runs) -> bool:
     """Whether a layer has the same rules with the same constants on both sides."""
     a, b = runs
-    if a.product != b.product or len(a.evaluations) != len(b.evaluations):
+    if (a.product, a.order) != (b.product, b.order):
+        return False
+    if len(a.evaluations) != len(b.evaluations):
         return False
     if isinstance(a.op, CONTRACTIONS):
         if not np.array_equal(a.start, b.start):

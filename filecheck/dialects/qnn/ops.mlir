@@ -202,3 +202,18 @@ func.func @separated(%x: tensor<1x8x!a>, %s: tensor<1x4x5x!words>, %w: tensor<4x
   %0:2 = qnn.svdf %x, %s, %w, %t, %b : (tensor<1x8x!a>, tensor<1x4x5x!words>, tensor<4x8x!a>, tensor<4x5x!words>, tensor<2xi32>) -> (tensor<1x2x!a>, tensor<1x4x5x!words>)
   return
 }
+
+// CHECK-LABEL: func.func @real
+func.func @real(%x: tensor<1x5x6x2xf32>, %w: tensor<2x3x3x1xf32>, %d: tensor<1x3x3x4xf32>, %b: tensor<2xf32>, %r: tensor<3x4x2xf32>, %m: tensor<5x2xf32>, %n: tensor<2x7xf32>) {
+  // CHECK-NEXT: qnn.real_conv2d %x, %w, %b {stride = [2, 2], pad = [0, 1, 0, 1], dilation = [1, 1], activation = "relu6", contract = "tflite", groups = 2} : (tensor<1x5x6x2xf32>, tensor<2x3x3x1xf32>, tensor<2xf32>) -> tensor<1x2x3x2xf32>
+  %c = qnn.real_conv2d %x, %w, %b {stride = [2, 2], pad = [0, 1, 0, 1], dilation = [1, 1], activation = "relu6", contract = "tflite", groups = 2}
+     : (tensor<1x5x6x2xf32>, tensor<2x3x3x1xf32>, tensor<2xf32>) -> tensor<1x2x3x2xf32>
+  // CHECK-NEXT: qnn.real_depthwise_conv2d %x, %d {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], fallback = "tflite"} :
+  %e = qnn.real_depthwise_conv2d %x, %d {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], fallback = "tflite"}
+     : (tensor<1x5x6x2xf32>, tensor<1x3x3x4xf32>) -> tensor<1x3x4x4xf32>
+  // CHECK-NEXT: qnn.real_linear %r, %m {fallback = "tflite"} : (tensor<3x4x2xf32>, tensor<5x2xf32>) -> tensor<3x4x5xf32>
+  %l = qnn.real_linear %r, %m {fallback = "tflite"} : (tensor<3x4x2xf32>, tensor<5x2xf32>) -> tensor<3x4x5xf32>
+  // CHECK-NEXT: qnn.real_matmul %r, %n : (tensor<3x4x2xf32>, tensor<2x7xf32>) -> tensor<3x4x7xf32>
+  %p = qnn.real_matmul %r, %n : (tensor<3x4x2xf32>, tensor<2x7xf32>) -> tensor<3x4x7xf32>
+  return
+}

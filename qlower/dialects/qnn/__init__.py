@@ -79,6 +79,13 @@ from .pooling import (
     ReductionOp,
     SumOp,
 )
+from .real import (
+    RealConv2DOp,
+    RealDepthwiseConv2DOp,
+    RealLinearOp,
+    RealMatMulOp,
+    RealOp,
+)
 from .recurrent import GATES, LstmOp, SvdfOp
 from .selection import ArgMaxOp, ResizeOp
 from .shape import MovementOp, ReshapeOp, TransposeOp
@@ -92,6 +99,10 @@ QNN = Dialect(
         DepthwiseConv2DOp,
         LinearOp,
         MatMulOp,
+        RealConv2DOp,
+        RealDepthwiseConv2DOp,
+        RealLinearOp,
+        RealMatMulOp,
         AvgPool2DOp,
         AdaptiveAvgPool2DOp,
         MaxPool2DOp,
@@ -172,6 +183,11 @@ __all__ = [
     "ProductOp",
     "QnnOp",
     "QuantizeOp",
+    "RealConv2DOp",
+    "RealDepthwiseConv2DOp",
+    "RealLinearOp",
+    "RealMatMulOp",
+    "RealOp",
     "ReductionOp",
     "Relu6Op",
     "ReluOp",

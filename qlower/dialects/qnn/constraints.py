@@ -243,11 +243,14 @@ class QuantizedOrSums(LeafConstraint[TensorType[QuantizedType | IntegerType]]):
             check_quantization(element, allow_axis=False, expressed=self.expressed)
 
 
+@dataclass(frozen=True)
 class Real(LeafConstraint[TensorType[Float32Type]]):
     """A static tensor of f32."""
 
+    rank: int | None = None
+
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if (element := check_static_tensor(attr, None)) != f32:
+        if (element := check_static_tensor(attr, self.rank)) != f32:
             raise VerifyException(f"element type {element} is not f32")
 
 
@@ -332,6 +335,17 @@ class Boolean(LeafConstraint[BoolAttr]):
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not isa(attr, BoolAttr):
             raise VerifyException(f"{self.name} {attr} is not true or false")
+
+
+@dataclass(frozen=True)
+class ContractName(LeafConstraint[StringAttr]):
+    """The name of a contract, not of a file."""
+
+    name: str
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isinstance(attr, StringAttr) or attr.data.endswith(".mlir"):
+            raise VerifyException(f"{self.name} {attr} is not the name of a contract")
 
 
 @dataclass(frozen=True)

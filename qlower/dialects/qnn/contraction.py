@@ -42,7 +42,7 @@ from qlower.operators.sums import (
 
 from ..integers import integers, values_of
 from ..quant import QuantizedType, quantized_element
-from ..types import element_type
+from ..types import element_type, shape_of
 from .base import ActivatedOp, PairOp, check_shape
 from .constraints import (
     Bias,
@@ -225,26 +225,8 @@ class DepthwiseConv2DOp(ConvolutionOp):
         check_contraction(self)
 
 
-@irdl_op_definition
-class LinearOp(ActivatedOp):
-    """
-    Every row times weights [O, K]:
-    `acc[..., o] = bias[o] + sum(k) of input[..., k] * weight[o, k]`.
-
-    Weights are quantized per tensor or along dimension 0.
-
-    ```mlir
-    %y = qnn.linear %x, %w, %b {activation = "relu"}
-        : (tensor<1x8x!in>, tensor<4x8x!w>, tensor<4xi32>) -> tensor<1x4x!out>
-    ```
-    """
-
-    name = "qnn.linear"
-
-    input = operand_of(Quantized())
-    weight = operand_of(Weight(rank=2, axis=0))
-    bias = optional_operand_of(Bias())
-    result = result_def(QuantizedOrSums())
+class RowsOp(ActivatedOp, ABC):
+    """Rows of the last dimension that meet weights."""
 
     def __init__(
         self,
@@ -268,11 +250,34 @@ class LinearOp(ActivatedOp):
     @property
     def sums(self) -> Sums:
         """What is multiplied and summed."""
-        return Sums(matrix_rows(len(self.input.type.get_shape())))
+        rank = len(shape_of(self.operands[0]))
+        if not rank:
+            raise VerifyException("input has rank 0, expected at least 1")
+        return Sums(matrix_rows(rank))
+
+
+@irdl_op_definition
+class LinearOp(RowsOp):
+    """
+    Every row times weights [O, K]:
+    `acc[..., o] = bias[o] + sum(k) of input[..., k] * weight[o, k]`.
+
+    Weights are quantized per tensor or along dimension 0.
+
+    ```mlir
+    %y = qnn.linear %x, %w, %b {activation = "relu"}
+        : (tensor<1x8x!in>, tensor<4x8x!w>, tensor<4xi32>) -> tensor<1x4x!out>
+    ```
+    """
+
+    name = "qnn.linear"
+
+    input = operand_of(Quantized())
+    weight = operand_of(Weight(rank=2, axis=0))
+    bias = optional_operand_of(Bias())
+    result = result_def(QuantizedOrSums())
 
     def verify_(self) -> None:
-        if not self.input.type.get_shape():
-            raise VerifyException("input has rank 0, expected at least 1")
         check_contraction(self)
 
 
@@ -324,14 +329,18 @@ class MatMulOp(PairOp):
 
 def check_contraction(op: Conv2DOp | DepthwiseConv2DOp | LinearOp) -> None:
     """Checks the shapes of an op with weights, and that its types go together."""
-    input, weight, result = (
-        value.type.get_shape() for value in (op.input, op.weight, op.result)
-    )
-    op.sums.check_result(input, weight, result)
-    if op.bias is not None:
-        check_shape("bias", op.bias.type.get_shape(), result[-1:])
+    check_operands(op, op.sums)
     check_widths(op.input, op.bias, op.result)
     check_sums(op, op.bias)
+
+
+def check_operands(op: ActivatedOp, sums: Sums) -> None:
+    """Checks the shapes of the operands and the result; a third operand is the bias."""
+    first, second, *bias = map(shape_of, op.operands)
+    result = shape_of(op.results[0])
+    sums.check_result(first, second, result)
+    for shape in bias:
+        check_shape("bias", shape, result[-1:])
 
 
 def check_widths(input: SSAValue, bias: SSAValue | None, result: SSAValue) -> None:

@@ -47,8 +47,8 @@ DEEPEST_SUBGRAPH = 8
 """Subgraphs inside of each other; the schema lets one run itself."""
 
 NOTHING_QUANTIZED = (
-    "nothing in this model is quantized: every contract gives the bits of LiteRT's"
-    " reference kernels"
+    "nothing in this model is quantized: contracts without rules for real numbers give"
+    " the bits of LiteRT's reference kernels"
 )
 
 

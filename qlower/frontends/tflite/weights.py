@@ -74,6 +74,19 @@ def read_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | Non
     return op.graph.value(tensor, type, op)
 
 
+def read_real_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | None:
+    """The optional bias of a layer on FLOAT32, which may be computed."""
+    if not op.has_input(number):
+        return None
+    op.check_type(op.input(number), "FLOAT32")
+    if op.shape(number) != (channels,):
+        raise op.error(
+            f"{op.input(number)}: a bias of shape {list(op.shape(number))}, expected"
+            f" [{channels}]"
+        )
+    return op.value(number)
+
+
 def check_bias(op: OperatorContext, number: int, channels: int) -> None:
     """Refuse a bias that isn't constant or has another size or type."""
     if not op.has_input(number):

@@ -27,6 +27,7 @@ from .contraction import ContractionFunctions, Sums, sums_of
 from .elementwise import ElementwiseFunctions
 from .movement import MovementFunctions
 from .pooling import PoolingFunctions
+from .real import RealFunctions
 from .recurrent import RecurrentFunctions
 from .rules import stored_dtype
 
@@ -48,6 +49,7 @@ def make_qnn_interpreter(
     load = cache(load)
     for functions in (
         ContractionFunctions(contract, load, sums),
+        RealFunctions(contract, load),
         PoolingFunctions(contract, load),
         ElementwiseFunctions(contract, load),
         MovementFunctions(contract, load),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -15,7 +15,8 @@ from qlower.model.nests import broadcast_indices
 from ..context import OperatorContext
 from ..importer import Build, Importer
 from ..nests import start
-from ..weights import read_bias, read_weights
+from ..types import Element
+from ..weights import read_bias, read_real_bias, read_weights
 from ..window import read_window
 from .hybrid import (
     import_hybrid_conv2d,
@@ -24,15 +25,7 @@ from .hybrid import (
     import_hybrid_matmul,
     is_hybrid,
 )
-from .real import (
-    import_real_conv2d,
-    import_real_depthwise,
-    import_real_fully_connected,
-    import_real_matmul,
-    is_real,
-    product_batch,
-    reshaped,
-)
+from .real import is_real, product_batch, reshaped
 from .volumes import import_conv3d, import_conv3d_transpose
 
 
@@ -46,18 +39,18 @@ def import_conv2d(op: OperatorContext) -> None:
             " channels do not divide into groups"
         )
     window = read_window(op, (height, width), (kernel_height, kernel_width))
-    op.finish(
-        qnn.Conv2DOp(
-            op.quantized(0),
-            read_weights(op, 1, axis=0),
-            read_bias(op, 2, filters),
-            op.quantized_result_type((batch, *window.size, filters)),
+    layer = qnn.RealConv2DOp if is_real(op) else qnn.Conv2DOp
+    _finish(
+        op,
+        layer(
+            *_operands(op, 0, filters),
+            _result_type(op, (batch, *window.size, filters)),
             stride=window.stride,
             pad=window.pad,
             dilation=window.dilation,
             groups=channels // group_channels,
             activation=op.activation(),
-        )
+        ),
     )
 
 
@@ -73,18 +66,46 @@ def import_depthwise_conv2d(op: OperatorContext) -> None:
             f" {filters} filters; expected {filters / channels:g}"
         )
     window = read_window(op, (height, width), (kernel_height, kernel_width))
-    op.finish(
-        qnn.DepthwiseConv2DOp(
-            op.quantized(0),
-            read_weights(op, 1, axis=3),
-            read_bias(op, 2, filters),
-            op.quantized_result_type((batch, *window.size, filters)),
+    layer = qnn.RealDepthwiseConv2DOp if is_real(op) else qnn.DepthwiseConv2DOp
+    _finish(
+        op,
+        layer(
+            *_operands(op, 3, filters),
+            _result_type(op, (batch, *window.size, filters)),
             stride=window.stride,
             pad=window.pad,
             dilation=window.dilation,
             activation=op.activation(),
-        )
+        ),
     )
+
+
+def _operands(
+    op: OperatorContext, axis: int, filters: int, *, symmetric: bool = True
+) -> tuple[SSAValue, SSAValue, SSAValue | None]:
+    """What a layer multiplies, and its bias: quantized or real numbers."""
+    if is_real(op):
+        return op.value(0), op.value(1), read_real_bias(op, 2, filters)
+    return (
+        op.quantized(0),
+        read_weights(op, 1, axis, symmetric=symmetric),
+        read_bias(op, 2, filters),
+    )
+
+
+def _result_type(op: OperatorContext, shape: Sequence[int]) -> TensorType[Element]:
+    if is_real(op):
+        op.check_type(op.output(), "FLOAT32")
+        return op.result_type(shape)
+    return op.quantized_result_type(shape)
+
+
+def _finish(op: OperatorContext, layer: qnn.QnnOp) -> None:
+    """Finish a layer, of real numbers by LiteRT's arithmetic unless a contract has its
+    own."""
+    if isinstance(layer, qnn.RealOp):
+        layer.fallback_attr = StringAttr("tflite")
+    op.finish(layer)
 
 
 def import_fully_connected(op: OperatorContext) -> None:
@@ -105,28 +126,20 @@ def import_fully_connected(op: OperatorContext) -> None:
     matrix = (elements // depth, depth)
     keeps = op.flag("keep_num_dims")
     result_shape = (*(input_shape[:-1] if keeps else matrix[:1]), units)
-    if is_real(op):
-        import_real_fully_connected(op, result_shape)
-        return
     if is_hybrid(op):
         import_hybrid_fully_connected(op, result_shape)
         return
-    value = op.quantized(0)
+    value = op.value(0) if is_real(op) else op.quantized(0)
     if op.input(1).type == "INT16" and not op.is_constant(1):
         _import_words_product(op, value, elements // depth, result_shape)
         return
     if not keeps and input_shape != matrix:
         type = TensorType(op.input_type(0).element_type, matrix)
         value = op.emit(qnn.ReshapeOp(value, type), "reshape")
-    op.finish(
-        qnn.LinearOp(
-            value,
-            read_weights(op, 1, axis=0, symmetric=False),
-            read_bias(op, 2, units),
-            op.quantized_result_type(result_shape),
-            activation=op.activation(),
-        )
-    )
+    _, weights, bias = _operands(op, 0, units, symmetric=False)
+    layer = qnn.RealLinearOp if is_real(op) else qnn.LinearOp
+    type = _result_type(op, result_shape)
+    _finish(op, layer(value, weights, bias, type, activation=op.activation()))
 
 
 def _import_words_product(
@@ -154,13 +167,14 @@ def import_batch_matmul(op: OperatorContext) -> None:
         return
     op.check_type(op.input(1), op.input(0).type)
     rhs = _transposed_if(op, op.flag("adj_y"), 1, "transpose_y")
-    if op.is_float(0):
-        import_real_matmul(op, lhs, rhs)
-        return
     outer = product_batch(op, lhs, rhs)
+    shape = (*outer, shape_of(lhs)[-2], shape_of(rhs)[-1])
+    type = _result_type(op, shape)
+    if is_real(op):
+        _finish(op, qnn.RealMatMulOp(lhs, rhs, type))
+        return
     lhs, rhs = _repeated(op, 0, lhs, outer), _repeated(op, 1, rhs, outer)
-    shape = (*shape_of(lhs)[:-1], shape_of(rhs)[-1])
-    op.finish(qnn.MatMulOp(lhs, rhs, op.quantized_result_type(shape)))
+    op.finish(qnn.MatMulOp(lhs, rhs, type))
 
 
 def _repeated(
@@ -191,25 +205,19 @@ def _transposed_if(
     return op.emit(qnn.TransposeOp(value, type, perm=perm), suffix)
 
 
-def by_types(real: Build, hybrid: Build, quantized: Build) -> Build:
+def unless_hybrid(hybrid: Build, build: Build) -> Build:
     """The importer for the types of operand and weights."""
-
-    def build(op: OperatorContext) -> None:
-        (real if is_real(op) else hybrid if is_hybrid(op) else quantized)(op)
-
-    return build
+    return lambda op: (hybrid if is_hybrid(op) else build)(op)
 
 
 IMPORTERS = {
     "CONV_2D": Importer(
-        by_types(import_real_conv2d, import_hybrid_conv2d, import_conv2d),
+        unless_hybrid(import_hybrid_conv2d, import_conv2d),
         (2, 3),
         "Conv2DOptions",
     ),
     "DEPTHWISE_CONV_2D": Importer(
-        by_types(
-            import_real_depthwise, import_hybrid_depthwise, import_depthwise_conv2d
-        ),
+        unless_hybrid(import_hybrid_depthwise, import_depthwise_conv2d),
         (2, 3),
         "DepthwiseConv2DOptions",
     ),

@@ -18,12 +18,13 @@ from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
-from qlower.model.nests import Index, Nest, broadcast_indices
+from qlower.model.nests import Index, Nest
 from qlower.model.windows import padded_image, taps_inside
 
 from ..context import OperatorContext
 from ..nests import finish, start
 from ..scalars import Scalars
+from ..weights import read_real_bias
 from ..window import (
     MAX_KERNEL,
     Window,
@@ -41,66 +42,6 @@ def is_real(op: OperatorContext) -> bool:
         for number in range(len(op.operator.inputs))
         if op.has_input(number)
     )
-
-
-def import_real_conv2d(op: OperatorContext) -> None:
-    """Loops over groups and the filters of each: (n, y, x, g, f | ky, kx, c)."""
-    batch, height, width, channels = op.shape(0, rank=4)
-    filters, *kernel, depth = op.shape(1, rank=4)
-    groups = channels // depth
-    if channels % depth or filters % groups:
-        raise op.error(f"{channels} channels and {filters} filters do not form groups")
-    window = read_window(op, (height, width), (kernel[0], kernel[1]))
-    share = filters // groups
-    bounds = (batch, *window.size, groups, share, *kernel, depth)
-    nest = start(op, bounds, reductions=3)
-    x = nest.input(
-        padded(op, window),
-        [0, *_taps(window, 5, 6), AffineDimExpr(3) * depth + AffineDimExpr(7)],
-    )
-    weights = reshaped(op, op.value(1), (groups, share, *kernel, depth))
-    w = nest.input(weights, [3, 4, 5, 6, 7])
-    sums = sum_products(nest, x, w)
-    finish_sums(op, reshaped(op, sums, (batch, *window.size, filters)))
-
-
-def import_real_depthwise(op: OperatorContext) -> None:
-    """Loops over channels and what each gives: (n, y, x, c, m | ky, kx)."""
-    batch, height, width, channels = op.shape(0, rank=4)
-    _, *kernel, filters = op.shape(1, rank=4)
-    multiplier, rest = divmod(filters, channels)
-    if rest:
-        raise op.error(f"{filters} filters of {channels} channels")
-    window = read_window(op, (height, width), (kernel[0], kernel[1]))
-    bounds = (batch, *window.size, channels, multiplier, *kernel)
-    nest = start(op, bounds, reductions=2)
-    x = nest.input(padded(op, window), [0, *_taps(window, 5, 6), 3])
-    weights = reshaped(op, op.value(1), (*kernel, channels, multiplier))
-    sums = sum_products(nest, x, nest.input(weights, [5, 6, 3, 4]))
-    finish_sums(op, reshaped(op, sums, (batch, *window.size, filters)))
-
-
-def import_real_fully_connected(op: OperatorContext, shape: Sequence[int]) -> None:
-    """Loops (row, unit | column)."""
-    units, depth = op.shape(1, rank=2)
-    rows = math.prod(op.shape(0)) // depth
-    nest = start(op, (rows, units, depth), reductions=1)
-    x = nest.input(reshaped(op, op.value(0), (rows, depth)), [0, 2])
-    sums = sum_products(nest, x, nest.input(op.value(1), [1, 2]))
-    finish_sums(op, reshaped(op, sums, shape))
-
-
-def import_real_matmul(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> None:
-    """Loops (batch..., row, column | depth)."""
-    batch = product_batch(op, lhs, rhs)
-    rows, depth = shape_of(lhs)[-2:]
-    nest = start(op, (*batch, rows, shape_of(rhs)[-1], depth), reductions=1)
-    *_, row, column, inner = range(len(nest.bounds))
-    x, y = (
-        nest.input(side, [*broadcast_indices(shape_of(side)[:-2], batch), *loops])
-        for side, loops in ((lhs, (row, inner)), (rhs, (inner, column)))
-    )
-    finish(op, sum_products(nest, x, y))
 
 
 def product_batch(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> tuple[int, ...]:
@@ -208,14 +149,9 @@ def finish_layer(
 ) -> None:
     """Operand `bias` along the last dimension of the nest, and the activation."""
     nest = steps.nest
-    if op.has_input(bias):
-        op.check_type(op.input(bias), "FLOAT32")
-        if op.shape(bias) != (shape[-1],):
-            raise op.error(
-                f"{op.input(bias)}: a bias of shape {list(op.shape(bias))}, expected"
-                f" [{shape[-1]}]"
-            )
-        value = steps.add(value, nest.input(op.value(bias), [nest.parallel - 1]))
+    added = read_real_bias(op, bias, shape[-1])
+    if added is not None:
+        value = steps.add(value, nest.input(added, [nest.parallel - 1]))
     value = activated(op, steps, value)
     finish(op, reshaped(op, nest.build([value])[0], shape))
 

@@ -1,0 +1,221 @@
+"""
+Contractions on real numbers: convolutions, linear layers and products of f32.
+
+What such a sum is depends on the order in which it is made. That is the contract's, as
+each rounding is: the attribute `contract.product` of its rule names the order, and the
+rule says what becomes of the sum. Systems differ in this, and so do the kernels of one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from qlower.operators.products import Products
+from qlower.operators.structured import Structured
+from qlower.operators.sums import (
+    CONV_2D,
+    FLAT_DEPTHWISE_CONV_2D,
+    FREE,
+    GROUPED_CONV_2D,
+    Sums,
+)
+
+from ..types import shape_of
+from .base import ActivatedOp, PairOp
+from .constraints import (
+    ContractName,
+    Integer,
+    Real,
+    Value,
+    operand_of,
+    optional_operand_of,
+)
+from .contraction import ConvolutionOp, RowsOp, check_operands
+
+
+class RealOp(ActivatedOp, ABC):
+    """
+    An op on f32 that sums products. `fallback` names the contract that gives it its
+    arithmetic where the contract of the module has no rule for it: that of the system
+    that the model was made for.
+    """
+
+    fallback_attr = opt_prop_def(ContractName("fallback"), prop_name="fallback")
+
+    @property
+    def fallback(self) -> str | None:
+        return None if self.fallback_attr is None else self.fallback_attr.data
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return (self.kind,)
+
+    @property
+    @abstractmethod
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
+
+    @property
+    def products(self) -> Products:
+        """The products that each element of the result is the sum of."""
+        return Products.of(self.sums, *map(shape_of, self.operands[:2]))
+
+    def verify_(self) -> None:
+        check_operands(self, self.sums)
+
+
+@irdl_op_definition
+class RealConv2DOp(ConvolutionOp, RealOp):
+    """
+    Convolution of an NHWC image of f32 with weights [O, KH, KW, C / groups], as
+    `qnn.conv2d`: of the products of each element the contract's rule `real_conv2d`
+    makes the sum. Padding is 0.
+
+    ```mlir
+    %y = qnn.real_conv2d %x, %w, %b
+        {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]}
+        : (tensor<1x4x16x1xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>)
+        -> tensor<1x4x16x2xf32>
+    ```
+    """
+
+    name = "qnn.real_conv2d"
+
+    input = operand_of(Real(rank=4))
+    weight = operand_of(Real(rank=4))
+    bias = optional_operand_of(Real(rank=1))
+    result = result_def(Real(rank=4))
+
+    groups_attr = prop_def(Integer("groups"), IntegerAttr(1, i64), prop_name="groups")
+
+    def __init__(
+        self,
+        input: Value,
+        weight: Value,
+        bias: Value | None,
+        result_type: Attribute,
+        *,
+        stride: Sequence[int] = (1, 1),
+        pad: Sequence[int] = (0, 0, 0, 0),
+        dilation: Sequence[int] = (1, 1),
+        groups: int = 1,
+        activation: str | None = None,
+        contract: str | None = None,
+    ):
+        super().__init__(
+            input,
+            weight,
+            bias,
+            result_type,
+            stride=stride,
+            pad=pad,
+            dilation=dilation,
+            activation=activation,
+            contract=contract,
+            groups=IntegerAttr(groups, i64),
+        )
+
+    @property
+    def groups(self) -> int:
+        """Parts that the channels of input and output are split into."""
+        return self.groups_attr.value.data
+
+    @property
+    def sums(self) -> Sums:
+        structure = CONV_2D if self.groups == 1 else GROUPED_CONV_2D
+        return Sums(structure, self.slides, self.groups)
+
+
+@irdl_op_definition
+class RealDepthwiseConv2DOp(ConvolutionOp, RealOp):
+    """
+    Convolution of each channel of an NHWC image of f32 on its own, with weights
+    [1, KH, KW, C * M], as `qnn.depthwise_conv2d`, by the contract's rule
+    `real_depthwise_conv2d`. Padding is 0.
+
+    ```mlir
+    %y = qnn.real_depthwise_conv2d %x, %w, %b
+        {stride = [2, 2], pad = [0, 1, 0, 1], dilation = [1, 1]}
+        : (tensor<1x8x8x4xf32>, tensor<1x3x3x4xf32>, tensor<4xf32>)
+        -> tensor<1x4x4x4xf32>
+    ```
+    """
+
+    name = "qnn.real_depthwise_conv2d"
+
+    input = operand_of(Real(rank=4))
+    weight = operand_of(Real(rank=4))
+    bias = optional_operand_of(Real(rank=1))
+    result = result_def(Real(rank=4))
+
+    @property
+    def sums(self) -> Sums:
+        return Sums(FLAT_DEPTHWISE_CONV_2D, self.slides)
+
+
+@irdl_op_definition
+class RealLinearOp(RowsOp, RealOp):
+    """
+    Every row of f32 times weights [O, K], as `qnn.linear`, by the contract's rule
+    `real_linear`.
+
+    ```mlir
+    %y = qnn.real_linear %x, %w, %b {activation = "relu"}
+        : (tensor<1x8xf32>, tensor<4x8xf32>, tensor<4xf32>) -> tensor<1x4xf32>
+    ```
+    """
+
+    name = "qnn.real_linear"
+
+    input = operand_of(Real())
+    weight = operand_of(Real(rank=2))
+    bias = optional_operand_of(Real(rank=1))
+    result = result_def(Real())
+
+
+@irdl_op_definition
+class RealMatMulOp(PairOp, RealOp):
+    """
+    Product of two matrices of f32, batched over leading dimensions that broadcast, by
+    the contract's rule `real_matmul`:
+    `sum(k) of lhs[..., m, k] * rhs[..., k, n]`.
+
+    ```mlir
+    %y = qnn.real_matmul %a, %b
+        : (tensor<2x3x4xf32>, tensor<1x4x5xf32>) -> tensor<2x3x5xf32>
+    ```
+    """
+
+    name = "qnn.real_matmul"
+
+    lhs = operand_of(Real())
+    rhs = operand_of(Real())
+    result = result_def(Real())
+
+    @property
+    def sums(self) -> Sums:
+        """Matrices that there is one of meet all of the other operand."""
+        lhs, rhs = (value.type.get_shape() for value in (self.lhs, self.rhs))
+        if min(len(lhs), len(rhs)) < 2:
+            raise VerifyException(
+                f"ranks {len(lhs)} and {len(rhs)} of lhs and rhs must be at least 2"
+            )
+        rank = max(len(lhs), len(rhs)) - 2
+        outer = [(1,) * (rank + 2 - len(shape)) + shape[:-2] for shape in (lhs, rhs)]
+        words = ["", ""]
+        for loop, sizes in zip(FREE[:rank], zip(*outer, strict=True), strict=True):
+            for side, size in enumerate(sizes):
+                words[side] += loop if size == max(sizes) or size > 1 else "1"
+        left, right = (
+            word[len(word) + 2 - len(shape) :]
+            for word, shape in zip(words, (lhs, rhs), strict=True)
+        )
+        batch = FREE[:rank]
+        structure = Structured.of(f"{batch}mf|s {left}ms {right}sf {batch}mf")
+        return Sums(structure, names=("lhs", "rhs"))
