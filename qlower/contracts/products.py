@@ -23,9 +23,13 @@ TAPS = "saturating_pairs_taps"
 SEQUENTIAL = "sequential"
 FUSED = "fused"
 FUSED_COLUMNS = "fused_columns"
+LANES = "lanes"
 
 ORDERS = (SEQUENTIAL, FUSED)
 """How sums of real numbers are made."""
+
+ROW_ORDERS = (*ORDERS, LANES)
+"""How they are made of the elements of two rows."""
 
 WINDOW_ORDERS = (*ORDERS, FUSED_COLUMNS)
 """How they are made of what a window sees."""
@@ -36,8 +40,8 @@ PRODUCTS: Mapping[str, tuple[str, ...]] = {
     "linear": (EXACT, FLAT, PIXEL),
     "real_conv2d": WINDOW_ORDERS,
     "real_depthwise_conv2d": WINDOW_ORDERS,
-    "real_linear": ORDERS,
-    "real_matmul": ORDERS,
+    "real_linear": ROW_ORDERS,
+    "real_matmul": ROW_ORDERS,
 }
 """What each rule may name in its attribute `contract.product`; others are exact.
 The first is what a rule has that names none."""

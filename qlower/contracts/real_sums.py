@@ -10,8 +10,9 @@ from xdsl.traits import ConstantLike
 
 from qlower.contracts import Contract
 from qlower.contracts.contractions import chosen_product
-from qlower.contracts.products import FUSED_COLUMNS, SEQUENTIAL
+from qlower.contracts.products import FUSED, FUSED_COLUMNS, LANES
 from qlower.contracts.values import ACTIVATION_BOUNDS, Values, window_values
+from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.operators.products import Products
 
@@ -59,7 +60,7 @@ def _sizes(op: qnn.RealOp) -> Values:
 
 def is_fused(order: str) -> bool:
     """Whether a product is not rounded before it is added."""
-    return order != SEQUENTIAL
+    return order in (FUSED, FUSED_COLUMNS)
 
 
 def ordered_products(order: str, op: qnn.RealOp) -> Products:
@@ -78,4 +79,11 @@ def has_bias(op: qnn.RealOp) -> bool:
 
 def starts_from_bias(contract: Contract, op: qnn.RealOp) -> bool:
     """Whether sums start from a bias, which the rule doesn't ask for then."""
-    return has_bias(op) and "real_bias" not in contract.rule(op.kind).values
+    starts = has_bias(op) and "real_bias" not in contract.rule(op.kind).values
+    if starts and order_of(contract, op) == LANES:
+        raise QlowerError(
+            f"rule {op.kind} of contract {contract.name} must ask for real_bias: sums"
+            " in lanes start from 0",
+            contract.rule(op.kind).function.location,
+        )
+    return starts

@@ -38,8 +38,9 @@
 //   don't.
 // - Kernels on ARM, whose vectors differ; ruy there is `tflite-single`.
 // - log_softmax, refused: the optimized kernel takes logf of a row's sum when it runs.
-// - Layers in float, which are as in `tflite`: the optimized kernels sum in
-//   other orders.
+// - Other layers in float, which are as in `tflite`; and in products of matrices of float the
+//   filters or units behind the last whole eight, and more than some 680 products an element, both
+//   of which Eigen adds in parts.
 // # Checked against
 // LiteRT 2.3. Live, in the long run: over a million outputs of random and tie-seeking layers, over
 // ten million of layers at the edges of the arithmetic, int8 and uint8; and a model of each operator
@@ -105,6 +106,26 @@ func.func @linear(%accumulator: i32, %output_min: i32, %output_max: i32) -> i32 
   %real = func.call @convolution_scale(%narrow) : (i1) -> f64
   %scaled = func.call @multiply_by_real_half_up(%accumulator, %real, false) : (i32, f64, i1) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+}
+
+// ---------------------------------------------------------------- sums of real numbers
+
+// internal/optimized/depthwiseconv_float.h: an accumulator begins as the bias.
+func.func @real_depthwise_conv2d(%sum: f32) -> f32 attributes {contract.product = "sequential"} {
+  %result = func.call @clamp_real(%sum) : (f32) -> f32
+}
+
+// cpu_backend_gemm.h, Gemm: Eigen's product with a vector (GeneralMatrixVector.h, packets of
+// four) for one row, with a matrix for more, in which as for convolutions one product is added
+// after the other, but see below.
+func.func @real_rows(%sum: f32, %real_bias: f32) -> f32
+    serves real_linear attributes {contract.product = ["sequential", "lanes"]} {
+  %result = func.call @real_linear(%sum, %real_bias) : (f32, f32) -> f32
+}
+
+func.func @real_linear_product(%place_count: i32) -> i32 {
+  %is_row = arith.cmpi eq, %place_count, 1 : i32
+  %result = arith.extui %is_row : i1 to i32
 }
 
 // ---------------------------------------------------------------- mean

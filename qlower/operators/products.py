@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from qlower.operators.shapes import Shape
@@ -68,6 +68,29 @@ class Products:
     def loops(self) -> dict[str, int]:
         """The number of each loop."""
         return {name: number for number, name in enumerate((*self.result, *self.depth))}
+
+    def in_turn(self, lanes: int) -> Products:
+        """Sums of every so-manieth product of the one loop of a sum, with a loop
+        "lane" behind those of the result; what is left over is in none."""
+        ((loop, size),) = self.depth.items()
+
+        def split(operand: Operand) -> Operand:
+            indices = [
+                {**index, loop: index[loop] * lanes, "lane": index[loop]}
+                if loop in index
+                else index
+                for index in operand.indices
+            ]
+            return replace(operand, indices=tuple(indices))
+
+        return replace(
+            self,
+            result={**self.result, "lane": lanes},
+            depth={loop: size // lanes},
+            lhs=split(self.lhs),
+            rhs=split(self.rhs),
+            channels=0,
+        )
 
     @property
     def count(self) -> int:

@@ -24,17 +24,19 @@ WINDOW = {
     "dilation_w_factor": 1,
 }
 LAYERS = {
-    "CONV_2D": ((1, 7, 6, 5), (9, 3, 2, 5), (1, 4, 6, 9)),
+    "CONV_2D": ((1, 7, 6, 5), (8, 3, 2, 5), (1, 4, 6, 8)),
     "CONV_2D in groups": ((1, 7, 6, 6), (8, 3, 2, 3), (1, 4, 6, 8)),
     "DEPTHWISE_CONV_2D": ((1, 7, 6, 5), (1, 3, 3, 5), (1, 4, 6, 5)),
     "DEPTHWISE_CONV_2D of several filters": ((1, 7, 6, 2), (1, 3, 3, 6), (1, 4, 6, 6)),
     "DEPTHWISE_CONV_2D of many taps": ((1, 7, 6, 3), (1, 7, 5, 3), (1, 4, 6, 3)),
-    "FULLY_CONNECTED": ((5, 37), (19, 37), (5, 19)),
-    "BATCH_MATMUL": ((2, 5, 37), (1, 37, 19), (2, 5, 19)),
+    "FULLY_CONNECTED": ((5, 37), (16, 37), (5, 16)),
+    "FULLY_CONNECTED of a row": ((1, 39), (19, 39), (1, 19)),
+    "FULLY_CONNECTED of three": ((1, 3), (19, 3), (1, 19)),
+    "BATCH_MATMUL": ((2, 5, 37), (1, 37, 16), (2, 5, 16)),
 }
 """Operators with the shapes of what they take and give."""
 
-KERNELS = {"tflite": "ref", "tflite-xnnpack": "xnn"}
+KERNELS = {"tflite": "ref", "tflite-ruy": "opt", "tflite-xnnpack": "xnn"}
 REORDERED = """
 module attributes {contract.base = "tflite"} {
 func.func @real_linear(%sum: f32, %real_bias: f32) -> f32
@@ -142,3 +144,31 @@ def test_levels_agree(name: str, level: Level, tmp_path: Path):
         native = qlower.jit(model, contract=contract)(x)
         given = qlower.interpret(model, x, contract=contract, at=level)
         np.testing.assert_array_equal(_bits(given), _bits(native))
+
+
+def island() -> bytes:
+    """A convolution and a linear layer of a row on float32, behind quantized input."""
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 7, 6, 5), "int8", scale=0.05, zero_point=3)
+    real = builder.tensor("real", (1, 7, 6, 5), "float32")
+    builder.operator("DEQUANTIZE", [x], [real])
+    w = builder.tensor("w", (8, 3, 2, 5), "float32", data=cancelling((8, 3, 2, 5), 0))
+    b = builder.tensor("b", (8,), "float32", data=cancelling((8,), 1))
+    image = builder.tensor("image", (1, 4, 6, 8), "float32")
+    builder.operator("CONV_2D", [real, w, b], [image], dict(WINDOW))
+    u = builder.tensor("u", (11, 192), "float32", data=cancelling((11, 192), 3))
+    c = builder.tensor("c", (11,), "float32", data=cancelling((11,), 4))
+    y = builder.tensor("y", (1, 11), "float32")
+    builder.operator("FULLY_CONNECTED", [image, u, c], [y], {})
+    return builder.build([x], [y])
+
+
+@pytest.mark.parametrize("contract", KERNELS)
+def test_the_kernels_of_an_island_are_identified(contract: str, tmp_path: Path):
+    """Each kind of LiteRT's kernels is named alone, from what it gives."""
+    pytest.importorskip("ai_edge_litert", reason="needs LiteRT (ai-edge-litert)")
+    model = loaded(tmp_path, island())
+    x = np.random.default_rng(0).integers(-128, 128, (1, 7, 6, 5)).astype(np.int8)
+    (y,) = run_litert(island(), [x], kernels=KERNELS[contract])
+    found = qlower.identify({"y": y}, model, x, contracts=[*KERNELS], verify=False)
+    assert found.names == [contract]

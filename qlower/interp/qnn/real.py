@@ -6,6 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from xdsl.interpreter import PythonValues
 
+from qlower.contracts.products import LANES
 from qlower.contracts.real_sums import (
     is_fused,
     order_of,
@@ -43,7 +44,10 @@ class RealFunctions(RuleFunctions):
             channels = [*products.result.values()][-products.channels :]
             start = bias[0].reshape(channels)
         factors = seen_factors(op, products, lhs, rhs)
-        sums = _ordered_sums(products, is_fused(order), *factors, start)
+        if order == LANES:
+            sums = _sums_in_lanes(*factors)
+        else:
+            sums = _ordered_sums(products, is_fused(order), *factors, start)
         shape = shape_of(op.results[0])
         values = {"sum": sums.reshape(shape), **real_values(op)}
         if bias and not starts_from_bias(contract, op):
@@ -72,6 +76,21 @@ def _ordered_sums(
         else:
             total = np.add(total, np.multiply(one, other))
     return np.asarray(total)
+
+
+def _sums_in_lanes(left: Array, right: Array) -> Array:
+    """The sums over the last dimension: in four lanes, which are added crosswise, then
+    product by product."""
+    terms = np.multiply(left, right)
+    whole = terms.shape[-1] // 4 * 4
+    lanes = np.zeros((*terms.shape[:-1], 4), np.float32)
+    for first in range(0, whole, 4):
+        lanes = np.add(lanes, terms[..., first : first + 4])
+    halves = np.add(lanes[..., :2], lanes[..., 2:])
+    total = np.add(halves[..., 0], halves[..., 1])
+    for place in range(whole, terms.shape[-1]):
+        total = np.add(total, terms[..., place])
+    return total
 
 
 def _seen(products: Products, operand: Operand, array: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import ReturnOp
@@ -11,6 +12,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from qlower.contracts import Rule
+from qlower.contracts.products import LANES
 from qlower.contracts.real_sums import (
     is_fused,
     order_of,
@@ -34,7 +36,10 @@ def lower_products(lowering: Lowering, op: qnn.RealOp) -> Sequence[SSAValue]:
         top, bottom, left, right = op.pad
         lhs = lowering.pad(lhs, (0, top, left, 0), (0, bottom, right, 0), 0)
     start = bias[0] if starts_from_bias(lowering.contract, op) else None
-    sums = _ordered_sums(lowering, products, is_fused(order), lhs, rhs, start)
+    if order == LANES:
+        sums = _sums_in_lanes(lowering, products, lhs, rhs)
+    else:
+        sums = _ordered_sums(lowering, products, is_fused(order), lhs, rhs, start)
     shape = shape_of(op.results[0])
     sums = lowering.reshape(sums, shape)
     if _gives_its_sum(rule):
@@ -57,6 +62,10 @@ def _ordered_sums(
 ) -> SSAValue:
     """The sums [result loops] that begin with `start`, or with 0."""
     nest = Nest(lowering.emit, products.bounds, len(products.depth))
+    indices = (*products.lhs.indices, *products.rhs.indices)
+    alone = {loop for index in indices if [*index.values()] == [1] for loop in index}
+    if hidden := [products.loops[loop] for loop in products.depth.keys() - alone]:
+        nest.window(sorted(hidden))
 
     def element(operand: Operand, value: SSAValue) -> SSAValue:
         seen = lowering.reshape(value, operand.shape)
@@ -74,6 +83,41 @@ def _ordered_sums(
     return nest.reduce([init], combine)[0]
 
 
+def _sums_in_lanes(
+    lowering: Lowering, products: Products, lhs: SSAValue, rhs: SSAValue
+) -> SSAValue:
+    """The sums [result loops] of four lanes, and of the products behind them."""
+    turns = products.in_turn(4)
+    whole = 4 * turns.count
+    lanes = _ordered_sums(lowering, turns, False, lhs, rhs, None) if whole else None
+    nest = Nest(lowering.emit, tuple(products.result.values()))
+    loops = range(nest.parallel)
+
+    def add(one: SSAValue, other: SSAValue) -> SSAValue:
+        return nest.add(arith.AddfOp(one, other)).result
+
+    def lane(number: int) -> SSAValue:
+        assert lanes is not None
+        return nest.input(lanes, [*loops, AffineConstantExpr(number)])
+
+    def element(operand: Operand, value: SSAValue, place: int) -> SSAValue:
+        seen = lowering.reshape(value, operand.shape)
+        return nest.input(
+            seen, [_index(products, index, place) for index in operand.indices]
+        )
+
+    if lanes is None:
+        total = nest.constant(np.zeros((), np.float32), f32)
+    else:
+        total = add(add(lane(0), lane(2)), add(lane(1), lane(3)))
+    for place in range(whole, products.count):
+        x, w = (
+            element(*side, place) for side in ((products.lhs, lhs), (products.rhs, rhs))
+        )
+        total = add(total, nest.add(arith.MulfOp(x, w)).result)
+    return nest.build([total])[0]
+
+
 def _initial(
     lowering: Lowering, products: Products, start: SSAValue | None
 ) -> SSAValue:
@@ -86,9 +130,14 @@ def _initial(
     return nest.build([nest.input(start, loops)])[0]
 
 
-def _index(products: Products, steps: Steps) -> Index:
-    """An index of an operand over the loops of the nest."""
+def _index(products: Products, steps: Steps, place: int | None = None) -> Index:
+    """An index of an operand over the loops of the nest, or over those of the result
+    at a `place` in the sum."""
     loops = products.loops
+    if place is not None and not steps.keys().isdisjoint(products.depth):
+        ((loop, step),) = steps.items()
+        assert loop in products.depth, "rows alone are summed in lanes"
+        return AffineConstantExpr(place * step)
     if len(steps) == 1 and set(steps.values()) == {1}:
         return loops[next(iter(steps))]
     total: AffineExpr | None = None
