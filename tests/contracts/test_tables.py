@@ -55,6 +55,26 @@ def test_entries_are_looked_up(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, np.minimum(expected, 127))
 
 
+def test_entries_depend_on_numbers_that_are_known(tmp_path: Path) -> None:
+    contract = tmp_path / "squares.mlir"
+    text = SQUARES.replace("@square(%index)", "@square(%index, %half)")
+    text = text.replace("(i32) -> i32\n  %result", "(i32, i32) -> i32\n  %result")
+    text = text.replace("@square(%index: i32)", "@square(%index: i32, %less: i32)")
+    text = text.replace("arith.subi %square, %half", "arith.addi %square, %four")
+    lowered = (
+        "%square = arith.muli %index, %index : i32\n  %result = arith.subi %square"
+    )
+    text = text.replace("%result = arith.muli %index, %index", f"{lowered}, %less")
+    contract.write_text(text)
+    model = qlower.Model(parse_module(MODEL))
+    x = np.arange(-128, 128, dtype=np.int8)
+    module = lower_to_arith(model.module, str(contract))
+    assert "tensor<16xi8>" in str(module)
+    expected = np.minimum((np.arange(256) // 16) ** 2 - 124, 127)
+    found = qlower.interpret(model, x, contract=str(contract), at="arith")
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize(
     ("first", "step", "stored"),
     [

@@ -264,6 +264,14 @@ func.func @f(%x: tensor<4xi32>, %m: tensor<1xi32>) -> tensor<4xi32> {
 // -----
 
 func.func @f(%x: tensor<4xi8>) -> tensor<4xi8> {
+  // CHECK: error: tosa.clamp: bound 6 : i16 is of another type than tensor<4xi8>
+  %y = tosa.clamp %x {min_val = -5 : i8, max_val = 6 : i16} : (tensor<4xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi8>) -> tensor<4xi8> {
   // CHECK: error: tosa.clamp: min_val 5 exceeds max_val -5
   %y = tosa.clamp %x {min_val = 5 : i8, max_val = -5 : i8} : (tensor<4xi8>) -> tensor<4xi8>
   return %y : tensor<4xi8>
