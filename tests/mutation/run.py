@@ -21,6 +21,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import random
 import sys
 import tempfile
 import time
@@ -149,8 +150,12 @@ def run(mutants: Sequence[Mutant], options: Options) -> dict[int, Verdict]:
     if results.exists():
         for line in results.read_text().splitlines():
             row = json.loads(line)
-            verdict = Verdict(**{name: row[name] for name in Verdict.__annotations__})
-            verdicts[verdict.number] = verdict
+            verdict = Verdict(
+                **{name: row.pop(name) for name in Verdict.__annotations__}
+            )
+            # The product may have changed, and with it what is drawn.
+            if row == asdict(mutants[verdict.number]):
+                verdicts[verdict.number] = verdict
     tasks: list[Task] = []
     for number, mutant in enumerate(mutants):
         room = room_of(mutant.file)
@@ -164,6 +169,8 @@ def run(mutants: Sequence[Mutant], options: Options) -> dict[int, Verdict]:
             or (not known.is_killed and len(tests) > known.shown)
         ):
             tasks.append(Task(number, mutant, tests, of, options.seconds))
+    # So that those that are done at any time are of all rooms.
+    random.Random(options.seed).shuffle(tasks)
     for verdict in _tried(tasks, options):
         mutant = mutants[verdict.number]
         verdicts[verdict.number] = verdict

@@ -354,7 +354,7 @@ class LayerValues:
             case "groups":
                 return layer.channels if layer.flags else 1
             case "window_size":
-                return 1 if layer.narrow else 9
+                return 1 if layer.narrow or layer.channels == 1 else 9
             case "kernel_height" | "kernel_width":
                 return 1 if layer.narrow else 3
             case "dilation_height" | "dilation_width":
