@@ -221,6 +221,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"Where do two systems part": "where-systems-part.md"},
         {"Whose arithmetic is it": "whose-arithmetic.md"},
         {"For all inputs": "verifying.md"},
+        {"Verilog": "hardware.md"},
         {"A model to look at": "report.md"},
         {"Accuracy over a data set": "data-sets.md"},
         {"Sweeps and training": "sweeps-and-training.md"},

@@ -15,33 +15,82 @@ needs_rtl_tools = pytest.mark.skipif(
 )
 
 
+def wrapped(value: int, bits: int) -> int:
+    """A number as a signed one of some bits."""
+    half = 1 << (bits - 1)
+    return (value + half) % (2 * half) - half
+
+
 @dataclass(frozen=True)
 class Requantizer:
-    """One rounding half up by a multiplier of 31 bits and a shift, as in contract
-    tflite-single; each number may be planted wrong."""
+    """A product that is rounded half up once, as in contract tvm; each number may be
+    planted wrong."""
 
     multiplier: int
     shift: int
     zero_point: int
-    low: int = -128
-    high: int = 127
     half: int | None = None
     bits: int = 52
     clamps_low: bool = True
     clamps_high: bool = True
 
     @property
+    def constant(self) -> int:
+        """What is added before the shift."""
+        return 1 << (self.shift - 1) if self.half is None else self.half
+
+    def least_bits(self, bits: int) -> int:
+        """The bits that hold all products of accumulators of some bits."""
+        return ((self.multiplier << (bits - 1)) - 1).bit_length() + 1
+
+    def rounded(self, accumulator: int) -> int:
+        """The number before the zero point is added."""
+        product = wrapped(accumulator * self.multiplier, self.bits)
+        return (product + self.constant) >> self.shift
+
+    def of(self, accumulator: int) -> int:
+        """The module's output."""
+        y = self.rounded(accumulator) + self.zero_point
+        if self.clamps_low and y < -128:
+            return -128
+        return 127 if self.clamps_high and y > 127 else wrapped(y, 8)
+
+    @property
+    def steps(self) -> str:
+        """The lines that compute r."""
+        return f"""\
+  wire signed [{self.bits - 1}:0] p = acc * 52'sd{self.multiplier};
+  wire signed [52:0] sum = p + 53'sd{self.constant};
+  wire signed [31:0] r = sum >>> {self.shift};"""
+
+    @property
     def text(self) -> str:
         """The module."""
-        half = 1 << (self.shift - 1) if self.half is None else self.half
-        low = f"y < {self.low} ? {self.low} : " if self.clamps_low else ""
-        high = f"y > {self.high} ? {self.high} : " if self.clamps_high else ""
-        wide = self.bits
+        low = "y < -128 ? -128 : " if self.clamps_low else ""
+        high = "y > 127 ? 127 : " if self.clamps_high else ""
         return f"""\
 module requantize (input signed [19:0] acc, output signed [7:0] q);
-  wire signed [{wide - 1}:0] p = acc * 52'sd{self.multiplier};
-  wire signed [{wide - 1}:0] r = (p + 52'sd{half}) >>> {self.shift};
+{self.steps}
   wire signed [31:0] y = r + ({self.zero_point});
   assign q = {low}{high}y[7:0];
 endmodule
 """
+
+
+@dataclass(frozen=True)
+class Double(Requantizer):
+    """A product that is rounded half up, then shifted and rounded half away from 0, as
+    in contract tflm."""
+
+    def rounded(self, accumulator: int) -> int:
+        product = wrapped(accumulator * self.multiplier, self.bits)
+        high = (product + (1 << 30)) >> 31
+        return (high + self.constant - (high < 0)) >> self.shift
+
+    @property
+    def steps(self) -> str:
+        return f"""\
+  wire signed [{self.bits - 1}:0] p = acc * 52'sd{self.multiplier};
+  wire signed [52:0] sum = p + 53'sd1073741824;
+  wire signed [31:0] h = sum >>> 31;
+  wire signed [31:0] r = (h + {self.constant} - (h < 0 ? 1 : 0)) >>> {self.shift};"""
