@@ -16,11 +16,17 @@ from typing import TYPE_CHECKING
 from qlower.lazy import lazy_table
 
 if TYPE_CHECKING:
+    from qlower.torch.emulation import emulate
     from qlower.torch.module import Module
 
-__all__ = ["Module"]
+__all__ = ["Module", "emulate"]
 
-_NAMES = lazy_table({"Module": "qlower.torch.module:Module"})
+_NAMES = lazy_table(
+    {
+        "Module": "qlower.torch.module:Module",
+        "emulate": "qlower.torch.emulation:emulate",
+    }
+)
 
 
 def __getattr__(name: str) -> object:
