@@ -1,0 +1,30 @@
+"""The digits, trained through a device."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples/digits/device_training.py"
+
+
+@pytest.mark.long
+def test_the_device_recovers_more_than_fake_quantization() -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    line = [sys.executable, str(EXAMPLE), "--seeds", "2", "--epochs", "5"]
+    lines = subprocess.check_output(line, text=True).splitlines()
+    means = [float(line[22:29]) for line in lines[1:5]]
+    intended, plain, fake, device = means
+    assert plain < fake < device
+    assert device > (plain + intended) / 2
+
+
+def test_torch_is_imported_when_it_is_used() -> None:
+    source = (
+        "import sys, qlower.torch; dir(qlower.torch); print('torch' in sys.modules)"
+    )
+    found = subprocess.check_output([sys.executable, "-c", source], text=True)
+    assert found == "False\n"
