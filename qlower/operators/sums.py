@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qlower.operators.shapes import Shape, check_count, check_least
 from qlower.operators.structured import WINDOWS, Structured
-from qlower.operators.windows import WindowAxis
+from qlower.operators.windows import WindowAxis, window_extent
 
 CONV_2D = Structured.of("nhwf|ijc nHWc fijc nhwf")
 GROUPED_CONV_2D = Structured.of("nhwgf|ijc nHW(gc) (gf)ijc nhw(gf)")
@@ -164,41 +164,50 @@ class Sums:
     def evaluate(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
         """The sums of products of integers below 2^16, exact in float64: there are far
         less than 2^20 of them in a sum."""
-        bounds = self.bounds(first.shape, second.shape)
-        structure = self.structure
+        bounds, structure = self.bounds(first.shape, second.shape), self.structure
         shape = self.result_shape(first.shape, second.shape)
-        image = np.pad(first, list(zip(*self.padding(), strict=True)))
-        apart: list[NDArray[np.float64]] = []
-        for number, array in enumerate((image, second)):
-            sizes = dict(zip(structure.axes[number], array.shape, strict=True))
-            split = [
-                sizes[letter] if letter in sizes else bounds[letter]
-                for letter in structure.letters[number]
-            ]
-            apart.append(array.reshape(split).astype(np.float64))
-        image, weight = apart
-        places, taps = structure.letters[0], structure.taps
-        fixed = "".join(x for x in structure.letters[1] if x not in taps)
-        formula = f"{places.lower()},{fixed}->{structure.letters[-1]}"
-        total = np.zeros([bounds[letter] for letter in structure.letters[-1]])
-        for tap in product(*(range(bounds[loop]) for loop in taps)):
-            at = dict(zip(structure.sliding, tap, strict=True))
-            box = tuple(self._box(x, at, bounds) for x in places)
-            chosen = dict(zip(taps, tap, strict=True))
-            part = tuple(chosen.get(x, slice(None)) for x in structure.letters[1])
-            total += _einsum(formula, image[box], weight[part])
+        weight = second.reshape(self._split(1, second.shape, bounds))
+        weight = weight.astype(np.float64)
+        loops = structure.letters[1]
+        fixed = "".join(loop for loop in loops if loop not in structure.taps)
+        formula = f"{structure.letters[0].lower()},{fixed}->{structure.letters[-1]}"
+        total = np.zeros([bounds[loop] for loop in structure.letters[-1]])
+        image = first.astype(np.float64)
+        for tap, view in self.views(image, [bounds[loop] for loop in structure.taps]):
+            chosen = dict(zip(structure.taps, tap, strict=True))
+            part = weight[tuple(chosen.get(loop, slice(None)) for loop in loops)]
+            met = view.reshape(self._split(0, view.shape, bounds))
+            total += _einsum(formula, met, part)
         return total.reshape(shape)
 
-    def _box(
-        self, letter: str, at: Mapping[str, int], bounds: Mapping[str, int]
-    ) -> slice:
-        """What a tap of the window meets along an axis."""
-        if letter not in at:
-            return slice(None)
-        stride, dilation = self.steps[letter]
-        start = at[letter] * dilation
-        count = bounds[WINDOWS[letter][0]]
-        return slice(start, start + (count - 1) * stride + 1, stride)
+    def views(
+        self, first: NDArray[Any], kernel: Sequence[int], around: int = 0
+    ) -> Iterator[tuple[tuple[int, ...], NDArray[Any]]]:
+        """Each tap of a window of this size, and what it meets of the first operand, or
+        of the number around that, for all results."""
+        widths = list(zip(*self.padding(), strict=True))
+        whole = np.pad(first, widths, constant_values=around)
+        places = dict(enumerate(self.structure.axes[0]))
+        axes = [n for n, letter in places.items() if letter in WINDOWS]
+        for tap in product(*map(range, kernel)):
+            box = [slice(None)] * whole.ndim
+            for axis, at, taps, slide in zip(
+                axes, tap, kernel, self.slides, strict=True
+            ):
+                start = at * slide.dilation
+                room = whole.shape[axis] - window_extent(taps, slide.dilation)
+                box[axis] = slice(start, start + room + 1, slide.stride)
+            yield tap, whole[tuple(box)]
+
+    def _split(
+        self, operand: int, shape: Shape, bounds: Mapping[str, int]
+    ) -> list[int]:
+        """The shape of an operand whose shared axes are taken apart, an axis a loop."""
+        sizes = dict(zip(self.structure.axes[operand], shape, strict=True))
+        return [
+            sizes[letter] if letter in sizes else bounds[letter]
+            for letter in self.structure.letters[operand]
+        ]
 
     def _windows(
         self, first: Shape, bounds: Mapping[str, int]

@@ -18,7 +18,6 @@ from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 
 from ..values import Array
-from .rules import padded, taps
 
 Column: TypeAlias = tuple[Array, Array]
 
@@ -40,11 +39,9 @@ def pair_sums(op: Contraction, product: str, stored: Array, weight: Array) -> Ar
             columns = [(codes[..., k, None], w) for k, w in enumerate(weight.T)]
             return _sum(columns, zero, points)
         case qnn.DepthwiseConv2DOp():
-            image = padded(np.repeat(codes, op.multiplier, axis=3), op.pad, zero)
-            columns = [
-                (view, weight[0, kh, kw])
-                for kh, kw, view in taps(op, image, weight.shape[1:3], op.dilation)
-            ]
+            image = np.repeat(codes, op.multiplier, axis=3)
+            views = op.sums.views(image, weight.shape[1:3], zero)
+            columns = [(view, weight[0, *tap]) for tap, view in views]
             return _sum(columns, zero, points)
         case qnn.Conv2DOp():
             depth = weight.shape[3]
@@ -66,31 +63,30 @@ def pair_sums(op: Contraction, product: str, stored: Array, weight: Array) -> Ar
 def _flat_sums(
     op: qnn.Conv2DOp, codes: Array, weight: Array, zero: int, points: Array
 ) -> Array:
-    image = padded(codes, op.pad, zero)
-    columns = [column for tap in _tap_columns(op, image, weight) for column in tap]
+    taps = _tap_columns(op, codes, weight, zero)
+    columns = [column for tap in taps for column in tap]
     return _sum(columns, zero, points)
 
 
 def _pixel_sums(
     op: qnn.Conv2DOp, codes: Array, weight: Array, zero: int, points: Array
 ) -> Array:
-    image, inside = padded(codes, op.pad), padded(np.ones_like(codes), op.pad)
     total = np.zeros((*shape_of(op.result)[:3], len(weight)), np.int64)
-    for columns in _tap_columns(op, image, weight):
+    for columns in _tap_columns(op, codes, weight, 0):
         total += _sum_pairs(columns)
         for code, _ in columns:
             total -= points * code
-    for columns in _tap_columns(op, inside, weight):
+    for columns in _tap_columns(op, np.ones_like(codes), weight, 0):
         for is_inside, w in columns:
             total -= zero * is_inside * (w - points)
     return total
 
 
 def _tap_columns(
-    op: qnn.Conv2DOp, image: Array, weight: Array
+    op: qnn.Conv2DOp, image: Array, weight: Array, around: int
 ) -> Iterator[list[Column]]:
     """For each tap, a column for each channel."""
-    for kh, kw, view in taps(op, image, weight.shape[1:3], op.dilation):
+    for (kh, kw), view in op.sums.views(image, weight.shape[1:3], around):
         yield [
             (view[..., c, None], weight[:, kh, kw, c]) for c in range(weight.shape[3])
         ]

@@ -21,7 +21,7 @@ from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 
 from ..engine import implement, register_implementations
-from .rules import RuleFunctions, centred, padded, taps
+from .rules import RuleFunctions, centred
 
 
 @register_implementations
@@ -41,11 +41,16 @@ class PoolingFunctions(RuleFunctions):
             total, zero_point = "sum", 0
             addend = contract.rule("avg_pool2d_addend")
             (image,) = addend.evaluate_each({"input": image, **input}, image.shape)
-        image = padded(image, op.pad, zero_point if op.count_include_pad else 0)
-        counted = padded(counted, op.pad, int(op.count_include_pad))
         sums, counts = (
-            np.asarray(sum(view for _, _, view in taps(op, source, op.kernel)))
-            for source in (image, counted)
+            np.asarray(
+                sum(
+                    view
+                    for _, view in op.sums.views(
+                        source, op.kernel, around if op.count_include_pad else 0
+                    )
+                )
+            )
+            for source, around in ((image, zero_point), (counted, 1))
         )
         values = {
             total: sums,
@@ -76,9 +81,8 @@ class PoolingFunctions(RuleFunctions):
     @implement(qnn.MaxPool2DOp)
     def run_max_pool2d(self, op: qnn.MaxPool2DOp, args: PythonValues) -> PythonValues:
         lowest = int(np.iinfo(args[0].dtype).min)
-        image = padded(args[0], op.pad, lowest)
         largest = np.full(shape_of(op.result), lowest, args[0].dtype)
-        for _, _, view in taps(op, image, op.kernel):
+        for _, view in op.sums.views(args[0], op.kernel, lowest):
             largest = np.maximum(largest, view)
         values = activation_values(self.contract(op), op.result.type, op.activation)
         low, high = int(values["output_min"]), int(values["output_max"])

@@ -1,9 +1,9 @@
-"""What the implementations of qnn ops share: values, contracts, windows."""
+"""What the implementations of qnn ops share: values and contracts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -18,7 +18,6 @@ from qlower.contracts.values import (
     position_values,
     rounding_values,
 )
-from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
 
@@ -86,25 +85,3 @@ def centred(stored: Array, source: SSAValue) -> Array:
         shape[quantization.axis] = len(zero_point)
         zero_point = zero_point.reshape(shape)
     return stored.astype(np.int32) - zero_point
-
-
-def padded(image: Array, pad: Sequence[int], value: int = 0) -> Array:
-    """An NHWC image surrounded by `value`: (top, bottom, left, right)."""
-    top, bottom, left, right = pad
-    widths = ((0, 0), (top, bottom), (left, right), (0, 0))
-    return np.pad(image, widths, constant_values=value)
-
-
-def taps(
-    op: qnn.WindowOp,
-    image: Array,
-    kernel: Sequence[int],
-    dilation: Sequence[int] = (1, 1),
-) -> Iterator[tuple[int, int, Array]]:
-    """Each tap (row, column) of a window, and the padded image's pixels it meets."""
-    _, height, width, _ = shape_of(op.results[0])
-    for row in range(kernel[0]):
-        for column in range(kernel[1]):
-            top, left = row * dilation[0], column * dilation[1]
-            view = image[:, top :: op.stride[0], left :: op.stride[1], :]
-            yield row, column, view[:, :height, :width, :]
