@@ -156,7 +156,10 @@ def solve(
     progress: Progress,
     only: str = "",
 ) -> list[Row]:
-    """The list's claims, those whose files' names have `only`, with all answers."""
+    """The list's claims, those whose files' names have `only`, with all answers.
+
+    The verdicts' file has what is known after each claim, so that a run may be ended.
+    """
     listed = [Row(**one) for one in json.loads((folder / LIST).read_text())["claims"]]
     rows = [row for row in listed if only in row.file]
     for number in progress(range(len(rows)), "solve"):
@@ -168,8 +171,8 @@ def solve(
                 row.answers[name] = Answer(f"undecided: has no {logic}", 0.0)
             else:
                 row.answers[name] = ask(command, file, row.variables, limit)
-    text = json.dumps([asdict(row) for row in rows], indent=1)
-    (folder / VERDICTS).write_text(text + "\n")
+        found = [asdict(row) for row in rows[: number + 1]]
+        (folder / VERDICTS).write_text(json.dumps(found, indent=1) + "\n")
     return rows
 
 
