@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import shutil
 import tempfile
 import zipfile
@@ -89,6 +91,13 @@ def _map(stream: BinaryIO) -> Array:
         )
     if 0 in shape:
         return np.empty(shape, dtype)
+    # numpy multiplies the sizes in 64 bits, which wrap.
+    needed = math.prod(shape) * dtype.itemsize
+    left = os.fstat(stream.fileno()).st_size - stream.tell()
+    if needed > left:
+        raise ValueError(
+            f"it has {left} bytes of data, shape {shape} of {dtype} needs {needed}"
+        )
     return np.memmap(stream, dtype, "r", stream.tell(), shape)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
+import zipfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -271,6 +273,24 @@ def test_a_metric_that_fails(
     given = ["--data", str(stored), "--limit", "2", "--metrics", f"{file}:metric"]
     assert main(["validate", str(model), *given]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shape", [(99999999999, 99999999), (1 << 32, 1 << 32)])
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_sizes_whose_product_wraps(
+    shape: tuple[int, ...], suffix: str, model: Path, tmp_path: Path, capsys: Capture
+):
+    path = tmp_path / f"x{suffix}"
+    data = io.BytesIO()
+    head = {"descr": "|i1", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(data, head)
+    if suffix == ".npy":
+        path.write_bytes(data.getvalue())
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("image.npy", data.getvalue())
+    assert main(["validate", str(model), "--data", str(path)]) == 1
+    assert "bytes of data" in capsys.readouterr().err
 
 
 def test_a_damaged_table(model: Path, images: Array, tmp_path: Path, capsys: Capture):
