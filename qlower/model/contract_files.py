@@ -47,8 +47,11 @@ def _rename(module: ModuleOp, renamed: Callable[[str], str]) -> None:
     if _is_relative(own):
         module.attributes[CONTRACT] = StringAttr(renamed(own))
     for op in module.walk():
-        if isinstance(op, QnnOp) and _is_relative(op.contract):
-            op.contract_attr = StringAttr(renamed(op.contract))
+        # A module that isn't verified yet may have anything for a contract.
+        if isinstance(op, QnnOp) and isinstance(op.contract_attr, StringAttr):
+            name = op.contract_attr.data
+            if _is_relative(name):
+                op.contract_attr = StringAttr(renamed(name))
 
 
 def _is_relative(contract: str | None) -> TypeGuard[str]:
