@@ -16,12 +16,13 @@ from qlower.contracts.real_sums import (
 )
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
+from qlower.operators.movement import Pad
 from qlower.operators.products import Operand, Products
 
 from ..engine import implement, register_implementations
 from ..math import fma
 from ..values import Array
-from .rules import RuleFunctions, padded
+from .rules import RuleFunctions
 
 
 @register_implementations
@@ -60,7 +61,9 @@ def seen_factors(
 ) -> tuple[Array, Array]:
     """The factors of each product [loops of the result and of the sum]: views."""
     if isinstance(op, qnn.ConvolutionOp):
-        lhs = padded(lhs, op.pad)
+        top, bottom, left, right = op.pad
+        around = Pad((0, top, left, 0), (0, bottom, right, 0), value=0)
+        lhs = around.evaluate(lhs)
     return _seen(products, products.lhs, lhs), _seen(products, products.rhs, rhs)
 
 
