@@ -46,6 +46,8 @@
 // ten million of layers at the edges of the arithmetic, int8 and uint8; and a model of each operator
 // that is read. Recorded: 57,152 outputs of convolutions and linear layers with exact ties (the same on an
 // emulated Haswell), 18,455 of other operations, the outputs of 13 real models. No mismatch but for the above.
+// Sums of real numbers: live, nine layers (convolutions, products of matrices, linear layers) with
+// three draws each of numbers that cancel and differ by up to 2^24; all bits the same.
 // # Sources
 // Files of google-ai-edge/LiteRT, below tflite/kernels, and of google/ruy:
 // - ruy/kernel_avx2_fma.cc; internal/common.h, MultiplyByQuantizedMultiplier4Rows

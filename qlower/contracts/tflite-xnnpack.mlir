@@ -51,8 +51,8 @@
 // that is read. Recorded: 57,152 outputs of convolutions and linear layers with exact ties (the same on an
 // emulated Haswell), 18,455 of other operations, 60,000 rescalings of XNNPACK's own function, the outputs of 13 real models. No
 // mismatch but for the above.
-// Sums of real numbers: live, by 15 layers of convolutions, products and linear layers with numbers
-// of 24 binades that cancel; all bits the same.
+// Sums of real numbers: live, nine layers (convolutions, products of matrices, linear layers) with
+// three draws each of numbers that cancel and differ by up to 2^24; all bits the same.
 // # Sources
 // Files of google/XNNPACK:
 // - src/xnnpack/requantization.h, xnn_qs8_requantize_fp32; src/operators/convolution-nhwc.c

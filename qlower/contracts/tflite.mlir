@@ -86,8 +86,8 @@
 // 57,152 outputs of convolutions and linear layers with exact ties, 18,455 of other operations;
 // 48,000 rescalings of gemmlowp, 39,200 of 31-bit multipliers; 46,453 outputs of 80 LSTMs, called
 // eleven times each, and all 65,536 sums of each gate. No mismatch.
-// Sums of real numbers: live, by 15 layers of convolutions, products and linear layers with numbers
-// of 24 binades that cancel; all bits the same.
+// Sums of real numbers: live, nine layers (convolutions, products of matrices, linear layers) with
+// three draws each of numbers that cancel and differ by up to 2^24; all bits the same.
 // # Sources
 // Files of google-ai-edge/LiteRT, below tflite/kernels:
 // - internal/common.cc, MultiplyByQuantizedMultiplier; internal/quantization_util.cc
