@@ -97,8 +97,13 @@ def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
     found = _made(options)
     if not found.circuits:
         whys = [f"{name}: {why}" for name, why in found.refused]
+        from qlower.circuits.ports import integer_contracts
+
         raise QlowerError(
-            f"nothing of {options.model} is a circuit of integers", notes=whys
+            f"nothing of {options.model} is a circuit of integers",
+            notes=whys,
+            help="contracts whose convolutions compute in integers: "
+            f"{', '.join(integer_contracts('conv2d'))}",
         )
     files: list[str] = []
     folder = Path(options.output)

@@ -57,6 +57,28 @@ def test_layers_in_stages(contract: str, stages: int, tmp_path: Path) -> None:
         np.testing.assert_array_equal(results, interpreted(circuit, values))
 
 
+SIGMOID = """\
+!in = !quant.uniform<i8:f32, 6.250000e-02:3>
+!out = !quant.uniform<i8:f32, 3.906250e-03:-128>
+func.func @main(%x: tensor<1x8x!in>) -> tensor<1x8x!out> {
+  %y = qnn.sigmoid %x : (tensor<1x8x!in>) -> tensor<1x8x!out>
+  return %y : tensor<1x8x!out>
+}
+"""
+
+
+@needs_icarus
+@pytest.mark.parametrize("contract", ["tflm", "pow2-shift"])
+def test_activations(contract: str, tmp_path: Path) -> None:
+    model = tmp_path / "sigmoid.mlir"
+    model.write_text(SIGMOID)
+    (circuit,) = model_circuits(model, contract).circuits
+    (argument,) = circuit.arguments
+    values = {argument.name: np.arange(-128, 128)}
+    results = simulated(circuit, values, tmp_path)
+    np.testing.assert_array_equal(results, interpreted(circuit, values))
+
+
 def test_no_bits_are_wasted() -> None:
     (circuit,) = contract_circuits(
         "tflm", rules=("conv2d",), accumulator_bits=20
