@@ -124,6 +124,8 @@ def _shards(
     """A folder of arrays: an `.npy` file an input, or files with some examples each."""
     told = [file for file in files if file.stem in LABEL_KEYS]
     rest = [file for file in files if file not in told]
+    if not rest:
+        raise QlowerError(f"{files[0]} holds labels: the set of examples is empty")
     if len(rest) == 1 or {file.stem for file in rest} == {spec.name for spec in specs}:
         return array_source(specs, open_arrays(files), preprocessing, labels)
     parts = tuple(

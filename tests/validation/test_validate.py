@@ -293,6 +293,13 @@ def test_sizes_whose_product_wraps(
     assert "bytes of data" in capsys.readouterr().err
 
 
+def test_a_folder_of_labels_alone(model: Path, tmp_path: Path, capsys: Capture):
+    for name in ("label.npy", "labels.npy"):
+        np.save(tmp_path / name, np.zeros(3, np.int64))
+    assert main(["validate", str(model), "--data", str(tmp_path)]) == 1
+    assert "holds labels: the set of examples is empty" in capsys.readouterr().err
+
+
 def test_a_damaged_table(model: Path, images: Array, tmp_path: Path, capsys: Capture):
     """Its pages are read long after its schema."""
     arrow = pytest.importorskip("pyarrow")
