@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,15 +32,6 @@ CONTRACTS = (
     *("tvm", "tvm-float32", "tvm-neon", "tvm-neon-fix", "tvm-relay-float"),
     *("tvm-relay-shift", "tvm-tonearest", "xnnpack", "xnnpack-rndnu"),
 )
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    yield
-    torch.set_num_threads(before)
 
 
 def images(count: int = 6) -> Any:
