@@ -17,17 +17,18 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from qlower.circuits.functions import OPERAND
 from qlower.circuits.make import Circuit, model_circuits
 from qlower.circuits.rtl.subject import layer_subject
 from qlower.circuits.rtl.verify import RtlEquality, verify_rtl
-from qlower.circuits.simulate import Pins, simulate
+from qlower.circuits.simulate import Integers, Pins, simulate
 from qlower.emit.systemverilog import port_bits
 from qlower.explain.vectors import vectors
 
 
 def main() -> None:
     """Make the table, a line of JSON a layer, and print it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Simulate and decide circuits.")
     parser.add_argument("model")
     parser.add_argument("--contracts", required=True)
     parser.add_argument("--layers", default="*")
@@ -81,15 +82,17 @@ def _simulated(model: str, contract: str, circuit: Circuit) -> tuple[int, int]:
     source = circuit.source
     assert source is not None
     (layer,) = vectors(model, contract, layer=circuit.layer).layers
-    arrays = {**layer.arrays}
-    arrays["lhs"], arrays["rhs"] = arrays.get("input0"), arrays.get("input1")
+    arrays = dict(layer.arrays)
+    for name, file in (("lhs", "input0"), ("rhs", "input1"), (OPERAND, "input")):
+        if file in arrays:
+            arrays[name] = arrays[file]
     output = np.asarray(layer.arrays["output"])
     ports = {p.port_name.data: p for p in circuit.module.module_type.ports.data}
     bits = port_bits(ports.pop("result"))
-    columns: list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]] = []
+    columns: list[Integers] = []
     for name in ports:
         if name == source.selector:
-            lanes = np.arange(output.shape[-1])
+            lanes: Integers = np.arange(output.shape[-1], dtype=np.int64)
             columns.append(np.broadcast_to(lanes, output.shape).reshape(-1))
         else:
             columns.append(np.asarray(arrays[name]).astype(np.int64).reshape(-1))
