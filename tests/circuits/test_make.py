@@ -19,7 +19,9 @@ needs_icarus = pytest.mark.skipif(
 
 
 @needs_icarus
-@pytest.mark.parametrize("contract", ["tflite", "pow2-shift"])
+@pytest.mark.parametrize(
+    "contract", [pytest.param("tflite", marks=pytest.mark.long), "pow2-shift"]
+)
 def test_rules_with_ports(contract: str, tmp_path: Path) -> None:
     found = contract_circuits(contract, rules=("conv2d", "add"))
     for circuit in found.circuits:

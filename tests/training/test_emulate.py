@@ -40,6 +40,7 @@ def network() -> Any:
     return made.eval()
 
 
+@pytest.mark.long
 def test_a_float_network_on_a_device() -> None:
     """The parameters are the float ones; the device's answers are near."""
     float_network = network()
