@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from qlower.circuits.tools import find_program, run_program
+from qlower.circuits.tools import find_program, run_within_limits
 from qlower.diagnostics import QlowerError
 
 Integers = NDArray[np.int64]
@@ -52,7 +52,7 @@ def simulate(
             text = "".join(f"{word:x}\n" for word in words)
             (folder / f"{port}.hex").write_text(text)
         (folder / "bench.sv").write_text(_bench(top, pins, count))
-        made = run_program(
+        made = run_within_limits(
             [iverilog, "-g2012", "-o", "bench.vvp", "-s", "bench", "bench.sv"]
             + [str(file.resolve()) for file in files],
             folder,
@@ -62,7 +62,7 @@ def simulate(
             raise QlowerError(
                 f"Icarus Verilog doesn't take {top}", notes=made.output.splitlines()[:5]
             )
-        done = run_program([vvp, "-n", "bench.vvp"], folder, seconds)
+        done = run_within_limits([vvp, "-n", "bench.vvp"], folder, seconds)
         if done.code != 0:
             why = "takes too long" if done.code is None else "fails"
             raise QlowerError(f"the simulation of {top} {why}")

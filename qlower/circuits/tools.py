@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from qlower.diagnostics import QlowerError
+from qlower.files.programs import run_program
 
 PROGRAMS = {
     "yosys": "apt install yosys",
@@ -42,25 +41,19 @@ def find_program(name: str) -> str:
     return path
 
 
-def run_program(words: Sequence[str], folder: Path, seconds: float) -> Done:
-    """Run a program in a folder, without a shell, within a time and `MOST_MEMORY`."""
+def run_within_limits(words: Sequence[str], folder: Path, seconds: float) -> Done:
+    """Run a program in a folder within a time and `MOST_MEMORY`; it sees no variables
+    of the environment but PATH, and reads nothing from standard input."""
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder)}
     try:
-        done = subprocess.run(
+        done = run_program(
             words,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-            preexec_fn=_limit if sys.platform == "linux" else None,
+            seconds=seconds,
+            environment=environment,
+            folder=folder,
+            most_memory=MOST_MEMORY,
         )
     except subprocess.TimeoutExpired:
         return Done(None, "")
     text = (done.stdout + done.stderr).decode(errors="replace")
     return Done(done.returncode, text)
-
-
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))

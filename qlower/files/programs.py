@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 
@@ -13,8 +16,13 @@ def run_program(
     input: bytes = b"",
     seconds: float | None = None,
     environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    most_memory: int | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program to its end, without a shell, and return what it wrote.
+
+    It runs in `folder`, by default the present one, and on Linux is given at most
+    `most_memory` bytes of addresses.
 
     Arguments that are files are paths, not strings: a program gets the absolute path,
     since a file such as `--load-dialect-plugin=x` would be an option otherwise. Raises
@@ -27,5 +35,12 @@ def run_program(
         capture_output=True,
         timeout=seconds,
         env=environment,
+        cwd=folder,
+        preexec_fn=None if most_memory is None else partial(_limit, most_memory),
         check=False,
     )
+
+
+def _limit(most_memory: int) -> None:
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (most_memory, most_memory))

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TypedDict, cast
 
 from qlower.circuits.rtl.source import MAIN, copy_source
-from qlower.circuits.tools import find_program, run_program
+from qlower.circuits.tools import find_program, run_within_limits
 from qlower.diagnostics import QlowerError
 
 _SCRIPT = (
@@ -105,7 +105,7 @@ def read_design(file: Path, top: str, seconds: float) -> Design:
         folder = Path(name)
         copy_source(file, folder)
         script = _SCRIPT.format(file=MAIN, top=top)
-        done = run_program([yosys, "-q", "-p", script], folder, seconds)
+        done = run_within_limits([yosys, "-q", "-p", script], folder, seconds)
         if done.code is None:
             raise QlowerError(f"Yosys takes more than {seconds:g} s to read {file}")
         if done.code != 0:

@@ -101,7 +101,7 @@ def ask(
 ) -> Answer:
     """A solver's verdict on a claim within some seconds, and the values of `sat`."""
     begin = time.monotonic()
-    output = _output([*command, str(file)], limit)
+    output = _output([*command, str(file.absolute())], limit)
     seconds = time.monotonic() - begin
     if output is None:
         return Answer(f"undecided in {limit:g} s", seconds)
