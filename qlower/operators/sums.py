@@ -118,6 +118,11 @@ class Sums:
             for axis in self.structure.axes[-1]
         )
 
+    def count(self, first: Shape, second: Shape) -> int:
+        """How many products are summed, those with padding included."""
+        bounds = self.bounds(first, second)
+        return math.prod(bounds[loop] for loop in self.structure.loops)
+
     def bounds(self, first: Shape, second: Shape) -> dict[str, int]:
         """The iterations of each loop; VerifyException for operands that don't fit."""
         found: dict[str, int] = {"g": self.groups}

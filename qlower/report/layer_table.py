@@ -20,9 +20,16 @@ from qlower.dialects.qnn.constraints import NARROW
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.model.layers import full_name, is_constant, layer_name, layers
+from qlower.operators.sums import Sums
 from qlower.report.table import Column, Table, counted
 from qlower.transforms.lower_qnn.bias import start_by
 from qlower.transforms.prove_epilogues import Proof
+
+_SUMS = (
+    *(qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp, qnn.MatMulOp),
+    *(qnn.RealConv2DOp, qnn.RealDepthwiseConv2DOp, qnn.RealLinearOp, qnn.RealMatMulOp),
+)
+"""Operations whose first two operands are multiplied and summed."""
 
 
 @dataclass(frozen=True)
@@ -136,31 +143,20 @@ def layer_statistics(
 
 def multiply_accumulates(op: Operation) -> int:
     """Products that the layer's definition sums, padding included."""
-    match op:
-        case qnn.Conv2DOp() | qnn.LinearOp():
-            taps = math.prod(tensor_shape(op.weight.type)[1:])
-        case qnn.DepthwiseConv2DOp():
-            taps = math.prod(tensor_shape(op.weight.type)[1:3])
-        case qnn.MatMulOp():
-            taps = tensor_shape(op.lhs.type)[-1]
-        case _:
-            taps = _taps_of_tosa(op) if op.dialect_name() == "tosa" else 0
-    return math.prod(tensor_shape(op.results[0].type)) * taps
+    sums = op.sums if isinstance(op, _SUMS) else _sums_of_tosa(op)
+    if sums is None:
+        return 0
+    return sums.count(*(tensor_shape(operand.type) for operand in op.operands[:2]))
 
 
-def _taps_of_tosa(op: Operation) -> int:
-    """The products of one sum."""
+def _sums_of_tosa(op: Operation) -> Sums | None:
+    """The sums of a TOSA operation; None of another one."""
+    if op.dialect_name() != "tosa":
+        return None
     from qlower.dialects import tosa
 
-    match op:
-        case tosa.Conv2DOp():
-            return math.prod(tensor_shape(op.weight.type)[1:])
-        case tosa.DepthwiseConv2DOp():
-            return math.prod(op.kernel)
-        case tosa.MatMulOp():
-            return tensor_shape(op.a.type)[-1]
-        case _:
-            return 0
+    is_sum = isinstance(op, tosa.PaddedConvolutionOp | tosa.MatMulOp)
+    return op.sums if is_sum else None
 
 
 def layer_table(

@@ -222,9 +222,9 @@ def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.usefixtures("folder")
 def test_warnings_are_repeated(caplog: pytest.LogCaptureFixture):
-    def load(path: Path) -> qlower.Model:
+    def load(path: Path, contracts: Sequence[str]) -> qlower.Model:
         warn("something looks wrong")
-        return original(path)
+        return original(path, contracts)
 
     original = frontend.as_model
     with pytest.MonkeyPatch.context() as patch:
