@@ -76,8 +76,8 @@ def lists(data: dict[str, Any]) -> Iterator[tuple[str, set[str]]]:
             yield key, set()
 
 
-LONG = {"identify --probe"}
-"""What takes half a minute."""
+LONG = {"identify --probe", "verify --groups"}
+"""What takes seconds, or half a minute."""
 
 
 @pytest.mark.parametrize(

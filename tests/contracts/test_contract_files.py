@@ -27,9 +27,9 @@ from qlower.contracts.rules import AUXILIARY, RULES, is_of_words
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 
-READ_IN_PARTS = ("pytorch-qnnpack", "tflm")
-"""Contracts with two bases and functions that replace theirs; for others it takes
-a minute."""
+READ_IN_PARTS = ("pytorch-qnnpack",)
+"""A contract with two bases and functions that replace theirs; all of them take
+minutes."""
 
 HALVE = """\
 module attributes {contract.summary = "halves everything"} {
