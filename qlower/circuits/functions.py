@@ -29,22 +29,22 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     ModuleOp,
-    UnknownLoc,
     i1,
     i32,
     i64,
 )
-from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from qlower.contracts.rules import RULES
 from qlower.diagnostics import QlowerError
 from qlower.dialects.types import element_type, integer_range
 from qlower.emit.inline_rule import inline_rule
+from qlower.emit.scalar_function import ScalarBody
 from qlower.explain.layer_data import ROLES
 from qlower.explain.observe import LayerRun
 from qlower.interp import Array
 from qlower.interp.values import dtype_of
-from qlower.model.nests import Emitter, Nest, constant, dense, scalar_constant
+from qlower.model.nests import constant, dense, scalar_constant
 from qlower.text.hints import set_hint
 from qlower.transforms.scalar_ranges import HIGH, LOW
 from qlower.verification.functions import Lanes, RuleFunction
@@ -217,24 +217,18 @@ def identifier(name: str) -> str:
     return text if text[:1].isalpha() else f"f_{text}"
 
 
-class LaneBody(Nest):
+class LaneBody(ScalarBody):
     """The body of a function of scalars; constants that differ from lane to lane become
     arguments."""
 
     def __init__(self, constants: Mapping[str, Array]) -> None:
-        super().__init__(Emitter(self._append, UnknownLoc()), ())
+        super().__init__()
         self._names = {id(value): name for name, value in constants.items()}
         self._known: dict[tuple[bytes, Attribute], BlockArgument] = {}
         self._parameters: list[tuple[BlockArgument, Array]] = []
 
-    def _append(self, op: Operation) -> None:
+    def _outside(self, op: Operation) -> None:
         self._block.add_op(op)
-
-    def argument(self, type: Attribute, name: str | None) -> BlockArgument:
-        """Append an argument."""
-        found = self._block.insert_arg(type, len(self._block.args))
-        set_hint(found, name)
-        return found
 
     def constant(
         self, values: Array, type: Attribute, loops: Sequence[int] | None = None
@@ -283,10 +277,7 @@ class LaneBody(Nest):
 
     def function(self, name: str, results: Sequence[SSAValue]) -> func.FuncOp:
         """The function that returns `results`, in a module of its own."""
-        self._block.add_op(func.ReturnOp(*results))
-        inputs = [argument.type for argument in self._block.args]
-        type = FunctionType.from_lists(inputs, [result.type for result in results])
-        function = func.FuncOp(name, type, Region(self._block))
+        function = super().function(name, results)
         ModuleOp([function])
         return function
 

@@ -13,20 +13,24 @@ from qlower.diagnostics import QlowerError
 from qlower.emit.inline_rule import inline_rule
 from qlower.interp.values import Array
 from qlower.model.nests import Emitter, Nest
+from qlower.text.hints import set_hint
 
 
 class ScalarBody(Nest):
     """The body of a function of scalars: a nest without loops."""
 
     def __init__(self) -> None:
-        def refuse(op: Operation) -> None:
-            raise QlowerError(f"{op.name} has no place in a function of scalars")
+        super().__init__(Emitter(self._outside, UnknownLoc()), ())
 
-        super().__init__(Emitter(refuse, UnknownLoc()), ())
+    def _outside(self, op: Operation) -> None:
+        """An operation that other nests have outside of their loops."""
+        raise QlowerError(f"{op.name} has no place in a function of scalars")
 
-    def argument(self, type: Attribute) -> BlockArgument:
+    def argument(self, type: Attribute, name: str | None = None) -> BlockArgument:
         """Append an argument."""
-        return self._block.insert_arg(type, len(self._block.args))
+        found = self._block.insert_arg(type, len(self._block.args))
+        set_hint(found, name)
+        return found
 
     def function(self, name: str, results: Sequence[SSAValue]) -> FuncOp:
         """The function that returns `results`."""
