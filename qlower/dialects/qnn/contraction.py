@@ -103,8 +103,54 @@ class ConvolutionOp(WindowOp, ABC):
         return slides(self.stride, self.pad, self.dilation)
 
 
+class GroupedConvolutionOp(ConvolutionOp, ABC):
+    """A convolution whose channels may be split into groups."""
+
+    groups_attr = prop_def(Integer("groups"), IntegerAttr(1, i64), prop_name="groups")
+
+    def __init__(
+        self,
+        input: Value,
+        weight: Value,
+        bias: Value | None,
+        result_type: Attribute,
+        *,
+        stride: Sequence[int] = (1, 1),
+        pad: Sequence[int] = (0, 0, 0, 0),
+        dilation: Sequence[int] = (1, 1),
+        groups: int = 1,
+        activation: str | None = None,
+        contract: str | None = None,
+        **properties: Attribute,
+    ):
+        super().__init__(
+            input,
+            weight,
+            bias,
+            result_type,
+            stride=stride,
+            pad=pad,
+            dilation=dilation,
+            activation=activation,
+            contract=contract,
+            groups=IntegerAttr(groups, i64),
+            **properties,
+        )
+
+    @property
+    def groups(self) -> int:
+        """Parts that the channels of input and output are split into."""
+        return self.groups_attr.value.data
+
+    @property
+    def sums(self) -> Sums:
+        """What is multiplied and summed."""
+        structure = CONV_2D if self.groups == 1 else GROUPED_CONV_2D
+        return Sums(structure, self.slides, self.groups)
+
+
 @irdl_op_definition
-class Conv2DOp(ConvolutionOp):
+class Conv2DOp(GroupedConvolutionOp):
     """
     Convolution of an NHWC image with weights [O, KH, KW, C / groups]:
     `acc[n, y, x, o] = bias[o] + sum(kh, kw, i) of
@@ -130,7 +176,6 @@ class Conv2DOp(ConvolutionOp):
     bias = optional_operand_of(Bias())
     result = result_def(QuantizedOrSums(rank=4))
 
-    groups_attr = prop_def(Integer("groups"), IntegerAttr(1, i64), prop_name="groups")
     transposed_attr = prop_def(
         Boolean("transposed"), BoolAttr.from_bool(False), prop_name="transposed"
     )
@@ -160,25 +205,14 @@ class Conv2DOp(ConvolutionOp):
             dilation=dilation,
             activation=activation,
             contract=contract,
-            groups=IntegerAttr(groups, i64),
+            groups=groups,
             transposed=BoolAttr.from_bool(transposed),
         )
-
-    @property
-    def groups(self) -> int:
-        """Parts that the channels of input and output are split into."""
-        return self.groups_attr.value.data
 
     @property
     def transposed(self) -> bool:
         """Whether the model has a transposed convolution here."""
         return bool(self.transposed_attr)
-
-    @property
-    def sums(self) -> Sums:
-        """What is multiplied and summed."""
-        structure = CONV_2D if self.groups == 1 else GROUPED_CONV_2D
-        return Sums(structure, self.slides, self.groups)
 
     def verify_(self) -> None:
         check_contraction(self)

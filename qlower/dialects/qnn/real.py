@@ -9,20 +9,15 @@ rule says what becomes of the sum. Systems differ in this, and so do the kernels
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.operators.products import Products
 from qlower.operators.structured import Structured
 from qlower.operators.sums import (
-    CONV_2D,
     FLAT_DEPTHWISE_CONV_2D,
     FREE,
-    GROUPED_CONV_2D,
     Sums,
 )
 
@@ -30,13 +25,16 @@ from ..types import shape_of
 from .base import ActivatedOp, PairOp
 from .constraints import (
     ContractName,
-    Integer,
     Real,
-    Value,
     operand_of,
     optional_operand_of,
 )
-from .contraction import ConvolutionOp, RowsOp, check_operands
+from .contraction import (
+    ConvolutionOp,
+    GroupedConvolutionOp,
+    RowsOp,
+    check_operands,
+)
 
 
 class RealOp(ActivatedOp, ABC):
@@ -71,7 +69,7 @@ class RealOp(ActivatedOp, ABC):
 
 
 @irdl_op_definition
-class RealConv2DOp(ConvolutionOp, RealOp):
+class RealConv2DOp(GroupedConvolutionOp, RealOp):
     """
     Convolution of an NHWC image of f32 with weights [O, KH, KW, C / groups], as
     `qnn.conv2d`: of the products of each element the contract's rule `real_conv2d`
@@ -91,45 +89,6 @@ class RealConv2DOp(ConvolutionOp, RealOp):
     weight = operand_of(Real(rank=4))
     bias = optional_operand_of(Real(rank=1))
     result = result_def(Real(rank=4))
-
-    groups_attr = prop_def(Integer("groups"), IntegerAttr(1, i64), prop_name="groups")
-
-    def __init__(
-        self,
-        input: Value,
-        weight: Value,
-        bias: Value | None,
-        result_type: Attribute,
-        *,
-        stride: Sequence[int] = (1, 1),
-        pad: Sequence[int] = (0, 0, 0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-        activation: str | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            weight,
-            bias,
-            result_type,
-            stride=stride,
-            pad=pad,
-            dilation=dilation,
-            activation=activation,
-            contract=contract,
-            groups=IntegerAttr(groups, i64),
-        )
-
-    @property
-    def groups(self) -> int:
-        """Parts that the channels of input and output are split into."""
-        return self.groups_attr.value.data
-
-    @property
-    def sums(self) -> Sums:
-        structure = CONV_2D if self.groups == 1 else GROUPED_CONV_2D
-        return Sums(structure, self.slides, self.groups)
 
 
 @irdl_op_definition
