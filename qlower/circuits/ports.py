@@ -67,7 +67,7 @@ def open_function(
     contract: Contract, rule_name: str, *, unsigned: bool = False, bits: int = 32
 ) -> OpenFunction:
     """A rule's function for stored integers int8, or uint8 if `unsigned`, and
-    accumulators of so many bits.
+    accumulators of `bits` bits.
 
     Raises `QlowerError` for a rule with a step in floats on what changes with the
     input.

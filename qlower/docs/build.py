@@ -39,7 +39,7 @@ PAGES = ROOT / "qlower/docs/pages"
 LEVELS = ("qnn", "quant", "fixed", "kernel")
 
 READ = ("tosa", "stablehlo", "linalg")
-"""Dialects of others, of which a part is read."""
+"""Dialects of other projects that are read in part."""
 
 FIRST = ("load", "jit", "diff", "interpret", "compile", "load_compiled", "identify")
 """Names of the Python interface that its page begins with."""

@@ -52,7 +52,7 @@ def reduced(shape: Shape, axes: Collection[int], keep: bool = False) -> Shape:
 
 
 def check_axis(axis: int, rank: int) -> None:
-    """Refuses an axis that a tensor of so many doesn't have."""
+    """Refuses an axis that a tensor of this rank doesn't have."""
     if not 0 <= axis < rank:
         raise VerifyException(f"axis {axis} is outside [0, {rank})")
 

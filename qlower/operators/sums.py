@@ -39,13 +39,13 @@ NAMES = {
 
 
 def matrix_rows(rank: int) -> Structured:
-    """The rows of a tensor of so many axes, at least one, times weights `[f, s]`."""
+    """The rows of a tensor of this rank, at least 1, times weights `[f, s]`."""
     rows = FREE[: rank - 1]
     return Structured.of(f"{rows}f|s {rows}s fs {rows}f")
 
 
 def matrix_product(rank: int) -> Structured:
-    """The product of matrices, of tensors of so many axes, at least two."""
+    """The product of matrices, in tensors of this rank, at least 2."""
     batch = FREE[: rank - 2]
     return Structured.of(f"{batch}mf|s {batch}ms {batch}sf {batch}mf")
 
