@@ -30,8 +30,8 @@ from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.files.replacing import replacing_files
+from qlower.frontends.digest import file_digest
 from qlower.frontends.load import ModelOrPath
-from qlower.frontends.model_files import file_digest
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.fingerprint import fingerprint

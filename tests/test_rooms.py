@@ -46,6 +46,19 @@ PARTS: dict[str, str] = {
 }
 """Modules that are one room with another."""
 
+FRONT_ENDS = (
+    ("import_options", "linalg", "model_files", "scalars", "site"),
+    ("budget", "tosa"),
+    ("graph",),
+    ("onnx", "pt2", "tflite"),
+    ("digest", "fx"),
+    ("converted", "readings"),
+    ("load",),
+    ("check", "in_memory"),
+    ("__init__",),
+)
+"""The rooms in `frontends`: what formats share is below all of them."""
+
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 ROOT = Path(qlower.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -79,6 +92,14 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
+def imports_in_front_ends(path: Path) -> Iterator[tuple[str, str]]:
+    """Pairs of a module of `frontends` and another that it takes something from."""
+    own = module_of(path).removeprefix("qlower.frontends").strip(".")
+    for module in imports(path):
+        if module.startswith("qlower.frontends."):
+            yield own, module.removeprefix("qlower.frontends.")
+
+
 def test_every_room_has_a_floor() -> None:
     assert {room(module_of(path)) for path in FILES} == set(FLOOR)
 
@@ -90,3 +111,11 @@ def test_imports_point_down(path: Path) -> None:
         if module.split(".")[0] == "qlower":
             other = room(module)
             assert other == own or FLOOR[other] < FLOOR[own], module
+
+
+def test_front_ends_stand_on_what_they_share() -> None:
+    floor = {room: at for at, rooms in enumerate(FRONT_ENDS) for room in rooms}
+    files = [path for path in FILES if "frontends" in path.parts]
+    for own, other in (pair for path in files for pair in imports_in_front_ends(path)):
+        one, below = (name.split(".")[0] or "__init__" for name in (own, other))
+        assert one == below or floor[below] < floor[one], (own, other)

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from qlower.diagnostics import QlowerError, without_repeats
 from qlower.model import Model
 
 from .import_options import ImportOptions
-from .load import load
+from .load import GRAPHS, front_end, load
 from .model_files import SUFFIXES, check_model_path
 
 
@@ -59,19 +60,9 @@ def check_model(path: Path, options: ImportOptions) -> Checked:
 
 def _find_problems(file: Path, options: ImportOptions) -> list[QlowerError]:
     """All of them, of the formats that go on after the first."""
-    if file.suffix == ".tflite":
-        from qlower.frontends.tflite import check_tflite
-
-        return check_tflite(file, options)
-    if file.suffix == ".onnx":
-        from qlower.frontends.onnx import check_onnx
-
-        return check_onnx(file, options)
-    if file.suffix == ".pt2":
-        from qlower.frontends.pt2 import check_pt2
-
-        return check_pt2(file, options)
-    return []
+    if file.suffix not in GRAPHS:
+        return []
+    return cast(list[QlowerError], front_end(file, "check")(file, options))
 
 
 def model_files(paths: Iterable[str]) -> Iterator[Path]:

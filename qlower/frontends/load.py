@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -23,6 +24,15 @@ from .import_options import INTEGER, ImportOptions, unknown_output
 from .model_files import CONVERTED, check_model_path
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
+
+GRAPHS = (".tflite", ".onnx", ".pt2")
+"""Files of graphs, each of which has a front end that is called like it."""
+
+
+def front_end(file: Path, verb: str) -> Callable[..., object]:
+    """The function of a front end that does "import" or "check" files of this kind."""
+    kind = file.suffix.removeprefix(".")
+    return getattr(import_module(f"qlower.frontends.{kind}"), f"{verb}_{kind}")
 
 
 def load(
@@ -53,19 +63,9 @@ def load(
         options.check_no_qdq(f"{file.suffix} files")
     if file.suffix != ".tflite":
         options.check_no_signature(f"{file.suffix} files")
-    if file.suffix == ".tflite":
-        from qlower.frontends.tflite import import_tflite
-
-        model = named(import_tflite(file, name=str(file), options=options), file)
-        return replace(model, signature_name=signature)
-    if file.suffix == ".onnx":
-        from qlower.frontends.onnx import import_onnx
-
-        return named(import_onnx(file, name=str(file), options=options), file)
-    if file.suffix == ".pt2":
-        from qlower.frontends.pt2 import import_pt2
-
-        return named(import_pt2(file, name=str(file), options=options), file)
+    if file.suffix in GRAPHS:
+        module = front_end(file, "import")(file, name=str(file), options=options)
+        return replace(named(cast(ModuleOp, module), file), signature_name=signature)
     if file.suffix in CONVERTED:
         from qlower.frontends.converted import text_of
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shlex
-from contextlib import suppress
 from os import PathLike, fspath
 from pathlib import Path
 
 from qlower.diagnostics import QlowerError
-from qlower.files.journal import Journal, read_given
 
 CONVERTED = (".mlirbc", ".tosa")
 """The kinds of models that a tool of another project turns into MLIR text."""
@@ -62,20 +59,3 @@ def contents(data: bytes) -> str:
         return ": it is a page in HTML"
     is_text = data[:4096].isascii() and not set(data[:4096]) & set(range(9))
     return ": it is text" if is_text else ""
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 in hex of a model's file; of an ONNX file with external data that of
-    the file's and the data's, as far as it can be read."""
-    journal = Journal()
-    with journal.kept():
-        content = read_given(path)
-        if path.suffix == ".onnx":
-            from .onnx.reader import read_model
-
-            with suppress(QlowerError):
-                read_model(content, str(path), path.parent)
-    digest = hashlib.sha256(content)
-    if journal.hashes:
-        digest = hashlib.sha256(b"".join([digest.digest(), *journal.hashes.values()]))
-    return digest.hexdigest()

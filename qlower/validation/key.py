@@ -15,7 +15,7 @@ from qlower.contracts import load_contract
 from qlower.dialects.qnn import QnnOp
 from qlower.files.installed import releases
 from qlower.files.parts import digest_of
-from qlower.frontends.model_files import file_digest
+from qlower.frontends.digest import file_digest
 from qlower.model import Model
 from qlower.model.fingerprint import fingerprint
 from qlower.model.layers import layers

@@ -14,9 +14,9 @@ from support.onnx_builder import OnnxBuilder
 from support.onnx_models import INT8_ALLOWED, operators, optimized_graph
 from support.random_qdq import RandomGraph
 
+from qlower.frontends.graph.nodes import Graph, hoist_constants
 from qlower.frontends.import_options import INTEGER, X86
 from qlower.frontends.onnx.fusing import fuse
-from qlower.frontends.onnx.graph import Graph, hoist_constants
 from qlower.frontends.onnx.reader import read_model
 
 runtime: Any = pytest.importorskip(

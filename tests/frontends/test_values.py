@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from qlower.frontends.values import hint
+from qlower.frontends.graph.values import hint
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
 
+from ..graph.importer import Framework, Reading, build_module
+from ..graph.nodes import Graph
+from ..graph.passes import remove_identities
 from ..import_options import ImportOptions
-from ..onnx.graph import Graph
-from ..onnx.importer import Framework, Reading, build_module
-from ..onnx.simplifying import remove_identities
 from ..pt2.translating import Translator
 from .calls import TABLE, real_mean
 from .eager import trace_eager

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from ..onnx.graph import DEQUANTIZE, MICROSOFT, QUANTIZE
-from ..onnx.schema import AttributeValue
+from ..graph.nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
+from ..graph.schema import AttributeValue
 from ..pt2.calls import TABLE as ATEN
 from ..pt2.translating import TORCH, CallSite, Translate
 

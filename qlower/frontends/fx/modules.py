@@ -15,7 +15,7 @@ import numpy as np
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.arrays import Array
 
-from ..onnx.schema import Constant, Port
+from ..graph.schema import Constant, Port
 from ..pt2.program import Argument, Call, Program, Tensor
 from .faults import (
     CLAMPS,

@@ -10,14 +10,14 @@ from xdsl.dialects.builtin import f32
 from qlower.dialects import qnn
 from qlower.dialects.qnn.elementwise import UnaryOp
 
-from ..onnx.context import NodeContext
-from ..onnx.entry import Entry
-from ..onnx.operators.real import elementwise
-from ..onnx.window import as_image, from_image
+from ..graph.context import NodeContext
+from ..graph.entry import Entry
+from ..graph.operators.real import elementwise
+from ..graph.window import as_image, from_image
 from ..pt2.operators import IMPORTERS as PT2
 from ..pt2.operators.real import hard_sigmoid
 from ..pt2.translating import TORCH
-from ..tflite.scalars import Scalars
+from ..scalars import Scalars
 from .transposed import import_transposed
 
 

@@ -12,8 +12,8 @@ from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
 from qlower.operators.transposed import Axis, phase_weights
 
-from ..onnx.context import NodeContext
-from ..onnx.window import as_image, from_image
+from ..graph.context import NodeContext
+from ..graph.window import as_image, from_image
 
 INPUT, WEIGHTS, BIAS, RESULT = 0, 3, 6, 7
 """Operands, as of a convolution."""

@@ -17,20 +17,21 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import QDQ
 from qlower.files.journal import read_given
 
+from ..graph.importer import Framework, Reading, build_module, find_problems
+from ..graph.nodes import Graph, Node
+from ..graph.operators import IMPORTERS
+from ..graph.schema import Model
 from ..import_options import AS_WRITTEN, ImportOptions
-from .fusing import fuse
-from .graph import Graph, Node
-from .importer import Framework, Reading, build_module, find_problems
-from .operators import IMPORTERS
+from .fusing import check_arity, fuse
 from .reader import read_model
 from .remarks import bias_remarks, remarks, session_of
-from .schema import Model
 from .simplifying import fold_quantized
 
 __all__ = ["check_onnx", "import_onnx"]
 
 
 def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
+    check_arity(graph)
     session = session_of(graph, options.qdq)
     of_biases = bias_remarks(graph)
     unfused: dict[Node, str] = {}

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..graph.bounds import RANGES, bounds, is_redundant, remove_activations
+from ..graph.nodes import Graph, Node
+from ..graph.passes import remove_identities, separate_dequantizers
+from ..graph.qdq import Group, find_group
 from ..import_options import INTEGER
-from ..qdq import Group, find_group
-from .bounds import RANGES, bounds, is_redundant, remove_activations
-from .graph import Graph, Node
+from ..site import Site
 from .rewriting import (
     add_to_convolutions,
     fused_operators,
     propagate,
     quantize_parameters,
     remove_inverse_pairs,
-    separate_dequantizers,
     use_uint8,
 )
 from .selectors import MOVING, SELECTORS, UNARY, Fused, Selected
@@ -27,7 +28,6 @@ from .simplifying import (
     add_biases,
     fold_quantized,
     remove_double_pairs,
-    remove_identities,
     share_results,
 )
 
@@ -150,3 +150,22 @@ REWRITTEN: Mapping[str, tuple[int, int]] = {
 """The fewest and the most operands of all nodes that are looked at."""
 
 SEVERAL_RESULTS = ("Dropout", "MaxPool", "Split")
+
+
+def check_arity(graph: Graph) -> None:
+    """Refuse a node that may be rewritten without all operands and results."""
+    for node in graph.nodes:
+        if node.kind not in REWRITTEN:
+            continue
+        low, high = REWRITTEN[node.kind]
+        if (
+            not low <= len(node.inputs) <= high
+            or not all(node.inputs[:low])
+            or not any(node.outputs[:1])
+            or (node.kind not in SEVERAL_RESULTS and len(node.outputs) != 1)
+        ):
+            site = Site(graph.model.filename, node.index, f"node {node.index}")
+            raise site.error(
+                f"{node.kind} with operands {node.inputs} and results {node.outputs};"
+                f" expected {low} to {high} operands"
+            )

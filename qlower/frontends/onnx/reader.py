@@ -15,14 +15,21 @@ from qlower.diagnostics import QlowerError, make_file_location, printable
 from qlower.extras import install_line
 from qlower.frontends.model_files import contents
 
-from .schema import AttributeValue, Constant, Model, Port, SourceNode
+from ..graph.schema import (
+    NEWEST_OPSET,
+    AttributeValue,
+    Constant,
+    Model,
+    Port,
+    SourceNode,
+)
 from .tensors import BadTensor, read_constant
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-OLDEST_OPSET, NEWEST_OPSET = 10, 26
-"""Versions of ONNX's operators; the first one has QuantizeLinear."""
+OLDEST_OPSET = 10
+"""The version of ONNX's operators that first has QuantizeLinear."""
 
 MAX_FILE_BYTES = (1 << 31) - 1
 """Protocol buffers end there."""

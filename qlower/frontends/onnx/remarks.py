@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node
+from ..graph.remarks import float_remarks
+from ..graph.schema import Constant
 from ..import_options import AS_WRITTEN, INTEGER
-from .graph import DEQUANTIZE, QUANTIZE, Graph, Node
-from .schema import Constant
-
-MOST_GROUPS = 8
-"""Operators that are named; the others are counted."""
 
 SAME_BITS = "ONNX Runtime gives the same bits"
 ANY_THREADS = "with any number of threads"
@@ -82,16 +80,3 @@ def remarks(graph: Graph, unfused: Mapping[Node, str], session: str) -> list[str
     is_summed = any(node.kind in SUMS and not node.domain for node in graph.nodes)
     threads = ONE_THREAD if is_summed else ANY_THREADS
     return [f"{SAME_BITS}, {threads}, {session}", *float_remarks(graph, unfused)]
-
-
-def float_remarks(graph: Graph, unfused: Mapping[Node, str]) -> list[str]:
-    """One remark for each operator that stays real although it stands between
-    conversions, with the reason that `unfused` has; of many, a few and their number."""
-    kept = [node for node in unfused if node in graph.nodes]
-    found: list[str] = []
-    for node in kept[:MOST_GROUPS]:
-        name = node.name or node.outputs[0]
-        found.append(f"{node.operator} {name!r} runs on float32: {unfused[node]}")
-    if len(kept) > MOST_GROUPS:
-        found.append(f"{len(kept) - MOST_GROUPS} more operators run on float32")
-    return found

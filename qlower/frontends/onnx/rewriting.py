@@ -8,23 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .graph import DEQUANTIZE, MICROSOFT, QUANTIZE, Graph, Node
-from .schema import Array
+from ..graph.nodes import DEQUANTIZE, MICROSOFT, QUANTIZE, Graph, Node
+from ..graph.passes import conversion, same_step
+from ..graph.schema import Array
 
 CROSSED = ("MaxPool", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice")
 """What a conversion may be moved across (qdq_propagation.cc)."""
-
-
-def separate_dequantizers(graph: Graph) -> None:
-    """A dequantization for each user (ensure_unique_dq_for_node_unit.cc)."""
-    for node in list(graph.nodes):
-        if node.kind != DEQUANTIZE:
-            continue
-        (value,) = node.outputs
-        uses = graph.uses(value)
-        for user, number in uses if graph.is_returned(value) else uses[1:]:
-            copy = _conversion(graph, DEQUANTIZE, node, node.inputs[0], value)
-            graph.set_input(user, number, copy.outputs[0])
 
 
 def propagate(graph: Graph) -> None:
@@ -52,14 +41,14 @@ def _propagate_forward(graph: Graph, source: Node) -> None:
         if later and (graph.is_returned(moved) or not behind):
             return
         if later:
-            quantized = _conversion(graph, QUANTIZE, source, moved, moved)
-            real = _conversion(graph, DEQUANTIZE, source, quantized.outputs[0], moved)
+            quantized = conversion(graph, QUANTIZE, source, moved, moved)
+            real = conversion(graph, DEQUANTIZE, source, quantized.outputs[0], moved)
             for user, at in behind:
                 graph.set_input(user, at, real.outputs[0])
             value = real.outputs[0]
         else:
             graph.set_output(moving, 0, graph.fresh(moved))
-            quantized = _conversion(graph, QUANTIZE, source, moving.outputs[0], moved)
+            quantized = conversion(graph, QUANTIZE, source, moving.outputs[0], moved)
             last = Node(
                 moving.index,
                 "",
@@ -93,28 +82,13 @@ def _propagate_backward(graph: Graph, source: Node) -> None:
             )
         ):
             return
-        quantized = _conversion(graph, QUANTIZE, source, value, value)
-        real = _conversion(graph, DEQUANTIZE, source, quantized.outputs[0], value)
+        quantized = conversion(graph, QUANTIZE, source, value, value)
+        real = conversion(graph, DEQUANTIZE, source, quantized.outputs[0], value)
         graph.set_input(moving, 0, real.outputs[0])
 
 
 def _is_crossed(node: Node) -> bool:
     return node.kind in CROSSED and not node.domain
-
-
-def _conversion(graph: Graph, kind: str, like: Node, value: str, base: str) -> Node:
-    """A new (de)quantization of `value` with the scale and zero point of another."""
-    made = Node(
-        like.index,
-        "",
-        kind,
-        like.name,
-        [value, *like.inputs[1:]],
-        [graph.fresh(base)],
-        like.attributes,
-    )
-    graph.add(made)
-    return made
 
 
 def quantize_parameters(graph: Graph) -> None:
@@ -255,14 +229,6 @@ def add_to_convolutions(graph: Graph) -> None:
                 )
             )
             break
-
-
-def same_step(graph: Graph, one: Node, other: Node) -> bool:
-    """Whether both have one explicit scale and zero point, and the same."""
-    if not (graph.has_zero_point(one) and graph.has_zero_point(other)):
-        return False
-    step = graph.step(one)
-    return step is not None and step == graph.step(other)
 
 
 def remove_inverse_pairs(graph: Graph) -> None:

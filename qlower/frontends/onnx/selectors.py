@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..qdq import Group, open_operand, open_result
-from .graph import MICROSOFT, Graph, Node
-from .rewriting import same_step
-from .schema import AttributeValue
+from ..graph.nodes import MICROSOFT, Graph, Node
+from ..graph.passes import same_step
+from ..graph.qdq import Group, open_operand, open_result
+from ..graph.schema import AttributeValue
 
 
 @dataclass(frozen=True)

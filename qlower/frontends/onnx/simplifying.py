@@ -8,36 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bounds import RANGES
-from .graph import DEQUANTIZE, QUANTIZE, TYPES_BY_NUMBER, Graph, Node, Step
-from .rewriting import same_step
-from .schema import Array, Constant
-
-
-def remove_identities(graph: Graph) -> None:
-    """Drop nodes that give what they take (identity_elimination.cc and others)."""
-    for node in list(graph.nodes):
-        if node.domain or not node.inputs or not _is_identity(graph, node):
-            continue
-        if any(graph.users(value) for value in node.outputs[1:]):
-            continue
-        if not any(graph.is_returned(value) for value in node.outputs):
-            graph.replace_uses(node.outputs[0], node.inputs[0])
-            graph.remove(node)
-
-
-def _is_identity(graph: Graph, node: Node) -> bool:
-    """Casts of stored values to their own type are among them."""
-    if node.kind != "Cast":
-        return node.kind in ("Identity", "Dropout")
-    source = graph.producer(node.inputs[0])
-    number = node.attributes.get("to")
-    return (
-        source is not None
-        and source.kind == QUANTIZE
-        and isinstance(number, int)
-        and TYPES_BY_NUMBER.get(number) == graph.stored_type(source)
-    )
+from ..graph.bounds import RANGES
+from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node, Step
+from ..graph.passes import same_step
+from ..graph.schema import Array, Constant
 
 
 def fold_quantized(graph: Graph) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from qlower.files.journal import read_file
 
-from .schema import Array, Constant
+from ..graph.schema import MAX_ELEMENTS, MAX_RANK, Array, Constant
 
 if TYPE_CHECKING:
     from onnx import TensorProto
@@ -41,10 +41,6 @@ PACKED: Mapping[str, tuple[int, bool]] = {
 }
 """Several elements a byte, the first one lowest, held as bytes: their bits, and whether
 they are signed."""
-
-MAX_RANK = 8
-MAX_ELEMENTS = 1 << 30
-"""Elements of one tensor; more is taken for a damaged shape."""
 
 EXTERNAL = 1
 """The schema's `TensorProto.DataLocation` of data in a file of its own."""

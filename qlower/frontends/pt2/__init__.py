@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import ModuleOp
 from qlower.diagnostics import QlowerError
 from qlower.files.journal import read_given
 
+from ..graph.importer import Framework, Reading, build_module, find_problems
+from ..graph.nodes import Graph
+from ..graph.schema import Model
 from ..import_options import ImportOptions
-from ..onnx.graph import Graph
-from ..onnx.importer import Framework, Reading, build_module, find_problems
-from ..onnx.schema import Model
 from .calls import TABLE
 from .fusing import find_executor, fuse
 from .operators import IMPORTERS

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from ..onnx.context import STORED_TYPES
-from ..onnx.graph import DEQUANTIZE, QUANTIZE
-from ..onnx.schema import AttributeValue
+from ..graph.context import STORED_TYPES
+from ..graph.nodes import DEQUANTIZE, QUANTIZE
+from ..graph.schema import AttributeValue
 from .reader import TYPES
 from .translating import TORCH, CallSite, Translate
 

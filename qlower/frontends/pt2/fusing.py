@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..onnx.bounds import bounds, is_redundant
-from ..onnx.graph import DEQUANTIZE, MICROSOFT, Graph, Node
-from ..onnx.rewriting import separate_dequantizers
-from ..onnx.simplifying import remove_identities
-from ..qdq import Group, find_group, open_result
+from ..graph.bounds import bounds, is_redundant
+from ..graph.nodes import DEQUANTIZE, MICROSOFT, Graph, Node
+from ..graph.passes import remove_identities, separate_dequantizers
+from ..graph.qdq import Group, find_group, open_result
 from .translating import TORCH
 
 CONTRACTIONS = ("Conv", "Linear")

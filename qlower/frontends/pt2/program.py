@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..onnx.schema import Constant, Port
+from ..graph.schema import Constant, Port
 
 
 @dataclass(frozen=True, slots=True)

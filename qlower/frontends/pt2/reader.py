@@ -15,8 +15,7 @@ import numpy as np
 
 from qlower.diagnostics import QlowerError, printable
 
-from ..onnx.schema import Array, Constant, Port
-from ..onnx.tensors import MAX_ELEMENTS, MAX_RANK
+from ..graph.schema import MAX_ELEMENTS, MAX_RANK, Array, Constant, Port
 from .archive import Archive
 from .program import Argument, Call, Program, Scalar, Tensor, Unread
 

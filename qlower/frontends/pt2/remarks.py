@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..onnx.graph import Graph, Node
-from ..onnx.remarks import float_remarks
+from ..graph.nodes import Graph, Node
+from ..graph.remarks import float_remarks
 from .fusing import Executor
 
 

@@ -1,8 +1,8 @@
 """From the calls of an exported program to the nodes of a graph.
 
-The graph is that of the ONNX front end, whose importers are shared: an operator that
-ONNX has becomes ONNX's, one with shapes, parameters or float32 arithmetic of its own
-keeps its name, in the domain `TORCH`.
+An operator that ONNX has becomes ONNX's, whose importers all graphs share; one with
+shapes, parameters or float32 arithmetic of its own keeps its name, in the domain
+`TORCH`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from qlower.diagnostics import QlowerError
 from qlower.report.table import counted
 
-from ..onnx.reader import NEWEST_OPSET
-from ..onnx.schema import Array, AttributeValue, Constant, Model, Port, SourceNode
+from ..graph.schema import (
+    NEWEST_OPSET,
+    Array,
+    AttributeValue,
+    Constant,
+    Model,
+    Port,
+    SourceNode,
+)
 from ..site import Site
 from .program import Argument, Call, Program, Tensor
 

@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 from qlower.dialects.qnn.attributes import NAME
 from qlower.model.names import short_names
 
+from ..graph.values import hint
 from ..import_options import unknown_output
-from ..values import hint
 from .schema import Model
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...onnx.entry import Entry
-from ...onnx.operators import IMPORTERS as SHARED
+from ...graph.entry import Entry
+from ...graph.operators import IMPORTERS as SHARED
 from . import contraction, layout, pooling, real, real_layers
 
 IMPORTERS: Mapping[tuple[str, str], Entry] = {

@@ -18,13 +18,13 @@ from qlower.emit.inline_rule import call_function
 from qlower.files.arrays import Array
 from qlower.model.nests import Nest
 
-from ...onnx.context import NodeContext
-from ...onnx.entry import Entry
-from ...onnx.operators.contraction import convolution, filter_count, filters_of
-from ...onnx.operators.real import number
-from ...onnx.window import as_image, define_image, from_image
-from ...orders import identity
-from ...values import Value
+from ...graph.context import NodeContext
+from ...graph.entry import Entry
+from ...graph.operators.contraction import convolution, filter_count, filters_of
+from ...graph.operators.real import number
+from ...graph.orders import identity
+from ...graph.values import Value
+from ...graph.window import as_image, define_image, from_image
 from ..translating import TORCH
 
 CONTRACT = "pytorch-inductor"

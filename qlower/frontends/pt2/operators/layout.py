@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ...onnx.context import NodeContext
-from ...onnx.entry import UNLIMITED, Entry
-from ...onnx.operators.layout import reshape, transpose
-from ...onnx.operators.slicing import split
+from ...graph.context import NodeContext
+from ...graph.entry import UNLIMITED, Entry
+from ...graph.operators.layout import reshape, transpose
+from ...graph.operators.slicing import split
 from ..translating import TORCH
 
 

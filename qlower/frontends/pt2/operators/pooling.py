@@ -18,15 +18,15 @@ from qlower.files.arrays import Array
 from qlower.model.nests import Nest
 from qlower.model.windows import taps_inside
 
-from ...onnx.context import NodeContext
-from ...onnx.entry import Entry
-from ...onnx.operators.pooling import kernel_of
-from ...onnx.operators.real import real_operand
-from ...onnx.operators.real_pools import pooled
-from ...onnx.window import Window, as_image, define_image, read_window
-from ...orders import Order, identity, stored_shape
-from ...tflite.scalars import Scalars
-from ...values import Value
+from ...graph.context import NodeContext
+from ...graph.entry import Entry
+from ...graph.operators.pooling import kernel_of
+from ...graph.operators.real import real_operand
+from ...graph.operators.real_pools import pooled
+from ...graph.orders import Order, identity, stored_shape
+from ...graph.values import Value
+from ...graph.window import Window, as_image, define_image, read_window
+from ...scalars import Scalars
 from ..translating import TORCH
 from .sums import sum_columns, sum_rows
 

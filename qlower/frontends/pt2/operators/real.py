@@ -19,11 +19,11 @@ from xdsl.ir import SSAValue
 from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Nest
 
-from ...onnx.bounds import bounds
-from ...onnx.context import NodeContext
-from ...onnx.entry import Entry
-from ...onnx.operators.real import elementwise, import_bounded, real_operand
-from ...tflite.scalars import Scalars
+from ...graph.bounds import bounds
+from ...graph.context import NodeContext
+from ...graph.entry import Entry
+from ...graph.operators.real import elementwise, import_bounded, real_operand
+from ...scalars import Scalars
 from ..translating import TORCH
 
 STEP = 32

@@ -16,14 +16,14 @@ from xdsl.ir import SSAValue
 from qlower.files.arrays import Array
 from qlower.model.nests import Emitter, Nest
 
-from ...onnx.context import NodeContext
-from ...onnx.entry import Entry
-from ...onnx.operators.products import DEPTH, Operand, Product
-from ...onnx.operators.real import elementwise, number, real_operand
-from ...onnx.operators.real_layers import PACKED_BLOCK, real_tensor
-from ...orders import identity
-from ...tflite.scalars import Scalars
-from ...values import Value
+from ...graph.context import NodeContext
+from ...graph.entry import Entry
+from ...graph.operators.products import DEPTH, Operand, Product
+from ...graph.operators.real import elementwise, number, real_operand
+from ...graph.operators.real_layers import PACKED_BLOCK, real_tensor
+from ...graph.orders import identity
+from ...graph.values import Value
+from ...scalars import Scalars
 from ..translating import TORCH
 
 

@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Emitter, Index, Nest
 
-from ...onnx.operators.sums import add_in_turn
+from ...graph.operators.sums import add_in_turn
 
 LANES = 8
 """Numbers in a vector of AVX2."""

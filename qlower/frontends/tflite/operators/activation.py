@@ -12,9 +12,9 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.qnn import QnnOp
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import Importer
-from ..scalars import Scalars
 from ..types import LEAST_SCALE, Element
 from .plain import (
     REAL,

@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import IntegerType, f32, i1, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish_map, read
-from ..scalars import Scalars
 from ..types import stored_type
 from .plain import scalars
 

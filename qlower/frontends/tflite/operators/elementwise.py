@@ -13,10 +13,10 @@ from qlower.dialects import qnn
 from qlower.dialects.fixed import RoundingMode, ShiftRightOp
 from qlower.interp.math import round_half_away
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish, finish_map, read
-from ..scalars import Scalars
 from ..types import quantized_type
 from .plain import ACTIVATION_BOUNDS, NUMBERS, Binary, is_plain, map_two, scalars
 

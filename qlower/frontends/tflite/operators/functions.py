@@ -15,10 +15,10 @@ from qlower.dialects import qnn
 from qlower.dialects.types import element_type
 from qlower.model.nests import row_major_index
 
+from ...scalars import PACKET, Scalars
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish_map, read
-from ..scalars import PACKET, Scalars
 from .integers import cut_divide, integer_power
 from .plain import (
     NUMBERS,

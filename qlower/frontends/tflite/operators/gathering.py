@@ -19,10 +19,10 @@ from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import broadcast_indices, extract, widen
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish, read, start, take
-from ..scalars import Scalars
 from ..types import MAX_ELEMENTS, MAX_RANK
 from ..weights import check_weights
 from .indexing import nearest

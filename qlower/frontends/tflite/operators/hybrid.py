@@ -26,9 +26,9 @@ from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import dense
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..nests import finish, start
-from ..scalars import Scalars
 from ..types import MAX_RANK
 from ..weights import check_weights
 from ..window import read_window

@@ -19,10 +19,10 @@ from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.model.nests import Nest, extract, to_index
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish, finish_map, start
-from ..scalars import Scalars
 from ..types import MAX_ELEMENTS, MAX_RANK
 from .plain import Binary, check_type, initial_value
 

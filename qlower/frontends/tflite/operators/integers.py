@@ -14,7 +14,7 @@ from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import RoundingMode, ShiftRightOp
 
-from ..scalars import Scalars
+from ...scalars import Scalars
 from .plain import binary
 
 SIGNED = ("INT8", "INT16", "INT32")

@@ -18,9 +18,9 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 
+from ...scalars import PACKET, Scalars
 from ..context import OperatorContext
 from ..nests import start, take
-from ..scalars import PACKET, Scalars
 from .real import reshaped, sum_products
 
 PANEL = 4

@@ -23,9 +23,9 @@ from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import dense
 
+from ...scalars import PACKET, Scalars
 from ..context import OperatorContext
 from ..nests import start
-from ..scalars import PACKET, Scalars
 from .hybrid import CODES, quantize_rows, unscaled
 from .matrix_matrix import Element, Product, is_of_matrices, matrix_product
 from .real import sum_products

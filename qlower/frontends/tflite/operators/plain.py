@@ -17,10 +17,10 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import UNLIMITED, Importer
 from ..nests import finish, finish_map, read, start, take
-from ..scalars import Scalars
 from ..types import PLAIN_TYPES, stored_type
 
 Unary: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]

@@ -15,10 +15,10 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish, read, start
-from ..scalars import Scalars
 from ..types import MAX_ELEMENTS, MAX_RANK, Element
 from .plain import NUMBERS, check_type, is_plain, scalars
 

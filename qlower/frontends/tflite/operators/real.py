@@ -21,9 +21,9 @@ from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import Index, Nest
 from qlower.model.windows import padded_image, taps_inside
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..nests import finish, start
-from ..scalars import Scalars
 from ..weights import read_real_bias
 from ..window import (
     MAX_KERNEL,

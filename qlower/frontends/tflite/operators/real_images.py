@@ -15,9 +15,9 @@ from xdsl.ir.affine import AffineDimExpr
 from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..nests import finish, start, take
-from ..scalars import Scalars
 from .hybrid import centred_rows
 from .plain import activated
 from .real import pad_image, sum_products

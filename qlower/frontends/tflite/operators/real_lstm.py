@@ -19,9 +19,9 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from qlower.dialects import qnn
 from qlower.files.arrays import Array
 
+from ...scalars import PACKET, Scalars
 from ..context import ACTIVATION_NAMES, OperatorContext
 from ..nests import finish, start
-from ..scalars import PACKET, Scalars
 from .matrix_vector import Product, hybrid_product, real_product
 from .real import reshaped
 

@@ -14,10 +14,10 @@ from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects import qnn
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish_map, start
-from ..scalars import Scalars
 from ..window import MAX_KERNEL
 from .plain import LOWEST, REAL, Unary, check_type
 from .real import sum_products

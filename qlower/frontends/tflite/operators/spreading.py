@@ -14,10 +14,10 @@ from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import extract, to_index
 
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import Importer
 from ..nests import finish_map, read, start
-from ..scalars import Scalars
 from ..types import MAX_ELEMENTS, MAX_RANK
 from .indexing import nearest
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...orders import identity, reshaped_order, transposed_order
 from ..context import NodeContext
 from ..entry import Entry
+from ..orders import identity, reshaped_order, transposed_order
 
 
 def import_reshape(node: NodeContext) -> None:

@@ -1,4 +1,4 @@
-"""From the nodes of a file to a function of qnn operations."""
+"""From the nodes of a graph to a function of qnn operations."""
 
 from __future__ import annotations
 
@@ -15,23 +15,19 @@ from qlower.model.names import short_names
 
 from ..budget import Budget
 from ..import_options import ImportOptions, unknown_output
-from ..orders import identity
 from ..site import Site
-from ..values import Element, FunctionBuilder, Place, Value
 from .blocks import Blocks
 from .context import OTHER_STORED_TYPES, PLAIN_TYPES, STORED_TYPES, NodeContext
 from .entry import Entry
 from .folding import fold, is_folded
-from .fusing import REWRITTEN, SEVERAL_RESULTS
-from .graph import Graph, Node, hoist_constants
+from .nodes import Graph, Node, hoist_constants
+from .orders import identity
 from .quantizations import find_quantization
-from .schema import Model, Port, SourceNode
+from .schema import MAX_ELEMENTS, MAX_RANK, Model, Port
+from .values import Element, FunctionBuilder, Place, Value
 
 OPERATION_COST = 8
 """Units of work that an operation takes of the file's budget."""
-
-MAX_RANK = 8
-MAX_ELEMENTS = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,6 @@ class _GraphImporter:
         if len(known) != len(self.model.constants) + len(self.model.inputs):
             raise self.site.error("damaged file: two inputs have the same name")
         for node in self.model.nodes:
-            self.check_arity(node)
             for name in node.outputs:
                 if name in known:
                     raise self.site.error(
@@ -155,25 +150,6 @@ class _GraphImporter:
                     )
                 if name:
                     known.add(name)
-
-    def check_arity(self, node: SourceNode) -> None:
-        """Nodes that are rewritten have all operands and results that they must."""
-        if node.kind not in REWRITTEN:
-            return
-        low, high = REWRITTEN[node.kind]
-        given = node.inputs[:low]
-        results = node.outputs[:1]
-        if (
-            not low <= len(node.inputs) <= high
-            or not all(given)
-            or not (results and results[0])
-            or (node.kind not in SEVERAL_RESULTS and len(node.outputs) != 1)
-        ):
-            site = Site(self.model.filename, node.index, f"node {node.index}")
-            raise site.error(
-                f"{node.kind} with operands {list(node.inputs)} and results"
-                f" {list(node.outputs)}; expected {low} to {high} operands"
-            )
 
     def outputs(self) -> list[str]:
         """The names of what is returned."""

@@ -17,11 +17,11 @@ from xdsl.ir import Operation, SSAValue
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
 
-from ..orders import Order, identity, stored_shape
 from ..site import Site
-from ..values import Element, FunctionBuilder, Place, Value
-from .graph import QUANTIZE, Graph, Node
-from .schema import Array, Constant
+from .nodes import QUANTIZE, Graph, Node
+from .orders import Order, identity, stored_shape
+from .schema import MAX_ELEMENTS, Array, Constant
+from .values import Element, FunctionBuilder, Place, Value
 
 if TYPE_CHECKING:
     from .blocks import Blocks
@@ -51,7 +51,6 @@ PLAIN_TYPES: dict[str, Element] = {
 }
 
 LARGEST_AXIS = 1 << 30
-MAX_ELEMENTS = 1 << 30
 
 
 class Importer(Protocol):

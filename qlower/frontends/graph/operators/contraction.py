@@ -16,12 +16,12 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.model.nests import Nest
 
-from ...orders import identity
-from ...values import Element, Value
 from ..context import NodeContext
 from ..entry import Entry
-from ..graph import MICROSOFT
+from ..nodes import MICROSOFT
+from ..orders import identity
 from ..schema import Array
+from ..values import Element, Value
 from ..window import Window, as_image, from_image, read_window
 from .real import elementwise, number
 

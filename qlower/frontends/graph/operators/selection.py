@@ -19,12 +19,12 @@ from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
 
-from ...orders import identity
-from ...values import Value
 from ..context import STORED_TYPES, NodeContext
 from ..entry import Entry
-from ..graph import MICROSOFT
+from ..nodes import MICROSOFT
+from ..orders import identity
 from ..quantizations import find_quantization
+from ..values import Value
 from .real import elementwise, real_operand
 from .slicing import take
 

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import Float32Type, TensorType
 
 from qlower.dialects import qnn
 
-from ...values import Value
 from ..context import NodeContext
 from ..entry import Entry
+from ..values import Value
 from .slicing import take
 
 Reals = NDArray[np.float32]

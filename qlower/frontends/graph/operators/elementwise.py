@@ -7,11 +7,11 @@ from itertools import zip_longest
 
 from qlower.dialects import qnn
 
-from ...orders import Order, identity
-from ...values import Value
 from ..context import NodeContext
 from ..entry import Entry
-from ..graph import MICROSOFT
+from ..nodes import MICROSOFT
+from ..orders import Order, identity
+from ..values import Value
 
 
 def import_add(node: NodeContext) -> None:

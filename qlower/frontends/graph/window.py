@@ -9,9 +9,9 @@ from xdsl.ir import Operation, SSAValue
 
 from qlower.operators.windows import same_padding, window_extent
 
-from ..orders import channels_last, identity
-from ..values import Value
 from .context import NodeContext
+from .orders import channels_last, identity
+from .values import Value
 
 MAX_STRIDE = 1 << 16
 MAX_DILATION = 1 << 12

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .graph import QUANTIZE, Graph, Node, Step
+from .nodes import QUANTIZE, Graph, Node, Step
 
 RANGES = {
     "INT8": (-128, 127),

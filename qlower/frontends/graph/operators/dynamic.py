@@ -24,11 +24,11 @@ from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Emitter, Nest, widen
 
-from ...orders import identity
-from ...values import Value
 from ..context import STORED_TYPES, NodeContext
 from ..entry import Entry
-from ..graph import MICROSOFT, TYPES_BY_NUMBER
+from ..nodes import MICROSOFT, TYPES_BY_NUMBER
+from ..orders import identity
+from ..values import Value
 from ..window import Window, as_image, define_image, from_image, image_step
 from .contraction import convolution, filter_count, filters_of
 from .real import elementwise, number, real_operand

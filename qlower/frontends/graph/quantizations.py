@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qlower.dialects.quant import QuantizedType
 
-from .graph import DEQUANTIZE, Graph, Node
+from .nodes import DEQUANTIZE, Graph, Node
 
 MOVING = (
     "Flatten",

@@ -8,12 +8,12 @@ from xdsl.dialects.builtin import Float32Type, i64
 
 from qlower.dialects import qnn
 
-from ...orders import identity
-from ...values import Value
 from ..bounds import bounds
 from ..context import NodeContext
 from ..entry import Entry
-from ..graph import MICROSOFT
+from ..nodes import MICROSOFT
+from ..orders import identity
+from ..values import Value
 from .real import import_bounded
 
 

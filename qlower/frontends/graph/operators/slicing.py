@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from qlower.dialects import qnn
 
-from ...values import Value
 from ..context import NodeContext
 from ..entry import UNLIMITED, Entry
+from ..values import Value
 
 LAST = (1 << 31) - 1
 

@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import Float32Type, f32
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
-from ...orders import identity
 from ..context import OTHER_STORED_TYPES, STORED_TYPES, NodeContext
 from ..entry import Entry
-from ..graph import DEQUANTIZE, MICROSOFT, QUANTIZE
+from ..nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
+from ..orders import identity
 from .dynamic import quantize_by
 from .real import real_operand
 

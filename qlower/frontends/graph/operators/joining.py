@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
-from ...values import Element, Value
 from ..context import NodeContext
 from ..entry import UNLIMITED, Entry
-from ..graph import MICROSOFT
+from ..nodes import MICROSOFT
+from ..values import Element, Value
 from .elementwise import common_order
 
 MAX_PADDING = 1 << 16

@@ -1,4 +1,4 @@
-"""What an ONNX file says, as small plain values.
+"""What a file says of a graph, as small plain values.
 
 These hold exactly what was read; whether a node makes sense is decided where it is
 used.
@@ -13,6 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.generic]
+
+NEWEST_OPSET = 26
+"""The newest version of ONNX's operators that is read."""
+
+MAX_RANK = 8
+MAX_ELEMENTS = 1 << 30
+"""Elements of one tensor; more is taken for a damaged shape."""
 
 
 @dataclass(frozen=True, eq=False)

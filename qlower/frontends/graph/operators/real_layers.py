@@ -20,12 +20,12 @@ from qlower.model.nests import Index, Nest
 from qlower.model.windows import padded_image
 
 from ...import_options import AS_WRITTEN
-from ...orders import channels_last, identity
-from ...values import Value
 from ..context import NodeContext
 from ..entry import Entry
-from ..graph import MICROSOFT
+from ..nodes import MICROSOFT
+from ..orders import channels_last, identity
 from ..real_constants import is_real_constant, real_constant
+from ..values import Value
 from ..window import Window, as_image, read_window
 from .contraction import filters_of, group_count
 from .products import DEPTH, PACKED_BLOCK, Operand, Product, block_of

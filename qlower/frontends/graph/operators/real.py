@@ -21,11 +21,11 @@ from xdsl.ir.affine import AffineConstantExpr
 from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Index, Nest
 
-from ...orders import identity
-from ...values import Value
 from ..context import NodeContext
 from ..entry import UNLIMITED, Entry
+from ..orders import identity
 from ..schema import AttributeValue
+from ..values import Value
 from .elementwise import broadcast, common_order
 from .sums import sum_rows
 

@@ -19,10 +19,10 @@ from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Emitter, Nest
 
-from ...orders import identity
-from ...values import Value
 from ..context import NodeContext
 from ..entry import Entry
+from ..orders import identity
+from ..values import Value
 from .real import number, real_operand
 from .sums import add_in_turn
 

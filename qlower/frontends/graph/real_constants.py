@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .context import NodeContext
-from .graph import DEQUANTIZE
+from .nodes import DEQUANTIZE
 
 Reals = NDArray[np.float32]
 

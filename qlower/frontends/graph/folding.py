@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .context import NodeContext
-from .graph import TYPE_NAMES, Node
+from .nodes import TYPE_NAMES, Node
 from .schema import Array, Constant
 
 Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ from qlower.dialects import qnn
 
 from ..context import NodeContext
 from ..entry import Entry
-from ..graph import MICROSOFT
+from ..nodes import MICROSOFT
 from ..window import as_image, from_image, read_window
 from . import real_pools
 

@@ -21,9 +21,9 @@ from qlower.files.arrays import Array
 from qlower.model.nests import Emitter, Index, Nest
 from qlower.model.windows import taps_inside
 
-from ...values import Value
 from ..context import NodeContext
 from ..entry import Entry
+from ..values import Value
 from ..window import Pair, Window, as_image, define_image, image_step, read_window
 from .real import number, real_operand
 from .sums import add_in_turn

@@ -1,0 +1,27 @@
+"""What tells a model's file from others."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
+from qlower.diagnostics import QlowerError
+from qlower.files.journal import Journal, read_given
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 in hex of a model's file; of an ONNX file with external data that of
+    the file's and the data's, as far as it can be read."""
+    journal = Journal()
+    with journal.kept():
+        content = read_given(path)
+        if path.suffix == ".onnx":
+            from .onnx.reader import read_model
+
+            with suppress(QlowerError):
+                read_model(content, str(path), path.parent)
+    digest = hashlib.sha256(content)
+    if journal.hashes:
+        digest = hashlib.sha256(b"".join([digest.digest(), *journal.hashes.values()]))
+    return digest.hexdigest()
