@@ -283,8 +283,8 @@ def add_target(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
         metavar="TRIPLE",
         help="host (default) or a triple, such as aarch64-linux-gnu, or "
         "aarch64-none-elf for code that needs no C library; experimental: "
-        "riscv64-linux-gnu, thumbv7em-none-eabi (-eabihf for firmware that passes "
-        "floats in registers), wasm32-unknown-unknown",
+        "riscv64-linux-gnu, riscv32im-unknown-none-elf, thumbv7em-none-eabi (-eabihf "
+        "for firmware that passes floats in registers), wasm32-unknown-unknown",
     )
     add_machine(parser, cpu)
 

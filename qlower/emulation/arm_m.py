@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from qlower.emulation.arm_runtime import ARM_RUNTIME
+from qlower.emulation.compiler_runtime import ARM_RUNTIME
 from qlower.emulation.image import Fixup
 from qlower.emulation.processor import Processor
 

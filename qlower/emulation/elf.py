@@ -44,9 +44,10 @@ class Relocation:
 
 @dataclass(frozen=True)
 class ElfObject:
-    """`machine` is ELF's number of the instruction set."""
+    """`machine` is ELF's number of the instruction set, `is_wide` with 64-bit words."""
 
     machine: int
+    is_wide: bool
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
     relocations: tuple[Relocation, ...]
@@ -104,4 +105,6 @@ def read_object(data: bytes) -> ElfObject:
                 relocations.append(
                     Relocation(header[7], offset, kind, symbols[index], sum(addend))
                 )
-    return ElfObject(machine, tuple(sections), tuple(symbols), tuple(relocations))
+    return ElfObject(
+        machine, is_wide, tuple(sections), tuple(symbols), tuple(relocations)
+    )

@@ -14,11 +14,16 @@ from qlower.emulation.arm_m import ARM_M
 from qlower.emulation.elf import read_object
 from qlower.emulation.image import link
 from qlower.emulation.processor import Machine
-from qlower.emulation.riscv64 import RISCV64
+from qlower.emulation.riscv import RISCV32, RISCV64
 from qlower.model.signature import Array, Signature
 
-PROCESSORS = {40: ARM_M, 183: AARCH64, 243: RISCV64}
-"""By ELF's number of the instruction set."""
+PROCESSORS = {
+    (40, False): ARM_M,
+    (183, True): AARCH64,
+    (243, False): RISCV32,
+    (243, True): RISCV64,
+}
+"""By ELF's number of the instruction set, and whether words have 64 bits."""
 
 _PAGE = 1 << 12
 _CODE, BUFFERS, STACK_END = 1 << 20, 1 << 30, 3 << 30
@@ -40,7 +45,7 @@ class Emulator:
     def __init__(self, object_bytes: bytes, hwcap: Mapping[int, int] | None = None):
         self._hwcap = hwcap or {}
         elf = read_object(object_bytes)
-        self.processor = processor = PROCESSORS[elf.machine]
+        self.processor = processor = PROCESSORS[elf.machine, elf.is_wide]
         self._functions = ("memcpy", "memset", "getauxval", *processor.library)
         addresses = {
             name: _LIBRARY + _ENTRY_BYTES * index

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from qlower.codegen.targets.resolve import ARCHITECTURES, Architecture, resolve_target
 from qlower.report.table import Column, Table
 
-SYSTEMS = {"thumbv7em": ("none-eabi", "none-eabihf"), "wasm32": ("unknown-unknown",)}
+SYSTEMS = {
+    "riscv32": ("unknown-none-elf",),
+    "thumbv7em": ("none-eabi", "none-eabihf"),
+    "wasm32": ("unknown-unknown",),
+}
 """What follows an architecture in its usual triples, where that isn't Linux."""
 
 

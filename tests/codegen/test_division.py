@@ -23,7 +23,7 @@ from qlower.runtime.executable import Executable
 
 LEVELS = [
     *sorted(machine_levels().keys() - {"avxvnni", "avx512vnni"}),
-    *("aarch64 baseline", "riscv64", "cortex-m4", "wasm32 simd128"),
+    *("aarch64 baseline", "riscv64", "riscv32im", "cortex-m4", "wasm32 simd128"),
 ]
 COUNT = 1024 + 64 + 32 + 16 + 8 + 4 + 2 + 1
 """Full vectors and every smaller power of two, at any vector width."""
@@ -150,7 +150,9 @@ def test_averages(level: str, scalar: str) -> None:
     image[:, :, :2] = -limit, limit - 1
     x = np.pad(image, ((1, 1), (1, 1), (0, 0))).astype(f"i{int(scalar[1:]) // 8}")
     code = compile_text(text, levels()[level])
-    assert ("fdiv" in code.llvm_text) == (level not in ("riscv64", "cortex-m4"))
+    assert ("fdiv" in code.llvm_text) == (
+        level not in ("riscv64", "riscv32im", "cortex-m4")
+    )
     (wanted,) = run_function(kernel_module(text), "main", [x])
     (found,) = run_object(code, [x])
     np.testing.assert_array_equal(found, wanted)

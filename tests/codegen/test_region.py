@@ -27,7 +27,7 @@ LENGTH = 64 + 32 + 16 + 8 + 4 + 2 + 1
 
 LEVELS = [
     *sorted(machine_levels().keys() - {"avxvnni", "avx512vnni"}),
-    *("aarch64 baseline", "riscv64", "cortex-m4", "wasm32 simd128"),
+    *("aarch64 baseline", "riscv64", "riscv32im", "cortex-m4", "wasm32 simd128"),
 ]
 """The levels with VNNI, and those of AArch64, differ in sums of products only."""
 

@@ -138,6 +138,8 @@ def test_levels_of_aarch64(
     [
         ("riscv64-linux-gnu", None, 32, DotKind.SINGLES, False),
         ("riscv64-unknown-elf", None, 32, DotKind.SINGLES, True),
+        ("riscv32im-unknown-none-elf", None, 32, DotKind.SINGLES, True),
+        ("riscv32imc-unknown-none-elf", "+zbb", 32, DotKind.SINGLES, True),
         ("thumbv7em-none-eabi", None, 32, DotKind.SINGLES, True),
         ("thumbv7em-none-eabihf", None, 32, DotKind.SINGLES, True),
         ("wasm32-unknown-unknown", None, 32, DotKind.SINGLES, True),
@@ -198,6 +200,7 @@ def test_host_has_its_own_features():
             "simd128",
         ),
         ({"target": "riscv64-linux-gnu", "features": "-m"}, "be removed", None),
+        ({"target": "riscv32im-linux-gnu"}, "bare metal alone", "riscv32im-unknown"),
         ({"target": "sparc-sun-solaris"}, "architecture 'sparc'", "qlower targets"),
     ],
 )
@@ -219,8 +222,6 @@ def test_unknown_names(options: dict[str, str], message: str, help: str | None):
         ({"target": "armv7a-linux-gnueabihf"}, "aarch64-linux-gnu"),
         ({"target": "armv7-unknown-linux-gnueabihf"}, "aarch64-linux-gnu"),
         ({"target": "arm-linux-gnueabihf"}, "aarch64-linux-gnu"),
-        ({"target": "riscv32-none-elf"}, "wasm32-unknown-unknown"),
-        ({"target": "riscv32imc-unknown-none-elf"}, "wasm32-unknown-unknown"),
         ({"target": "xtensa-esp32s3-none-elf"}, "wasm32-unknown-unknown"),
         ({"target": "z80-none-elf"}, None),
     ],

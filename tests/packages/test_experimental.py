@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import models_directory
 from support.machines import start, words
 from support.small_model import SMALL_MODEL
 
@@ -15,8 +16,14 @@ import qlower
 from qlower.cli import main
 from qlower.codegen.program.interface import STATUS_CODES
 from qlower.codegen.targets.resolve import resolve_target
+from qlower.compilation import Compilation
+from qlower.emulation.elf import read_object
+from qlower.emulation.emulator import EmulatedExecutable
 
-TRIPLES = ["riscv64-linux-gnu", "thumbv7em-none-eabi", "wasm32-unknown-unknown"]
+TRIPLES = [
+    *("riscv64-linux-gnu", "riscv32im-unknown-none-elf"),
+    *("thumbv7em-none-eabi", "wasm32-unknown-unknown"),
+]
 MACHINES = [
     *((triple, None) for triple in TRIPLES),
     ("thumbv7em-none-eabihf", "cortex-m4"),
@@ -64,7 +71,7 @@ def test_the_command_says_what_it_is(
 ):
     out = tmp_path / "out"
     assert main(["compile", str(small), "-o", str(out), "--target", triple]) == 0
-    name = triple.split("-")[0]
+    name = triple.split("-")[0].removesuffix("im")
     assert capsys.readouterr().err == (
         f"warning: target {resolve_target(triple).triple} is experimental\n"
     )
@@ -87,3 +94,18 @@ def test_modules_are_linked_by_their_user(small: Path, tmp_path: Path):
     compiled = qlower.compile(small, target="wasm32-unknown-unknown")
     with pytest.raises(qlower.QlowerError, match="is bare metal"):
         compiled.save(tmp_path / "out", emit=["shared"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["kws_dscnn_int8", "ic_resnet8_int8"])
+def test_whole_models_without_an_operating_system(name: str):
+    """RV32IM as virtual machines that prove what they ran have it."""
+    path = models_directory() / name / "model.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    target = resolve_target("riscv32im-unknown-none-elf")
+    compiled = Compilation(path, "tflm").for_target(target).object
+    assert not read_object(compiled.object_bytes).external_symbols
+    run, wanted = EmulatedExecutable(compiled), qlower.jit(path, contract="tflm")
+    for x in np.load(path.with_name("inputs.npz"))["x"][:3, None]:
+        np.testing.assert_array_equal(run([x])[0], wanted(x))

@@ -30,6 +30,7 @@ TARGETS = [
     ("aarch64-linux-gnu", "generic", "tflite"),
     ("arm64-linux-gnu", "cortex-a53", "exact"),
     ("riscv64-linux-gnu", "generic-rv64", "tflite"),
+    ("riscv32im-unknown-none-elf", "generic-rv32", "tflm"),
     ("thumbv7em-none-eabi", "cortex-m4", "tflm"),
     ("thumbv7em-none-eabi", "cortex-m7", "tflite-xnnpack"),
 ]
@@ -85,9 +86,10 @@ def test_the_stack_under_emulation(triple: str, cpu: str, contract: str):
     x, y, arena = BUFFERS, BUFFERS + 4096, BUFFERS + 8192
     emulator.write(x, np.load(IMAGE).tobytes())
     words = [interface.identity, x, y, arena, interface.arena_bytes]
-    if emulator.processor.is_thumb:  # 64 bits in two words, the first an even one
+    if emulator.processor.pointer == "I":  # 64 bits in two words
         low = interface.identity & 0xFFFFFFFF
-        words = [low, interface.identity >> 32, x, y, arena, 0]
+        even = [0] if emulator.processor.is_thumb else []  # begins at an even one
+        words = [low, interface.identity >> 32, x, y, arena, *even]
         words += [interface.arena_bytes, 0]
     emulator.write(STACK_END - PAINTED, bytes([PAINT]) * PAINTED)
     assert emulator.call(interface.entry, *words) == 0

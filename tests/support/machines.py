@@ -22,8 +22,9 @@ def start(object_bytes: bytes) -> tuple[Emulator | WasmEngine, int]:
 
 def words(triple: str, identity: int, *pointers: int, size: int) -> list[int]:
     """The arguments as the machine's C passes them."""
-    if triple.startswith("thumb"):  # 64 bits in two words, the first an even one
-        even = [] if len(pointers) % 2 == 0 else [0]
+    if "64" not in triple and "wasm" not in triple:  # 64 bits in two words
+        is_even = triple.startswith("thumb")  # begins at an even one
+        even = [0] if is_even and len(pointers) % 2 else []
         return [identity & 0xFFFFFFFF, identity >> 32, *pointers, *even, size, 0]
     signed = identity - (1 << 64) if identity >> 63 else identity
     return [signed, *pointers, size]

@@ -16,9 +16,8 @@ from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import Target, host_target, resolve_target
 from qlower.dialects.kernel import NestOp
-from qlower.emulation.arm_m import ARM_M
 from qlower.emulation.elf import read_object
-from qlower.emulation.emulator import EmulatedExecutable
+from qlower.emulation.emulator import PROCESSORS, EmulatedExecutable
 from qlower.model.signature import Array
 from qlower.runtime.executable import Executable
 from qlower.text.parsing import parse_module
@@ -116,10 +115,11 @@ def _emulated(
     if target.triple.startswith("wasm32"):
         return WasmExecutable(compiled)
     objects = [read_object(one) for one in compiled.objects]
+    processor = PROCESSORS.get((objects[0].machine, objects[0].is_wide))
+    runtime = frozenset[str]() if processor is None else processor.library.keys()
     defined = {name for one in objects for name in one.defined_symbols}
     external = {name for one in objects for name in one.external_symbols} - defined
-    allowed = ARM_M.library.keys() if target.is_bare_metal else _LIBRARY
-    assert external <= allowed
+    assert external <= (runtime if target.is_bare_metal else _LIBRARY)
     names = (known.triple.split("-")[0] for known in (target, host_target()))
     return None if len(set(names)) == 1 else EmulatedExecutable(compiled)
 
@@ -130,6 +130,7 @@ def generic_levels() -> dict[str, Target]:
     names = {
         "riscv64": ("riscv64-linux-gnu", None, None),
         "cortex-m4": ("thumbv7em-none-eabi", "cortex-m4", None),
+        "riscv32im": ("riscv32im-unknown-none-elf", None, None),
         "wasm32": ("wasm32-unknown-unknown", None, None),
         "wasm32 simd128": ("wasm32-unknown-unknown", None, "+simd128"),
     }

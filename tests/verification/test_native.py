@@ -44,7 +44,10 @@ def test_every_level_is_the_contract() -> None:
     assert f"{len(found.layers)} equal, 0 differs, 0 undecided" in str(found)
 
 
-MACHINES = ["aarch64-linux-gnu", "riscv64-linux-gnu", "thumbv7em-none-eabi"]
+MACHINES = [
+    *("aarch64-linux-gnu", "riscv64-linux-gnu"),
+    *("riscv32im-unknown-none-elf", "thumbv7em-none-eabi"),
+]
 
 
 @pytest.mark.parametrize("triple", MACHINES)

@@ -28,7 +28,6 @@ _SERVED = {
         "Cortex-M0+, M3 and M23"
     ),
     r"arm(v[4-7]\w*|hf|eb)?|thumb(v7a?)?|cortex-a([5789]|1[257])": _ARM32,
-    r"riscv32\w*": _WASM.format("a 32-bit RISC-V core"),
     r"xtensa\w*|esp32\w*": _WASM.format("an Xtensa core such as ESP32-S3"),
 }
 """Names of architectures and CPUs, and what is said of them."""

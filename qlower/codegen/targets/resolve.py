@@ -25,7 +25,7 @@ from qlower.codegen.targets.base import (
 )
 from qlower.codegen.targets.elsewhere import what_serves
 from qlower.codegen.targets.processor import Processor
-from qlower.codegen.targets.riscv64 import RISCV64
+from qlower.codegen.targets.riscv import RISCV32, RISCV64
 from qlower.codegen.targets.wasm import WASM32
 from qlower.codegen.targets.x86 import X86
 from qlower.diagnostics import QlowerError
@@ -48,7 +48,7 @@ __all__ = [
     "resolve_target",
 ]
 
-ARCHITECTURES = (X86, AARCH64, RISCV64, ARM_M, WASM32)
+ARCHITECTURES = (X86, AARCH64, RISCV64, RISCV32, ARM_M, WASM32)
 
 
 @cache

@@ -114,6 +114,7 @@ _SYNTAX = {
         indirect=r"\tcall_indirect",
     ),
 }
+_SYNTAX["riscv32"] = _SYNTAX["riscv64"]
 """By architecture. Of WebAssembly, what lies in linear memory."""
 
 

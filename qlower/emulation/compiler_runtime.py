@@ -1,6 +1,7 @@
-"""What compilers for Arm bring along: arithmetic without an instruction.
+"""What compilers bring along: arithmetic without an instruction.
 
-"Run-time ABI for the Arm Architecture", 4.1 and 4.2.
+"Run-time ABI for the Arm Architecture", 4.1 and 4.2; "GNU Compiler Collection
+Internals", 4.1 and 4.2, for all others.
 """
 
 from __future__ import annotations
@@ -121,3 +122,70 @@ ARM_RUNTIME: dict[str, Callable[[Words], Words]] = {
     }.items()
 }
 """By name, from words in registers to words in registers."""
+
+_FLOATS = {"f": "sf", "d": "df"}
+_WIDTHS = {"i": "si", "q": "di", "I": "si", "Q": "di"}
+
+
+def _ordered(if_unordered: int) -> _Code:
+    """The sign of a - b, which is compared with 0."""
+
+    def code(a: float, b: float) -> int:
+        return if_unordered if _unordered(a, b) else int(a > b) - int(a < b)
+
+    return code
+
+
+def _is_unordered(a: float, b: float) -> int:
+    return int(_unordered(a, b))
+
+
+def _quotient_toward_zero(a: int, b: int) -> int:
+    return _divide(a, b)[0]
+
+
+def _remainder(a: int, b: int) -> int:
+    return _divide(a, b)[1]
+
+
+RISCV_RUNTIME: dict[str, Callable[[Words], Words]] = {
+    f"__{name}": function
+    for name, function in {
+        **{
+            f"{name}{_FLOATS[t]}3": _function(2 * t, t, code)
+            for name, code in _ARITHMETIC.items()
+            for t in "fd"
+        },
+        **{
+            f"{name}{_FLOATS[t]}2": _function(2 * t, "i", code)
+            for name, code in {
+                **dict.fromkeys(("eq", "ne", "lt", "le"), _ordered(1)),
+                **dict.fromkeys(("gt", "ge"), _ordered(-1)),
+                "unord": _is_unordered,
+            }.items()
+            for t in "fd"
+        },
+        **{
+            f"fix{'' if n in 'iq' else 'uns'}{_FLOATS[t]}{_WIDTHS[n]}": _function(
+                t, n, _whole(n)
+            )
+            for n in _WIDTHS
+            for t in "fd"
+        },
+        **{
+            f"float{'' if n in 'iq' else 'un'}{_WIDTHS[n]}{_FLOATS[t]}": _function(
+                n, t, _same
+            )
+            for n in _WIDTHS
+            for t in "fd"
+        },
+        "extendsfdf2": _function("f", "d", _same),
+        "truncdfsf2": _function("d", "f", _same),
+        **{
+            f"{sign}{name}di3": _function(2 * n, n, code)
+            for sign, n in (("", "q"), ("u", "Q"))
+            for name, code in (("div", _quotient_toward_zero), ("mod", _remainder))
+        },
+    }.items()
+}
+"""The same for 32-bit RISC-V."""

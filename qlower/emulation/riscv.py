@@ -1,10 +1,12 @@
-"""64-bit RISC-V under emulation."""
+"""RISC-V of 64 bits, and of 32 with a compiler's runtime, under emulation."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 
+from qlower.emulation.compiler_runtime import RISCV_RUNTIME
 from qlower.emulation.image import Fixup
 from qlower.emulation.processor import Processor
 
@@ -45,4 +47,14 @@ RISCV64 = Processor(
     return_code=bytes.fromhex("8280"),
     registers={"MSTATUS": 1 << 13},  # floating point is switched on
     relocate=_relocate,
+)
+
+RISCV32 = replace(
+    RISCV64,
+    modes=("RISCV32",),
+    cpu="RISCV32_ANY",
+    pointer="I",
+    return_code=bytes.fromhex("67800000"),
+    registers={},
+    library=RISCV_RUNTIME,
 )

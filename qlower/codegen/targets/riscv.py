@@ -1,0 +1,111 @@
+"""RISC-V with scalars alone: RV64GC, and RV32IM of bare metal. Experimental.
+
+Virtual machines that prove what they ran have RV32IM, without compressed instructions;
+their triples are those of Rust: `riscv32im-unknown-none-elf`.
+"""
+
+from __future__ import annotations
+
+from qlower.codegen.targets.architecture import Architecture, cpu_table
+from qlower.codegen.targets.base import Dot, DotKind, Target
+from qlower.codegen.targets.triples import is_bare_metal
+from qlower.diagnostics import QlowerError
+
+_CPUS = cpu_table(
+    {
+        "": "generic-rv64 andes-ax25 andes-ax45 mips-p8700 sifive-p450 sifive-p470 "
+        "sifive-p550 sifive-p670 sifive-p870 sifive-s54 sifive-s76 sifive-u54 "
+        "sifive-u74 sifive-x280 sifive-x390 spacemit-x60 tt-ascalon-d8 veyron-v1 "
+        "xiangshan-kunminghu xiangshan-nanhu"
+    }
+)
+"""CPUs of LLVM 22 that run RV64GC."""
+
+_DOT = Dot(DotKind.SINGLES, widens_beyond=0)
+
+_GENERAL = "+m,+a,+f,+d,+c"
+"""What RV64GC adds to the least that LLVM generates code for."""
+
+_FEATURE_NAMES = """
+    a b c d f h m relax v zba zbb zbc zbkb zbs zca zcb zcd zfa zfh zfhmin zicond zicsr
+    zifencei zmmul zvl128b zvl256b zvl512b
+"""
+_FEATURES = frozenset(_FEATURE_NAMES.split())
+"""Extensions that arithmetic and its loops can use."""
+
+
+def _wide_table(
+    triple: str, cpu: str, features: str, present: frozenset[str]
+) -> Target:
+    return Target(
+        triple=triple,
+        cpu=cpu,
+        features=_with_least(_GENERAL, features),
+        vector_bits=32,
+        vector_registers=28,
+        signed_dot=_DOT,
+        unsigned_dot=_DOT,
+        word_dot=_DOT,
+        rounds_in_hardware=True,
+        fuses=True,
+        is_experimental=True,
+    )
+
+
+def _with_least(least: str, features: str) -> str:
+    """The features with those that all code has, once."""
+    if features.startswith(least):
+        return features
+    return ",".join(filter(None, (least, features)))
+
+
+RISCV64 = Architecture(
+    names=("riscv64",),
+    cpus=_CPUS,
+    features=_FEATURES,
+    implied={},
+    required=frozenset(("m", "a", "f", "d")),
+    table=_wide_table,
+)
+
+
+def _narrow_table(
+    triple: str, cpu: str, features: str, present: frozenset[str]
+) -> Target:
+    if not is_bare_metal(triple):
+        raise QlowerError(
+            f"no code is made for the system of target {triple!r}: of 32-bit RISC-V "
+            "bare metal alone is supported",
+            help="riscv32im-unknown-none-elf",
+        )
+    name, *parts = triple.split("-")
+    least = "+m,+c" if name.endswith("imc") else "+m"
+    return Target(
+        triple="-".join(["riscv32", *parts]),
+        cpu=cpu,
+        features=_with_least(least, features),
+        vector_bits=32,
+        vector_registers=28,
+        signed_dot=_DOT,
+        unsigned_dot=_DOT,
+        word_dot=_DOT,
+        rounds_in_hardware=False,
+        fuses=False,
+        converts_in_hardware=False,
+        orders_floats=False,
+        has_roots=False,
+        prefers_integers=True,
+        pointer_bytes=4,
+        alignment=16,  # of the stack
+        is_experimental=True,
+    )
+
+
+RISCV32 = Architecture(
+    names=("riscv32", "riscv32im", "riscv32imc"),
+    cpus=cpu_table({"": "generic-rv32"}),
+    features=frozenset(("c", "m", "zba", "zbb", "zbs", "zicond")),
+    implied={},
+    required=frozenset(("m",)),
+    table=_narrow_table,
+)
