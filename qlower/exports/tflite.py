@@ -1,21 +1,19 @@
-"""Weights in a `.tflite` file: buffers whose bytes are exchanged in place."""
+"""Weights and scales in a `.tflite` file: bytes that are exchanged in place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from qlower.diagnostics import QlowerError
+from qlower.exports.changes import Changes, Rescaled
 from qlower.extras import install_line
-from qlower.model.signature import Array
-from qlower.model.weights import WeightSpec
 
 
-def patch_tflite(data: bytes, changed: Sequence[tuple[WeightSpec, Array]]) -> bytes:
-    """The file with other stored values of weights and biases.
+def patch_tflite(data: bytes, changes: Changes) -> bytes:
+    """The file with other stored values of weights and biases, and other scales.
 
-    A tensor is found by its name and its present bytes.
+    A tensor is found by its name, and its present bytes or scales.
     """
     try:
         schema: Any = import_module("tflite")
@@ -37,7 +35,7 @@ def patch_tflite(data: bytes, changed: Sequence[tuple[WeightSpec, Array]]) -> by
     }
     before = {number: array.tobytes() for number, array in content.items()}
     wanted: dict[int, dict[str, bytes]] = {}
-    for spec, stored in changed:
+    for spec, stored in changes.stored:
         found = [
             number
             for number, bytes_ in before.items()
@@ -57,4 +55,24 @@ def patch_tflite(data: bytes, changed: Sequence[tuple[WeightSpec, Array]]) -> by
                 " file, but are to differ"
             )
         content[number][:] = bytearray(next(iter(values.values())))
+    for one in changes.scales:
+        _rescale(file, one)
     return bytes(written)
+
+
+def _rescale(file: Any, one: Rescaled) -> None:
+    """Exchange the scales and zero points of all tensors of a name."""
+    found = False
+    for graph in (file.Subgraphs(n) for n in range(file.SubgraphsLength())):
+        for tensor in (graph.Tensors(n) for n in range(graph.TensorsLength())):
+            given = tensor.Quantization()
+            if tensor.Name().decode() != one.file_name or given is None:
+                continue
+            if given.ScaleLength() != len(one.scales):
+                continue
+            found = True
+            given.ScaleAsNumpy()[:] = one.scales
+            if given.ZeroPointLength():
+                given.ZeroPointAsNumpy()[:] = one.zero_points
+    if not found:
+        raise QlowerError(f"the file has no scales of {one.file_name}")

@@ -84,6 +84,15 @@ class WeightSpec:
         centred = stored - self.along_axis(self.zero_points)
         return centred * self.along_axis(self.scales)
 
+    def quantize(self, real: Array) -> Array:
+        """The stored values nearest to real ones: ties to even, clipped."""
+        if self.scales:
+            steps = np.rint(real / self.along_axis(self.scales))
+            real = np.clip(
+                steps + self.along_axis(self.zero_points), self.low, self.high
+            )
+        return real.astype(self.stored.dtype)
+
 
 def weight_specs(module: ModuleOp) -> tuple[WeightSpec, ...]:
     """All weights and biases that are constants, in the order of the layers."""

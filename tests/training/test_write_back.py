@@ -13,10 +13,12 @@ from support.litert import run_litert
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.dialects.quant import QuantizedType
 from qlower.frontends.load import named
 from qlower.identification.onnx_file import onnx_file
 from qlower.identification.tflite_file import tflite_file
 from qlower.interp.values import Array
+from qlower.model.scales import result_types, weight_types, with_scales
 from qlower.model.weights import weight_specs, with_weights
 from qlower.text.parsing import parse_module
 
@@ -152,3 +154,61 @@ def test_a_trained_module_is_written(suffix: str, tmp_path: Path) -> None:
     x = random.integers(-128, 128, module.to_model().inputs[0].shape, np.int8)
     expected = module.stored(torch.from_numpy(x)).numpy()
     assert np.array_equal(run(path.read_bytes(), x), expected)
+
+
+def rescaled(model: qlower.Model) -> qlower.Model:
+    """The model with another quantization between its layers, and of a weight."""
+    inner = next(iter(weight_types(model.module))).removesuffix(".weight")
+    results = result_types(model.module)
+    weights = weight_types(model.module)
+    name = f"{inner}.weight"
+    doubled = QuantizedType.per_axis(
+        *(8, True, weights[name].axis or 0),
+        [float(np.float32(1.3 * scale)) for scale in weights[name].scales],
+        storage_min=weights[name].storage_min,
+    )
+    scale = float(np.float32(1.25 * results[inner].scale))
+    other = QuantizedType.per_tensor(8, True, scale, results[inner].zero_point + 2)
+    return with_scales(model, {inner: other}, {name: doubled})
+
+
+@pytest.mark.parametrize("suffix", CASES)
+def test_scales_are_written(suffix: str, tmp_path: Path) -> None:
+    _, write, contract, run = CASES[suffix]
+    original, path = source(tmp_path, suffix), tmp_path / f"new{suffix}"
+    before = qlower.load(original)
+    model = rescaled(before)
+    write(model, original, path)
+    read = qlower.load(path)
+    assert result_types(read.module) == result_types(model.module)
+    assert weight_types(read.module) == weight_types(model.module)
+    random = np.random.default_rng(0)
+    for _ in range(4):
+        x = random.integers(-128, 128, read.inputs[0].shape, np.int8)
+        foretold = qlower.interpret(model, x, contract=contract)
+        assert np.array_equal(foretold, run(path.read_bytes(), x))
+        assert not np.array_equal(foretold, run(original.read_bytes(), x))
+
+
+def test_biases_of_16_bit_inputs_have_64() -> None:
+    model = small_model()
+    wide = {
+        name: QuantizedType.per_tensor(16, True, type.scale / 256)
+        for name, type in result_types(model.module).items()
+    }
+    changed = with_scales(model, wide)
+    biases = [s for s in weight_specs(changed.module) if s.role == "bias"]
+    for spec, old in zip(biases, weight_specs(model.module)[1::2], strict=True):
+        assert spec.stored.dtype == np.int64
+        np.testing.assert_allclose(spec.real, old.real, rtol=1e-6)
+    x = np.full(model.inputs[0].shape, 10, np.int8)
+    real = model.outputs[0].dequantize(qlower.interpret(model, x, contract="tflite"))
+    x16 = (x.astype(np.int16) - 3) * 256
+    found = qlower.interpret(changed, x16, contract="tflite")
+    np.testing.assert_allclose(
+        changed.outputs[0].dequantize(found).clip(real.min(), real.max()),
+        real,
+        atol=2 * (model.outputs[0].scale or 0),
+    )
+    with pytest.raises(QlowerError, match="the model has no 'none' to quantize"):
+        with_scales(model, {"none": next(iter(wide.values()))})
