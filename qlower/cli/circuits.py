@@ -15,7 +15,7 @@ from qlower.report.json_text import json_text
 if TYPE_CHECKING:
     from qlower.circuits.make import Circuits
 
-CIRCUIT_KINDS = frozenset(("systemverilog", "comb"))
+CIRCUIT_KINDS = frozenset(("systemverilog", "comb", "gates"))
 """What may be emitted of circuits."""
 
 _OPTIONS = {
@@ -89,6 +89,8 @@ def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
     if not CIRCUIT_KINDS.issuperset(emit):
         others = ", ".join(kind for kind in emit if kind not in CIRCUIT_KINDS)
         raise UsageError(f"--emit {others} can't be written along with circuits")
+    if "gates" in emit:
+        return _write_gates(options, emit)
     bits = options.accumulator_bits
     if bits is not None and not 2 <= bits <= 32:
         raise UsageError(f"--accumulator-bits must be in [2, 32], not {bits}")
@@ -119,6 +121,26 @@ def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
             for name, text in texts.items():
                 (temporary / name).write_text(text)
                 files.append(str(folder / name))
+    if options.json:
+        print(json_text({"files": files, **found.to_dict()}))
+    else:
+        show("\n".join([*files, "", found.render(terminal_width())]))
+    return 0
+
+
+def _write_gates(options: argparse.Namespace, emit: list[str]) -> int:
+    """Write a whole model as gates, and what evaluates them."""
+    from qlower.circuits.gates.make import model_gates
+    from qlower.files.replacing import replacing_files
+
+    if emit != ["gates"]:
+        raise UsageError("--emit gates is of a whole model, and written alone")
+    refuse_circuit_options(options)
+    found = model_gates(given_model(options), options.contract)
+    folder, name = Path(options.output), options.name or Path(options.model).stem
+    with replacing_files(folder) as temporary:
+        names = found.write(temporary, name)
+    files = [str(folder / one) for one in names]
     if options.json:
         print(json_text({"files": files, **found.to_dict()}))
     else:

@@ -34,13 +34,17 @@ EXAMPLE = """  qlower compile model.tflite -o out/
 
   qlower compile model.tflite -o rtl/ --emit systemverilog --contract tflm
   qlower compile tvm -o rtl/ --emit systemverilog --rules conv2d,add --stages 3
+  qlower compile model.tflite -o gates/ --emit gates --contract tflm
 
 Several CPUs, the least first, make one object with code for each. It runs the
 last one whose instructions the processor has, and returns an error if there is none.
 
 systemverilog writes the integer arithmetic of each layer, or of each rule of a
 contract, as a module M.sv, and a test bench M_tb.sv that reads the layer's folder of
-`qlower vectors`. Inputs and wires have no more bits than the layer's weights need."""
+`qlower vectors`. Inputs and wires have no more bits than the layer's weights need.
+
+gates writes the whole model as sums, products, shifts by constants and tables of
+integers, with the proved bits of every wire, and a reader that evaluates them."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -64,7 +68,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         metavar="LIST",
         help="what to write, of obj and header (default), shared (a library), "
         "c-example (a main.c), asm, llvm and mlir (the arith level); or of "
-        "systemverilog and comb (the circuits as MLIR)",
+        "systemverilog and comb (the circuits as MLIR); or gates (the model as a list "
+        "of integer gates)",
     )
     parser.add_argument(
         "--stack",

@@ -1,0 +1,1 @@
+"""A whole model as a list of integer gates, with the proved bits of every wire."""
