@@ -2,47 +2,23 @@
 
 A file may be truncated, corrupted or hostile. The generated accessors stay inside the
 bytes (they raise when an offset leaves them), but they do not notice vectors of four
-billion elements or tables that overlap a million times. So every accessor is called
-through one `_Reader`, which turns what they raise into a `QlowerError` and charges
+billion elements or tables that overlap a million times. So every field is read through
+a `Table`, which turns what the accessors raise into a `QlowerError` and charges
 everything that is read against a budget proportional to the size of the file: time and
 memory stay linear in it.
-
-The file is long because the reader is one class: a method for each table of the schema.
 """
 
 from __future__ import annotations
 
-import re
-import struct
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.arrays import Array
 from qlower.frontends.model_files import contents
 
-from .accessors import (
-    BufferTable,
-    DimensionTable,
-    ModelTable,
-    OperatorTable,
-    OptionsTable,
-    QuantizationTable,
-    RawTable,
-    SignatureTable,
-    SparseVectorTable,
-    SparsityTable,
-    SubGraphTable,
-    TensorTable,
-    TFLitePackage,
-    builtin_code,
-    enum_names,
-    load_tflite_package,
-)
+from .accessors import builtin_code, enum_names, load_tflite_package
+from .file_tables import File, Table
 from .schema import (
     OPTION_FIELDS,
     REAL_VECTOR_FIELDS,
@@ -66,148 +42,57 @@ SCHEMA_VERSION = 3
 MAX_FILE_BYTES = (1 << 31) - 1
 """FlatBuffers offsets are signed 32-bit numbers."""
 
-MAX_TABLES = 1 << 16
-"""Tensors, operators, operator codes or buffers in one file."""
-
-SHARING_ALLOWANCE = 4
-"""How often, on average, a byte of the file may be read through different tables."""
-
-SMALLEST_BUDGET = 4096
-
 SPARSE_VECTORS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
 """The tables of a sparse dimension's numbers, by the schema's `SparseIndexVector`."""
 
 NEWER_TYPES = {19: "INT2", 20: "UINT4"}
 """Types of the schema that the package may be too old to know."""
 
-ACCESSOR_ERRORS = (struct.error, TypeError, ValueError, OverflowError)
-"""Out-of-range unpacking, numbers and views: all that the accessors raise."""
-
-T = TypeVar("T")
-Scalar = TypeVar("Scalar", bound=np.generic)
-
-_NEEDED = re.compile(r"requires a buffer of at least (\d+) bytes")
-"""What Python says of an access behind the end of a file."""
-
 
 def read_model(data: bytes, filename: str) -> Model:
     """Read the model in `data`, or raise a `QlowerError` located in `filename`."""
-    return _Reader(data, filename, load_tflite_package()).model()
+    return _Reader(File(data, filename, load_tflite_package())).model()
 
 
 class _Reader:
-    def __init__(self, data: bytes, filename: str, package: TFLitePackage) -> None:
-        self.data = data
-        self.filename = filename
-        self.package = package
-        self.budget = max(SHARING_ALLOWANCE * len(data), SMALLEST_BUDGET)
-        self.type_names = NEWER_TYPES | enum_names(package.TensorType)
-        self.options_names = enum_names(package.BuiltinOptions)
-        self.operator_names = enum_names(package.BuiltinOperator)
+    """A method for each table of the schema."""
 
-    # Guards
-
-    def error(self, message: str) -> QlowerError:
-        return QlowerError(message, make_file_location(self.filename, 0, 0))
-
-    def get(self, what: str, accessor: Callable[[], T]) -> T:
-        """Call one accessor."""
-        try:
-            return accessor()
-        except ACCESSOR_ERRORS as error:
-            if needed := _NEEDED.search(str(error)):
-                raise self.error(
-                    f"damaged file: {what}: the file ends after {len(self.data):,} of"
-                    f" at least {int(needed[1]):,} bytes"
-                ) from error
-            raise self.error(f"damaged file: {what}: {error}") from error
-
-    def charge(self, what: str, size: int) -> None:
-        if size > self.budget:
-            raise self.error(
-                f"damaged file: {what}: {size} bytes in a file of {len(self.data)}"
-            )
-        self.budget -= size
-
-    def vector(
-        self,
-        what: str,
-        length: Callable[[], int],
-        view: Callable[[], NDArray[Scalar]],
-        item_size: int,
-    ) -> NDArray[Scalar] | None:
-        """A view of a vector of numbers, or None when it is empty."""
-        count = self.get(what, length)
-        self.charge(what, count * item_size)
-        return self.get(what, view) if count else None
-
-    def integers(
-        self,
-        what: str,
-        length: Callable[[], int],
-        view: Callable[[], NDArray[np.int32]],
-    ) -> tuple[int, ...]:
-        values = self.vector(what, length, view, 4)
-        return () if values is None else tuple(cast(list[int], values.tolist()))
-
-    def tables(
-        self, what: str, length: Callable[[], int], table: Callable[[int], T | None]
-    ) -> Iterator[tuple[str, T]]:
-        """The elements of a vector of tables, each with its description."""
-        count = self.get(f"{what} table", length)
-        if count > MAX_TABLES:
-            raise self.error(
-                f"damaged file: {count} {what}s are out of range [0, {MAX_TABLES}]"
-            )
-        self.charge(f"{what} table", 4 * count)
-        for index in range(count):
-            description = f"{what} {index}"
-            element = self.get(description, lambda index=index: table(index))
-            if element is None:
-                raise self.error(f"damaged file: {description} is missing")
-            yield description, element
-
-    def text(self, what: str, accessor: Callable[[], bytes | None]) -> str:
-        """A name: printable characters only, whatever the bytes are."""
-        raw = self.get(what, accessor) or b""
-        self.charge(what, len(raw))
-        decoded = raw.decode("utf-8", "replace")
-        return "".join(c if c.isprintable() else "\ufffd" for c in decoded)
-
-    # Tables
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self.type_names = NEWER_TYPES | enum_names(file.package.TensorType)
+        self.options_names = enum_names(file.package.BuiltinOptions)
+        self.operator_names = enum_names(file.package.BuiltinOperator)
 
     def model(self) -> Model:
-        data = self.data
+        data = self.file.data
         if data[4:8] != FILE_IDENTIFIER:
             identifier = FILE_IDENTIFIER.decode()
             what = contents(data) or f": bytes 4 to 7 aren't {identifier}"
-            raise self.error(f"not a TFLite file{what}")
+            raise self.file.error(f"not a TFLite file{what}")
         if len(data) > MAX_FILE_BYTES:
-            raise self.error(
+            raise self.file.error(
                 f"{len(data)} bytes are out of range [8, {MAX_FILE_BYTES}] of a"
                 " FlatBuffers file"
             )
-        model = self.get("model", lambda: self.package.Model.GetRootAs(data))
-        version = self.get("schema version", model.Version)
+        root = self.file.root()
+        version = root.number("version")
         if version != SCHEMA_VERSION:
-            raise self.error(
+            raise self.file.error(
                 f"schema version {version} is not supported; expected {SCHEMA_VERSION}"
             )
-        subgraphs = list(
-            self.tables("subgraph", model.SubgraphsLength, model.Subgraphs)
-        )
+        subgraphs = list(root.tables("subgraphs", "subgraph"))
         if not subgraphs:
-            raise self.error("a model without subgraphs; expected at least 1")
-        opcodes = self.operator_codes(model)
+            raise self.file.error("a model without subgraphs; expected at least 1")
+        opcodes = [
+            self.operator_name(code)
+            for code in root.tables("operator_codes", "operator code")
+        ]
         first, *others = [
             self.subgraph(number, subgraph, opcodes)
-            for number, (_, subgraph) in enumerate(subgraphs)
+            for number, subgraph in enumerate(subgraphs)
         ]
         signatures = tuple(
-            self.signature(what, signature)
-            for what, signature in self.tables(
-                "signature", model.SignatureDefsLength, model.SignatureDefs
-            )
+            map(self.signature, root.tables("signature_defs", "signature"))
         )
         arguments = {
             name: index
@@ -216,16 +101,11 @@ class _Reader:
             for name, index in signature.arguments.items()
         }
         return Model(
-            filename=self.filename,
+            filename=self.file.name,
             size=len(data),
             tensors=first.tensors,
             operators=first.operators,
-            buffers=tuple(
-                self.buffer(what, buffer)
-                for what, buffer in self.tables(
-                    "buffer", model.BuffersLength, model.Buffers
-                )
-            ),
+            buffers=tuple(map(self.buffer, root.tables("buffers", "buffer"))),
             inputs=first.inputs,
             outputs=first.outputs,
             others=dict(enumerate(others, 1)),
@@ -233,224 +113,127 @@ class _Reader:
             signatures=signatures,
         )
 
-    def signature(self, what: str, signature: SignatureTable) -> Signature:
+    def signature(self, table: Table) -> Signature:
         return Signature(
-            self.text(what, signature.SignatureKey),
-            self.get(what, signature.SubgraphIndex),
+            table.text("signature_key"),
+            table.number("subgraph_index"),
             {
-                self.text(label, argument.Name): self.get(label, argument.TensorIndex)
-                for label, argument in self.tables(
-                    f"input of {what}", signature.InputsLength, signature.Inputs
-                )
+                argument.text("name"): argument.number("tensor_index")
+                for argument in table.tables("inputs", f"input of {table.what}")
             },
         )
 
-    def subgraph(
-        self, number: int, subgraph: SubGraphTable, opcodes: list[str]
-    ) -> Subgraph:
-        whose = f"subgraph {number}" if number else "model"
+    def subgraph(self, number: int, table: Table, opcodes: list[str]) -> Subgraph:
+        table = replace(table, what=f"subgraph {number}" if number else "model")
         return Subgraph(
             tensors=tuple(
-                self.tensor(index, what, tensor)
-                for index, (what, tensor) in enumerate(
-                    self.tables("tensor", subgraph.TensorsLength, subgraph.Tensors)
-                )
+                self.tensor(index, tensor)
+                for index, tensor in enumerate(table.tables("tensors", "tensor"))
             ),
-            operators=self.operators(number, subgraph, opcodes),
-            inputs=self.integers(
-                f"{whose} inputs",
-                subgraph.InputsLength,
-                subgraph.InputsAsNumpy,
+            operators=tuple(
+                replace(self.operator(index, operator, opcodes), subgraph=number)
+                for index, operator in enumerate(table.tables("operators", "operator"))
             ),
-            outputs=self.integers(
-                f"{whose} outputs",
-                subgraph.OutputsLength,
-                subgraph.OutputsAsNumpy,
-            ),
+            inputs=table.integers("inputs"),
+            outputs=table.integers("outputs"),
         )
 
-    def operator_codes(self, model: ModelTable) -> list[str]:
-        """The operator's name for each entry of the operator code table."""
-        names: list[str] = []
-        for what, code in self.tables(
-            "operator code", model.OperatorCodesLength, model.OperatorCodes
-        ):
-            value = self.get(what, lambda code=code: builtin_code(code))
-            name = self.operator_names.get(value, f"operator code {value}")
-            if name == "CUSTOM":
-                name = f"CUSTOM {self.text(what, code.CustomCode)!r}"
-            names.append(name)
-        return names
+    def operator_name(self, code: Table) -> str:
+        """The operator's name for an entry of the operator code table."""
+        value = self.file.get(code.what, lambda: builtin_code(code.raw))
+        name = self.operator_names.get(value, f"operator code {value}")
+        return f"CUSTOM {code.text('custom_code')!r}" if name == "CUSTOM" else name
 
-    def operators(
-        self, number: int, subgraph: SubGraphTable, opcodes: list[str]
-    ) -> tuple[Operator, ...]:
-        return tuple(
-            replace(self.operator(index, what, operator, opcodes), subgraph=number)
-            for index, (what, operator) in enumerate(
-                self.tables("operator", subgraph.OperatorsLength, subgraph.Operators)
-            )
-        )
-
-    def operator(
-        self, index: int, what: str, operator: OperatorTable, opcodes: list[str]
-    ) -> Operator:
-        opcode = self.get(what, operator.OpcodeIndex)
+    def operator(self, index: int, table: Table, opcodes: list[str]) -> Operator:
+        opcode = table.number("opcode_index")
         if opcode >= len(opcodes):
-            raise self.error(
-                f"damaged file: {what}: operator code {opcode} is out of range"
+            raise self.file.error(
+                f"damaged file: {table.what}: operator code {opcode} is out of range"
                 f" [0, {len(opcodes) - 1}]"
             )
-        kind = self.get(what, operator.BuiltinOptionsType)
-        table = self.get(what, operator.BuiltinOptions)
-        has_options = kind != 0 and table is not None
+        kind = table.number("builtin_options_type")
         options_kind = self.options_names.get(kind, f"options {kind}")
+        fields = OPTION_FIELDS.get(options_kind, ())
+        options = table.union("builtin_options", options_kind if fields else None)
+        has_options = kind != 0 and options is not None
         return Operator(
             index=index,
             name=opcodes[opcode],
-            inputs=self.integers(
-                f"inputs of {what}", operator.InputsLength, operator.InputsAsNumpy
-            ),
-            outputs=self.integers(
-                f"outputs of {what}", operator.OutputsLength, operator.OutputsAsNumpy
-            ),
+            inputs=table.integers("inputs"),
+            outputs=table.integers("outputs"),
             options_kind=options_kind if has_options else None,
-            options=self.options(what, options_kind, table) if has_options else {},
-            intermediates=self.integers(
-                f"intermediates of {what}",
-                operator.IntermediatesLength,
-                operator.IntermediatesAsNumpy,
-            ),
+            options={
+                name: self.option(options, name)
+                for name in fields
+                if has_options and options is not None
+            },
+            intermediates=table.integers("intermediates"),
         )
 
-    def options(
-        self, what: str, kind: str, table: RawTable | None
-    ) -> dict[str, OptionValue]:
-        """The fields of an options table; none for a kind that no importer reads."""
-        fields = OPTION_FIELDS.get(kind, ())
-        if not fields or table is None:
-            return {}
-        options = cast(OptionsTable, getattr(self.package, kind)())
-        self.get(f"options of {what}", lambda: options.Init(self.data, table.Pos))
-        values: dict[str, OptionValue] = {}
-        for name in fields:
-            label = f"{name} of {what}"
-            accessor = "".join(word.capitalize() for word in name.split("_"))
-            if name in VECTOR_FIELDS:
-                values[name] = self.integers(
-                    label,
-                    getattr(options, f"{accessor}Length"),
-                    getattr(options, f"{accessor}AsNumpy"),
-                )
-            elif name in REAL_VECTOR_FIELDS:
-                length = getattr(options, f"{accessor}Length")
-                view = getattr(options, f"{accessor}AsNumpy")
-                values[name] = _to_tuple(self.vector(label, length, view, 4), float)
-            elif name in TEXT_FIELDS:
-                values[name] = self.text(label, getattr(options, accessor))
-            else:
-                values[name] = self.get(label, getattr(options, accessor))
-        return values
+    def option(self, options: Table, name: str) -> OptionValue:
+        """A field of an options table that some importer reads."""
+        if name in VECTOR_FIELDS:
+            return options.integers(name)
+        if name in REAL_VECTOR_FIELDS:
+            return options.reals(name)
+        return options.text(name) if name in TEXT_FIELDS else options.number(name)
 
-    def tensor(self, index: int, what: str, tensor: TensorTable) -> Tensor:
-        type_code = self.get(what, tensor.Type)
-        quantization = self.get(what, tensor.Quantization)
-        sparsity = self.get(what, tensor.Sparsity)
+    def tensor(self, index: int, table: Table) -> Tensor:
+        type_code = table.number("type")
+        quantization, sparsity = table.table("quantization"), table.table("sparsity")
         return Tensor(
             index=index,
-            name=self.text(f"name of {what}", tensor.Name),
-            shape=self.integers(
-                f"shape of {what}", tensor.ShapeLength, tensor.ShapeAsNumpy
-            ),
-            signature=self.integers(
-                f"shape signature of {what}",
-                tensor.ShapeSignatureLength,
-                tensor.ShapeSignatureAsNumpy,
-            ),
+            name=table.text("name"),
+            shape=table.integers("shape"),
+            signature=table.integers("shape_signature"),
             type=self.type_names.get(type_code, f"type {type_code}"),
-            buffer=self.get(what, tensor.Buffer),
-            quantization=None
-            if quantization is None
-            else self.quantization(f"quantization of {what}", quantization),
-            is_variable=self.get(what, tensor.IsVariable),
-            sparsity=None
-            if sparsity is None
-            else self.sparsity(f"sparsity of {what}", sparsity),
+            buffer=table.number("buffer"),
+            quantization=quantization and self.quantization(quantization),
+            is_variable=bool(table.number("is_variable")),
+            sparsity=sparsity and self.sparsity(sparsity),
         )
 
-    def quantization(self, what: str, table: QuantizationTable) -> Quantization | None:
+    def quantization(self, table: Table) -> Quantization | None:
         """None when there is no scale: converters leave such tables on any tensor."""
-        scales = self.vector(what, table.ScaleLength, table.ScaleAsNumpy, 4)
-        zero_points = self.vector(
-            what, table.ZeroPointLength, table.ZeroPointAsNumpy, 8
-        )
-        axis = self.get(what, table.QuantizedDimension)
-        has_details = self.get(what, table.DetailsType) != 0
-        if scales is None and not has_details:
+        scales = table.reals("scale")
+        zero_points = table.integers("zero_point", item_size=8)
+        axis = table.number("quantized_dimension")
+        has_details = table.number("details_type") != 0
+        if not scales and not has_details:
             return None
-        return Quantization(
-            scales=_to_tuple(scales, float),
-            zero_points=_to_tuple(zero_points, int),
-            axis=axis,
-            has_details=has_details,
-        )
+        return Quantization(scales, zero_points, axis, has_details)
 
-    def sparsity(self, what: str, table: SparsityTable) -> Sparsity:
+    def sparsity(self, table: Table) -> Sparsity:
         return Sparsity(
-            order=self.integers(
-                what, table.TraversalOrderLength, table.TraversalOrderAsNumpy
-            ),
-            blocks=self.integers(what, table.BlockMapLength, table.BlockMapAsNumpy),
+            order=table.integers("traversal_order"),
+            blocks=table.integers("block_map"),
             levels=tuple(
-                self.sparse_level(f"{level} of {what}", dimension)
-                for level, dimension in self.tables(
-                    "dimension", table.DimMetadataLength, table.DimMetadata
-                )
+                map(self.sparse_level, table.tables("dim_metadata", "dimension"))
             ),
         )
 
-    def sparse_level(self, what: str, table: DimensionTable) -> SparseLevel:
-        size = self.get(what, table.DenseSize)
-        if self.get(what, table.Format) == 0:
+    def sparse_level(self, table: Table) -> SparseLevel:
+        size = table.number("dense_size")
+        if table.number("format") == 0:
             return SparseLevel(size)
         return SparseLevel(
             size,
-            segments=self.sparse_vector(
-                what, table.ArraySegmentsType, table.ArraySegments
-            ),
-            indices=self.sparse_vector(
-                what, table.ArrayIndicesType, table.ArrayIndices
-            ),
+            segments=self.sparse_vector(table, "array_segments"),
+            indices=self.sparse_vector(table, "array_indices"),
         )
 
-    def sparse_vector(
-        self,
-        what: str,
-        kind: Callable[[], int],
-        vector: Callable[[], RawTable | None],
-    ) -> Array:
+    def sparse_vector(self, table: Table, field: str) -> Array:
         """The numbers of a vector that has one of three widths; none if it is left
         out."""
-        name = SPARSE_VECTORS.get(self.get(what, kind))
-        table = self.get(what, vector)
-        if name is None or table is None:
-            return np.empty(0, np.int64)
-        values = cast(SparseVectorTable, getattr(self.package, name)())
-        self.get(what, lambda: values.Init(self.data, table.Pos))
-        found = self.vector(what, values.ValuesLength, values.ValuesAsNumpy, 4)
+        kind = SPARSE_VECTORS.get(table.number(f"{field}_type"))
+        vector = table.union(field, kind)
+        found = None if vector is None or kind is None else vector.vector("values", 4)
         return np.empty(0, np.int64) if found is None else found.astype(np.int64)
 
-    def buffer(self, what: str, buffer: BufferTable) -> Buffer:
-        data = self.vector(what, buffer.DataLength, buffer.DataAsNumpy, 1)
+    def buffer(self, table: Table) -> Buffer:
+        data = table.vector("data", 1)
         return Buffer(
             data=b"" if data is None else data.tobytes(),
             # An offset of 0 or 1 is none: 1 is a placeholder that writers leave.
-            is_external=data is None and self.get(what, buffer.Offset) > 1,
+            is_external=data is None and table.number("offset") > 1,
         )
-
-
-def _to_tuple(
-    values: NDArray[np.float32] | NDArray[np.int64] | None, kind: type[T]
-) -> tuple[T, ...]:
-    """The elements as Python numbers of `kind`."""
-    return () if values is None else tuple(cast(list[T], values.tolist()))
