@@ -3,80 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
 from ..graph.nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
-from ..graph.schema import AttributeValue
+from ..pt2.calls import (
+    MEAN,
+    Read,
+    always,
+    average_pool,
+    if_real,
+    integer,
+    integers,
+    node,
+    real,
+)
 from ..pt2.calls import TABLE as ATEN
 from ..pt2.translating import TORCH, CallSite, Translate
 
-
-def _step(site: CallSite, prefix: str = "") -> list[str]:
-    """Scale and zero point of an operand, or of the result, as constants."""
-    scale = np.array(site.real(f"{prefix}scale"), np.float32)
-    zero_point = np.array(site.integer(f"{prefix}zero_point"), np.uint8)
-    return [site.constant(scale, "FLOAT"), site.constant(zero_point, "UINT8")]
+WEIGHTED = "self# weight weight_scale weight_zero_point bias? #"
+"""The operands of a layer with weights."""
 
 
-def _operand(site: CallSite, name: str) -> list[str]:
-    return [site.tensor(name), *_step(site, f"{name}.")]
+def _layer(
+    kind: str, more: Mapping[str, Read] = {}, operands: str = WEIGHTED, **own: Read
+) -> Translate:
+    return node(f"Quantized{kind}", operands, domain=TORCH, more={**more, **own})
 
 
-def _quantize(site: CallSite) -> None:
-    site.add(QUANTIZE, [site.tensor("self"), *_step(site)])
+def _function(kind: str, **attributes: Read) -> Translate:
+    """A layer without weights."""
+    return _layer(kind, attributes, "self# #")
 
 
-def _dequantize(site: CallSite) -> None:
-    site.add(DEQUANTIZE, _operand(site, "self"))
+def _relu(site: CallSite) -> str | None:
+    return "relu" if site.integer("relu") else None
 
 
-def _layer(site: CallSite, *, kind: str, rank: int) -> None:
-    attributes: dict[str, AttributeValue] = {}
-    if rank:
-        padding = site.integers("padding")
-        attributes = {
-            "strides": site.integers("stride"),
-            "pads": (*padding, *padding),
-            "dilations": site.integers("dilation"),
-            "group": site.integer("groups"),
-        }
-    if site.integer("relu"):
-        attributes["activation"] = "relu"
-    site.add(f"Quantized{kind}", _weighted(site), attributes, domain=TORCH)
-
-
-def _weighted(site: CallSite) -> list[str]:
-    """The operands of a layer with weights."""
-    return [
-        *_operand(site, "self"),
-        *(site.tensor(f"weight{end}") for end in ("", "_scale", "_zero_point")),
-        site.optional_tensor("bias"),
-        *_step(site),
-    ]
-
-
-def _transposed(site: CallSite) -> None:
-    more = site.integers("output_padding")
-    attributes: dict[str, AttributeValue] = {
-        "strides": site.integers("stride"),
-        "pads": site.integers("padding"),
-        "dilations": site.integers("dilation"),
-        "group": site.integer("groups"),
-        "more": more,
+def _sliding(sides: int) -> dict[str, Read]:
+    """What says how the filters of a layer slide, with padding on `sides` each."""
+    return {
+        "strides": integers("stride"),
+        "pads": lambda site: site.integers("padding") * sides,
+        "dilations": integers("dilation"),
+        "group": integer("groups"),
     }
-    site.add("QuantizedTransposed", _weighted(site), attributes, domain=TORCH)
 
 
-def _binary(site: CallSite, *, kind: str, relu: bool) -> None:
-    attributes = {"activation": "relu"} if relu else {}
-    operands = [*_operand(site, "self"), *_operand(site, "other"), *_step(site)]
-    site.add(kind, operands, attributes, domain=MICROSOFT)
+def _pair(name: str) -> Read:
+    """A number for rows and columns; one is that of both."""
+    return lambda site: given * 2 if len(given := site.integers(name)) == 1 else given
+
+
+def _binary(kind: str, end: str) -> Translate:
+    relu = {"activation": always("relu")} if end else {}
+    return node(kind, "self# other# #", domain=MICROSOFT, more=relu)
 
 
 def _concat(site: CallSite) -> None:
-    operands = _step(site)
+    operands = site.step()
     scales, zeros = site.argument("tensors.scale"), site.argument("tensors.zero_point")
     assert isinstance(scales, Sequence)
     assert isinstance(zeros, Sequence)
@@ -88,47 +73,6 @@ def _concat(site: CallSite) -> None:
         ]
     attributes = {"axis": site.integer("dim", 0)}
     site.add("QLinearConcat", operands, attributes, domain=MICROSOFT)
-
-
-def _unary(
-    site: CallSite, *, kind: str, attributes: Mapping[str, AttributeValue] = {}
-) -> None:
-    given = dict(attributes)
-    if "alpha" in site.call.arguments:
-        given["alpha"] = site.real("alpha")
-    operands = [*_operand(site, "self"), *_step(site)]
-    site.add(f"Quantized{kind}", operands, given, domain=TORCH)
-
-
-def _hardtanh(site: CallSite) -> None:
-    limits = {"min": site.real("min_val", -1.0), "max": site.real("max_val", 1.0)}
-    _unary(site, kind="Bounds", attributes=limits)
-
-
-def _pool(site: CallSite) -> None:
-    site.expect("divisor_override", None)
-    kernel = _pair(site.integers("kernel_size"))
-    stride = _pair(site.integers("stride", kernel) or kernel)
-    padding = _pair(site.integers("padding", (0, 0)))
-    attributes = {
-        "kernel_shape": kernel,
-        "strides": stride,
-        "pads": (*padding, *padding),
-        "ceil_mode": site.integer("ceil_mode", 0),
-        "count_include_pad": site.integer("count_include_pad", 1),
-    }
-    operands = [*_operand(site, "self"), *_step(site)]
-    site.add("QLinearAveragePool", operands, attributes, domain=MICROSOFT)
-
-
-def _pair(values: tuple[int, ...]) -> tuple[int, ...]:
-    return values * 2 if len(values) == 1 else values
-
-
-def _adaptive_pool(site: CallSite) -> None:
-    attributes = {"sizes": _pair(site.integers("output_size"))}
-    operands = [*_operand(site, "self"), *_step(site)]
-    site.add("QuantizedAdaptivePool", operands, attributes, domain=TORCH)
 
 
 def _interpolate(site: CallSite) -> None:
@@ -151,15 +95,6 @@ def _interpolate(site: CallSite) -> None:
     )
 
 
-def _mean(site: CallSite) -> None:
-    attributes = {
-        "axes": site.integers("dim", ()),
-        "keepdims": site.integer("keepdim", 0),
-    }
-    operands = [*_operand(site, "self"), *_step(site)]
-    site.add("Mean", operands, attributes, domain=TORCH)
-
-
 def real_mean(site: CallSite) -> None:
     """All engines but qnnpack dequantize, and quantize the mean."""
     name = site.call.results[0]
@@ -168,37 +103,42 @@ def real_mean(site: CallSite) -> None:
         "axes": site.integers("dim", ()),
         "keepdims": site.integer("keepdim", 0),
     }
-    site.add(DEQUANTIZE, _operand(site, "self"), results=[real])
+    site.add(DEQUANTIZE, site.operands("self#"), results=[real])
     site.add("Mean", [real], attributes, domain=TORCH, results=[mean])
-    site.add(QUANTIZE, [mean, *_step(site)])
+    site.add(QUANTIZE, [mean, *site.step()])
 
+
+CONV = _layer("Conv", _sliding(2), activation=_relu)
+TRANSPOSED = _layer("Transposed", {**_sliding(1), "more": integers("output_padding")})
 
 TABLE: Mapping[str, Translate] = {
     **ATEN,
-    "quantized.quantize_per_tensor": _quantize,
-    "quantized.dequantize": _dequantize,
-    "quantized.conv1d": partial(_layer, kind="Conv", rank=1),
-    "quantized.conv2d": partial(_layer, kind="Conv", rank=2),
-    "quantized.conv_transpose1d": _transposed,
-    "quantized.conv_transpose2d": _transposed,
-    "quantized.linear": partial(_layer, kind="Linear", rank=0),
+    "quantized.quantize_per_tensor": node(QUANTIZE, "self #"),
+    "quantized.dequantize": node(DEQUANTIZE, "self#"),
+    "quantized.conv1d": CONV,
+    "quantized.conv2d": CONV,
+    "quantized.conv_transpose1d": TRANSPOSED,
+    "quantized.conv_transpose2d": TRANSPOSED,
+    "quantized.linear": _layer("Linear", activation=_relu),
     **{
-        f"quantized.{name}{end}": partial(_binary, kind=kind, relu=bool(end))
+        f"quantized.{name}{end}": _binary(kind, end)
         for name, kind in (("add", "QLinearAdd"), ("mul", "QLinearMul"))
         for end in ("", "_relu")
     },
     "fx.interpolate": _interpolate,
     "quantized.cat": _concat,
-    "quantized.avg_pool2d": _pool,
-    "quantized.adaptive_avg_pool2d": _adaptive_pool,
-    "quantized.mean": _mean,
-    "quantized.relu": partial(_unary, kind="Bounds", attributes={"min": 0.0}),
-    "quantized.relu6": partial(
-        _unary, kind="Bounds", attributes={"min": 0.0, "max": 6.0}
+    "quantized.avg_pool2d": average_pool(2, "QLinearAveragePool", "self# #", MICROSOFT),
+    "quantized.adaptive_avg_pool2d": _function(
+        "AdaptivePool", sizes=_pair("output_size")
     ),
-    "quantized.hardtanh": _hardtanh,
+    "quantized.mean": node("Mean", "self# #", domain=TORCH, more=MEAN),
+    "quantized.relu": _function("Bounds", min=always(0.0)),
+    "quantized.relu6": _function("Bounds", min=always(0.0), max=always(6.0)),
+    "quantized.hardtanh": _function(
+        "Bounds", min=real("min_val", -1.0), max=real("max_val", 1.0)
+    ),
     **{
-        f"quantized.{name}": partial(_unary, kind=kind)
+        f"quantized.{name}": _function(kind, alpha=if_real("alpha"))
         for name, kind in (
             ("elu", "Elu"),
             ("hardsigmoid", "HardSigmoid"),

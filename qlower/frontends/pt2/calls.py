@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -10,11 +10,99 @@ import numpy as np
 from ..graph.context import STORED_TYPES
 from ..graph.nodes import DEQUANTIZE, QUANTIZE
 from ..graph.schema import AttributeValue
+from .program import Argument
 from .reader import TYPES
 from .translating import TORCH, CallSite, Translate
 
 LAST = (1 << 63) - 1
 """What PyTorch calls the end of a slice."""
+
+
+Read = Callable[[CallSite], AttributeValue | None]
+"""How an attribute is read of a call; None leaves it out."""
+
+
+def node(
+    kind: str,
+    operands: str = "self",
+    *,
+    domain: str = "",
+    constants: Sequence[Read] = (),
+    more: Mapping[str, Read] = {},
+    expects: Mapping[str, Sequence[Argument]] = {},
+    **attributes: Read,
+) -> Translate:
+    """A call that becomes one node.
+
+    `operands` are as `CallSite.operands` takes them, after which integers follow as
+    `constants`; `more` are attributes, too. `expects` are the values that arguments may
+    have, the default first.
+    """
+
+    def translate(site: CallSite) -> None:
+        for name, supported in expects.items():
+            site.expect(name, *supported)
+        given = [
+            site.constant(np.array(read(site), np.int64), "INT64") for read in constants
+        ]
+        found = {name: read(site) for name, read in {**more, **attributes}.items()}
+        site.add(
+            kind,
+            [*site.operands(operands), *given],
+            {name: value for name, value in found.items() if value is not None},
+            domain=domain,
+        )
+
+    return translate
+
+
+def integer(name: str, default: int | None = None) -> Read:
+    return lambda site: site.integer(name, default)
+
+
+def integers(name: str, default: Sequence[int] | None = None) -> Read:
+    return lambda site: site.integers(name, default)
+
+
+def one(name: str, default: int | None = None) -> Read:
+    """A list of one integer."""
+    return lambda site: (site.integer(name, default),)
+
+
+def real(name: str, default: float | None = None) -> Read:
+    return lambda site: site.real(name, default)
+
+
+def if_real(name: str, default: float | None = None) -> Read:
+    """A number, which may be left out."""
+    return lambda site: default if site.argument(name) is None else site.real(name)
+
+
+def always(value: AttributeValue) -> Read:
+    return lambda site: value
+
+
+def each(name: str, rank: int, default: int, *, sides: int = 1) -> Read:
+    """A number for each dimension, and on `sides` of it; one number is that of all."""
+
+    def read(site: CallSite) -> tuple[int, ...]:
+        given = site.integers(name, [default] * rank)
+        return (given * rank if len(given) == 1 else given) * sides
+
+    return read
+
+
+def window(rank: int) -> dict[str, Read]:
+    """What says how the window of a pool slides: by its own size unless told."""
+    kernel, stride = each("kernel_size", rank, 1), each("stride", rank, 1)
+    return {
+        "kernel_shape": kernel,
+        "strides": lambda site: (
+            stride(site) if site.integers("stride", ()) else kernel(site)
+        ),
+        "pads": each("padding", rank, 0, sides=2),
+        "ceil_mode": integer("ceil_mode", 0),
+    }
 
 
 def _conversion(site: CallSite, *, kind: str, per_channel: bool) -> None:
@@ -47,50 +135,16 @@ def _conversion(site: CallSite, *, kind: str, per_channel: bool) -> None:
     site.add(kind, [site.tensor("input"), scale, zero_point], attributes)
 
 
-def _convolution(site: CallSite, *, rank: int) -> None:
-    padding = site.integers("padding", [0] * rank)
-    padding *= rank if len(padding) == 1 else 1
-    site.add(
+def _convolution(rank: int) -> Translate:
+    return node(
         "Conv",
-        [site.tensor("input"), site.tensor("weight"), site.optional_tensor("bias")],
-        {
-            "strides": _each(site, "stride", rank, 1),
-            "pads": (*padding, *padding),
-            "dilations": _each(site, "dilation", rank, 1),
-            "group": site.integer("groups", 1),
-        },
+        "input weight bias?",
         domain=TORCH,
+        strides=each("stride", rank, 1),
+        pads=each("padding", rank, 0, sides=2),
+        dilations=each("dilation", rank, 1),
+        group=integer("groups", 1),
     )
-
-
-def _each(site: CallSite, name: str, rank: int, default: int) -> tuple[int, ...]:
-    """A number for each dimension; one given number is that of all."""
-    given = site.integers(name, [default] * rank)
-    return given * rank if len(given) == 1 else given
-
-
-def _linear(site: CallSite) -> None:
-    operands = [site.tensor("input"), site.tensor("weight")]
-    site.add("Linear", [*operands, site.optional_tensor("bias")], domain=TORCH)
-
-
-def _unary(site: CallSite, *, kind: str, domain: str = "") -> None:
-    site.add(kind, [site.tensor("self")], domain=domain)
-
-
-def _bounded(
-    site: CallSite,
-    *,
-    names: tuple[str, str] | None = None,
-    default: tuple[float, float] | None = None,
-) -> None:
-    limits: dict[str, AttributeValue] = {}
-    if default is not None:
-        limits = {"min": default[0], "max": default[1]}
-    for key, name in zip(("min", "max"), names or (), strict=False):
-        if site.argument(name) is not None:
-            limits[key] = site.real(name)
-    site.add("Clip", [site.tensor("self")], limits)
 
 
 def _binary(site: CallSite, *, kind: str) -> None:
@@ -105,40 +159,21 @@ def _binary(site: CallSite, *, kind: str) -> None:
     site.add(kind, [site.tensor("self"), right])
 
 
-def _pool(site: CallSite, *, kind: str, rank: int = 2) -> None:
-    kernel = _each(site, "kernel_size", rank, 1)
-    stride = site.integers("stride", ()) or kernel
-    padding = _each(site, "padding", rank, 0)
-    attributes = {
-        "kernel_shape": kernel,
-        "strides": stride * rank if len(stride) == 1 else stride,
-        "pads": (*padding, *padding),
-        "ceil_mode": site.integer("ceil_mode", 0),
-    }
-    domain = ""
-    if kind == "AveragePool":
-        domain = TORCH
-        site.expect("divisor_override", None)
-        attributes["count_include_pad"] = site.integer("count_include_pad", 1)
-    else:
-        attributes["dilations"] = _each(site, "dilation", rank, 1)
-    site.add(kind, [site.tensor("self")], attributes, domain=domain)
+def _max_pool(rank: int) -> Translate:
+    return node("MaxPool", more=window(rank), dilations=each("dilation", rank, 1))
 
 
-def _adaptive_pool(site: CallSite) -> None:
-    sizes = site.integers("output_size")
-    site.add(
-        "AdaptiveAveragePool", [site.tensor("self")], {"sizes": sizes}, domain=TORCH
+def average_pool(
+    rank: int, kind: str = "AveragePool", operands: str = "self", domain: str = TORCH
+) -> Translate:
+    return node(
+        kind,
+        operands,
+        domain=domain,
+        expects={"divisor_override": (None,)},
+        more=window(rank),
+        count_include_pad=integer("count_include_pad", 1),
     )
-
-
-def _mean(site: CallSite) -> None:
-    site.expect("dtype", None, 7)
-    attributes = {
-        "axes": site.integers("dim", ()),
-        "keepdims": site.integer("keepdim", 0),
-    }
-    site.add("Mean", [site.tensor("self")], attributes, domain=TORCH)
 
 
 def _identity(site: CallSite) -> None:
@@ -148,99 +183,18 @@ def _identity(site: CallSite) -> None:
     site.add("Identity", [site.tensor(given)])
 
 
-def _concat(site: CallSite) -> None:
-    site.add("Concat", site.tensors("tensors"), {"axis": site.integer("dim", 0)})
-
-
-def _split(site: CallSite, *, name: str) -> None:
+def _split(**sizes: Read) -> Translate:
     """Into parts of equal size, the last one smaller, or of the given sizes."""
-    attributes: dict[str, AttributeValue] = {"axis": site.integer("dim", 0)}
-    value = site.tensor("self")
-    if name == "split_sizes":
-        attributes["split"] = site.integers(name)
-    elif name == "split_size":
-        attributes["size"] = site.integer(name)
-    else:
-        attributes["chunks"] = site.integer(name)
-    site.add("Split", [value], attributes, domain=TORCH)
+    return node("Split", domain=TORCH, axis=integer("dim", 0), more=sizes)
 
 
-def _reshape(site: CallSite, *, name: str) -> None:
-    shape = site.constant(np.array(site.integers(name), np.int64), "INT64")
-    site.add("Reshape", [site.tensor("self"), shape], {"allowzero": 1})
+def _reshape(name: str) -> Translate:
+    return node("Reshape", constants=[integers(name)], allowzero=always(1))
 
 
-def _shaped(site: CallSite, *, kind: str, integers: Mapping[str, int | None]) -> None:
-    """An operator that changes the shape, by these integers and their defaults."""
-    attributes = {
-        name: site.integer(name, default) for name, default in integers.items()
-    }
-    site.add(kind, [site.tensor("self")], attributes, domain=TORCH)
-
-
-def _unflatten(site: CallSite) -> None:
-    attributes = {"dim": site.integer("dim"), "sizes": site.integers("sizes")}
-    site.add("Unflatten", [site.tensor("self")], attributes, domain=TORCH)
-
-
-def _permute(site: CallSite) -> None:
+def _permutation(site: CallSite) -> tuple[int, ...]:
     dims = site.integers("dims")
-    perm = tuple(d + len(dims) if d < 0 else d for d in dims)
-    site.add("Transpose", [site.tensor("self")], {"perm": perm})
-
-
-def _select(site: CallSite) -> None:
-    index = site.constant(np.array(site.integer("index"), np.int64), "INT64")
-    site.add("Gather", [site.tensor("self"), index], {"axis": site.integer("dim")})
-
-
-def _slice(site: CallSite) -> None:
-    start = site.argument("start")
-    end = site.argument("end")
-    given = (
-        0 if start is None else site.integer("start"),
-        LAST if end is None else site.integer("end"),
-        site.integer("dim", 0),
-        site.integer("step", 1),
-    )
-    constants = [site.constant(np.array([n], np.int64), "INT64") for n in given]
-    site.add("Slice", [site.tensor("self"), *constants])
-
-
-def _squeeze(site: CallSite) -> None:
-    """A dimension of another size than 1 stays."""
-    dims = site.integers("dim", ())
-    has_dims = "dim" in site.call.arguments
-    attributes = {"dims": dims} if has_dims else {}
-    site.add("Squeeze", [site.tensor("self")], attributes, domain=TORCH)
-
-
-def _unsqueeze(site: CallSite) -> None:
-    axes = site.constant(np.array([site.integer("dim")], np.int64), "INT64")
-    site.add("Unsqueeze", [site.tensor("self"), axes])
-
-
-def _layer_norm(site: CallSite) -> None:
-    operands = [
-        site.tensor("input"),
-        site.optional_tensor("weight"),
-        site.optional_tensor("bias"),
-    ]
-    attributes = {
-        "sizes": site.integers("normalized_shape"),
-        "epsilon": site.real("eps", 1e-5),
-    }
-    site.add("LayerNorm", operands, attributes, domain=TORCH)
-
-
-def _softmax(site: CallSite) -> None:
-    site.expect("dtype", None, 7)
-    attributes = {"axis": site.integer("dim")}
-    site.add("Softmax", [site.tensor("self")], attributes)
-
-
-def _matmul(site: CallSite, *, other: str) -> None:
-    site.add("MatMul", [site.tensor("self"), site.tensor(other)])
+    return tuple(d + len(dims) if d < 0 else d for d in dims)
 
 
 def _attention(site: CallSite) -> None:
@@ -276,10 +230,16 @@ def _in_place(name: str, translate: Translate) -> dict[str, Translate]:
 
 
 def _torch_unary(name: str, kind: str) -> dict[str, Translate]:
-    return _in_place(name, partial(_unary, kind=kind, domain=TORCH))
+    return _in_place(name, node(kind, domain=TORCH))
 
 
 DECOMPOSED = "quantized_decomposed"
+
+NO_DTYPE = {"dtype": (None, 7)}
+MEAN = {"axes": integers("dim", ()), "keepdims": integer("keepdim", 0)}
+SOFTMAX = node("Softmax", axis=integer("dim"), expects=NO_DTYPE)
+SQUEEZE = node("Squeeze", domain=TORCH, dims=integers("dim"))
+ADAPTIVE = node("AdaptiveAveragePool", domain=TORCH, sizes=integers("output_size"))
 
 TABLE: Mapping[str, Translate] = {
     **{
@@ -289,16 +249,16 @@ TABLE: Mapping[str, Translate] = {
         for verb, kind in (("quantize", QUANTIZE), ("dequantize", DEQUANTIZE))
         for scope in ("per_tensor", "per_channel")
     },
-    "aten.conv1d.default": partial(_convolution, rank=1),
-    "aten.conv2d.default": partial(_convolution, rank=2),
-    "aten.linear.default": _linear,
-    **_in_place("relu.default", partial(_unary, kind="Relu")),
-    **_in_place("relu6.default", partial(_bounded, default=(0.0, 6.0))),
+    "aten.conv1d.default": _convolution(1),
+    "aten.conv2d.default": _convolution(2),
+    "aten.linear.default": node("Linear", "input weight bias?", domain=TORCH),
+    **_in_place("relu.default", node("Relu")),
+    **_in_place("relu6.default", node("Clip", min=always(0.0), max=always(6.0))),
     **_in_place(
         "hardtanh.default",
-        partial(_bounded, names=("min_val", "max_val"), default=(-1.0, 1.0)),
+        node("Clip", min=if_real("min_val", -1.0), max=if_real("max_val", 1.0)),
     ),
-    **_in_place("clamp.default", partial(_bounded, names=("min", "max"))),
+    **_in_place("clamp.default", node("Clip", min=if_real("min"), max=if_real("max"))),
     **{
         target: translate
         for operator in ("add", "sub", "mul", "div")
@@ -307,24 +267,30 @@ TABLE: Mapping[str, Translate] = {
             f"{operator}.{overload}", partial(_binary, kind=operator.capitalize())
         ).items()
     },
-    "aten.max_pool1d.default": partial(_pool, kind="MaxPool", rank=1),
-    "aten.max_pool2d.default": partial(_pool, kind="MaxPool"),
-    "aten.avg_pool1d.default": partial(_pool, kind="AveragePool", rank=1),
-    "aten.avg_pool2d.default": partial(_pool, kind="AveragePool"),
-    "aten.adaptive_avg_pool1d.default": _adaptive_pool,
-    "aten.adaptive_avg_pool2d.default": _adaptive_pool,
-    "aten.mean.dim": _mean,
+    "aten.max_pool1d.default": _max_pool(1),
+    "aten.max_pool2d.default": _max_pool(2),
+    "aten.avg_pool1d.default": average_pool(1),
+    "aten.avg_pool2d.default": average_pool(2),
+    "aten.adaptive_avg_pool1d.default": ADAPTIVE,
+    "aten.adaptive_avg_pool2d.default": ADAPTIVE,
+    "aten.mean.dim": node("Mean", domain=TORCH, more=MEAN, expects=NO_DTYPE),
     **_torch_unary("hardswish.default", "HardSwish"),
     **_torch_unary("hardsigmoid.default", "HardSigmoid"),
     **_torch_unary("sigmoid.default", "Sigmoid"),
     **_torch_unary("silu.default", "SiLU"),
     **_torch_unary("tanh.default", "Tanh"),
     **_torch_unary("sqrt.default", "Sqrt"),
-    "aten.softmax.int": _softmax,
-    "aten._softmax.default": _softmax,
-    "aten.layer_norm.default": _layer_norm,
-    "aten.matmul.default": partial(_matmul, other="other"),
-    "aten.bmm.default": partial(_matmul, other="mat2"),
+    "aten.softmax.int": SOFTMAX,
+    "aten._softmax.default": SOFTMAX,
+    "aten.layer_norm.default": node(
+        "LayerNorm",
+        "input weight? bias?",
+        domain=TORCH,
+        sizes=integers("normalized_shape"),
+        epsilon=real("eps", 1e-5),
+    ),
+    "aten.matmul.default": node("MatMul", "self other"),
+    "aten.bmm.default": node("MatMul", "self mat2"),
     "aten.scaled_dot_product_attention.default": _attention,
     **dict.fromkeys(
         (
@@ -334,25 +300,35 @@ TABLE: Mapping[str, Translate] = {
         ),
         _identity,
     ),
-    "aten.cat.default": _concat,
-    "aten.chunk.default": partial(_split, name="chunks"),
-    "aten.split.Tensor": partial(_split, name="split_size"),
-    "aten.split_with_sizes.default": partial(_split, name="split_sizes"),
-    "aten.view.default": partial(_reshape, name="size"),
-    "aten.reshape.default": partial(_reshape, name="shape"),
-    "aten.flatten.using_ints": partial(
-        _shaped, kind="Flatten", integers={"start_dim": 0, "end_dim": -1}
+    "aten.cat.default": node("Concat", "tensors*", axis=integer("dim", 0)),
+    "aten.chunk.default": _split(chunks=integer("chunks")),
+    "aten.split.Tensor": _split(size=integer("split_size")),
+    "aten.split_with_sizes.default": _split(split=integers("split_sizes")),
+    "aten.view.default": _reshape("size"),
+    "aten.reshape.default": _reshape("shape"),
+    "aten.flatten.using_ints": node(
+        "Flatten",
+        domain=TORCH,
+        start_dim=integer("start_dim", 0),
+        end_dim=integer("end_dim", -1),
     ),
-    "aten.transpose.int": partial(
-        _shaped, kind="TransposeTwo", integers={"dim0": None, "dim1": None}
+    "aten.transpose.int": node(
+        "TransposeTwo", domain=TORCH, dim0=integer("dim0"), dim1=integer("dim1")
     ),
-    "aten.unflatten.int": _unflatten,
-    "aten.permute.default": _permute,
-    "aten.select.int": _select,
-    "aten.slice.Tensor": _slice,
-    "aten.squeeze.default": _squeeze,
-    "aten.squeeze.dim": _squeeze,
-    "aten.squeeze.dims": _squeeze,
-    "aten.unsqueeze.default": _unsqueeze,
+    "aten.unflatten.int": node(
+        "Unflatten", domain=TORCH, dim=integer("dim"), sizes=integers("sizes")
+    ),
+    "aten.permute.default": node("Transpose", perm=_permutation),
+    "aten.select.int": node(
+        "Gather", constants=[integer("index")], axis=integer("dim")
+    ),
+    "aten.slice.Tensor": node(
+        "Slice",
+        constants=[one("start", 0), one("end", LAST), one("dim", 0), one("step", 1)],
+    ),
+    "aten.squeeze.default": node("Squeeze", domain=TORCH),
+    "aten.squeeze.dim": SQUEEZE,
+    "aten.squeeze.dims": SQUEEZE,
+    "aten.unsqueeze.default": node("Unsqueeze", constants=[one("dim")]),
 }
 """What each target becomes; others stay, for the importer to refuse by name."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from qlower.diagnostics import QlowerError
 from qlower.report.table import counted
 
@@ -61,10 +63,6 @@ class CallSite(Site):
             raise self._bad(name, "a tensor")
         return self.translator.current(value.name)
 
-    def optional_tensor(self, name: str) -> str:
-        """The name of a value, "" where none is given."""
-        return "" if self.argument(name) is None else self.tensor(name)
-
     def tensors(self, name: str) -> list[str]:
         value = self.argument(name)
         if not isinstance(value, tuple):
@@ -76,8 +74,31 @@ class CallSite(Site):
             found.append(self.translator.current(item.name))
         return found
 
+    def operands(self, names: str) -> list[str]:
+        """The values of arguments: one that ends with `?` may be left out, with `*` it
+        is a list, with `#` the scale and zero point follow, and `#` are the result's.
+        """
+        found: list[str] = []
+        for word in names.split():
+            name = word.rstrip("?*#")
+            if word.endswith("*"):
+                found += self.tensors(name)
+            elif name:
+                is_left_out = word.endswith("?") and self.argument(name) is None
+                found.append("" if is_left_out else self.tensor(name))
+            if word.endswith("#"):
+                found += self.step(f"{name}." if name else "")
+        return found
+
+    def step(self, prefix: str = "") -> list[str]:
+        """Scale and zero point of an operand, or of the result, as constants."""
+        scale = np.array(self.real(f"{prefix}scale"), np.float32)
+        zero_point = np.array(self.integer(f"{prefix}zero_point"), np.uint8)
+        return [self.constant(scale, "FLOAT"), self.constant(zero_point, "UINT8")]
+
     def integer(self, name: str, default: int | None = None) -> int:
-        value = self.call.arguments.get(name, default)
+        value = self.call.arguments.get(name)
+        value = default if value is None else value
         if not isinstance(value, int):
             raise self._bad(name, "an integer")
         return int(value)
