@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32, i1, i32, i64
 from xdsl.ir import Attribute
 
-from qlower.dialects.qnn.activation import FUNCTIONS
+from qlower.dialects import qnn
+from qlower.dialects.operations import kind_of, operations_of
 
 Values = Mapping[str, Attribute]
 
@@ -258,13 +259,9 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     "product_output": _inlined({"product": i32}, _REDUCED),
     # The accumulator is the sum of the squares of `input - zero point` of a row.
     "l2_normalize": _inlined({"input": i32, "accumulator": i32}, {**_INPUT, **_OUTPUT}),
-    "add": _BINARY,
-    "div": _BINARY,
-    "squared_difference": _BINARY,
-    "prelu": _BINARY,
+    **{kind_of(op): _BINARY for op in operations_of(qnn.BinaryOp)},
     # A number that compares with those of other operands as the real values do.
     "compare": _inlined({"input": i32}, _INPUT),
-    "sub": _BINARY,
     "mul": RuleSignature(_BINARY.runtime, {**_BINARY.constants, **_FACTORS}),
     # The stored integer of a real bound of a fused activation.
     "bound": RuleSignature(
@@ -277,12 +274,11 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     "clamp": _UNARY,
     "concat": _UNARY,
     # Functions of one stored value: the lowering tabulates them.
-    "sigmoid": _TABULATED,
-    "tanh": _TABULATED,
-    "hard_swish": _TABULATED,
-    "elu": _TABULATED,
-    # The functions of qnn.function.
-    **dict.fromkeys(FUNCTIONS, _TABULATED),
+    **{
+        name: _TABULATED
+        for op in operations_of(qnn.TabulatedOp)
+        for name in (qnn.FUNCTIONS if op is qnn.FunctionOp else [kind_of(op)])
+    },
     "leaky_relu": RuleSignature({"input": i32}, {"alpha": f32, **_INPUT, **_OUTPUT}),
     # The row maximum is taken from the stored integers; `difference` is at most 0 and
     # term and addend are tabulated. The type of terms and sums is the contract's
@@ -368,7 +364,7 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
             *("product", "product_output", "div"),
             *("quantize", "dequantize", "requantize", "bound"),
             *("sigmoid", "tanh", "leaky_relu"),
-            *(*FUNCTIONS, "matmul"),
+            *(*qnn.FUNCTIONS, "matmul"),
             *("resize_nearest_position", "resize_bilinear_position"),
             *("resize_bilinear", "softmax_term", "softmax_addend", "softmax_output"),
         )

@@ -48,10 +48,9 @@ def _rename(module: ModuleOp, renamed: Callable[[str], str]) -> None:
         module.attributes[CONTRACT] = StringAttr(renamed(own))
     for op in module.walk():
         # A module that isn't verified yet may have anything for a contract.
-        if isinstance(op, QnnOp) and isinstance(op.contract_attr, StringAttr):
-            name = op.contract_attr.data
-            if _is_relative(name):
-                op.contract_attr = StringAttr(renamed(name))
+        given = op.properties.get("contract") if isinstance(op, QnnOp) else None
+        if isinstance(given, StringAttr) and _is_relative(given.data):
+            op.properties["contract"] = StringAttr(renamed(given.data))
 
 
 def _is_relative(contract: str | None) -> TypeGuard[str]:

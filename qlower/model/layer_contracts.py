@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
@@ -27,7 +27,7 @@ def with_layer_contracts(model: Model, contracts: Mapping[str, str]) -> Model:
     module = model.module.clone()
     for pattern, contract in contracts.items():
         for op in _meant(module, pattern):
-            op.contract_attr = StringAttr(contract)
+            op.contract = contract
     return replace(model, module=module)
 
 

@@ -10,7 +10,7 @@ from support.custom_contracts import write_contract
 from support.recordings import executors_for
 from support.run_files import RUN_TESTS
 from support.side_by_side import side_by_side
-from xdsl.dialects.builtin import AnyFloat, IntegerType, StringAttr, i1
+from xdsl.dialects.builtin import AnyFloat, IntegerType, i1
 from xdsl.ir import Attribute
 
 import qlower
@@ -86,7 +86,7 @@ def test_constant_rules(layer: str, tmp_path: Path):
         copy = model.module.clone()
         for op in copy.walk():
             if isinstance(op, qnn.QnnOp):
-                op.contract_attr = StringAttr(path)
+                op.contract = path
         layers[" ".join(names)] = qlower.Model(copy)
     owners = [names for names in layers for _ in model.outputs]
     executors = executors_for({"host": host_target()}, side_by_side(layers), BASE)

@@ -18,7 +18,7 @@ from support.custom_contracts import (
 )
 from support.lanes import a_part
 from support.side_by_side import side_by_side
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 import qlower
@@ -87,7 +87,7 @@ def run_bytes(
         layer = module.clone()
         for op in layer.walk():
             if isinstance(op, qnn.QnnOp):
-                op.contract_attr = StringAttr(contract)
+                op.contract = contract
         layers[name] = qlower.Model(layer)
     low, middle, high = run_model_everywhere(side_by_side(layers), None, [x] * 3)
     return (

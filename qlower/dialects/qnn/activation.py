@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import math
+from abc import ABC
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f32, i64
-from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from .base import MovingOp, check_same_shape, check_shape
 from .constraints import (
-    Integer,
     Integral,
-    Keyword,
-    Number,
     Quantized,
-    Value,
     operand_of,
 )
 from .elementwise import UnaryOp
+from .fields import integer_field, number_field, word_field
+
+
+class BoundedOp(UnaryOp, ABC):
+    """An op that brings real values into a range."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return ("clamp", "bound")
+
+
+class TabulatedOp(UnaryOp, ABC):
+    """A function of one stored value, by the rule of its name."""
 
 
 @irdl_op_definition
-class ReluOp(UnaryOp):
+class ReluOp(BoundedOp):
     """
     `max(real, 0)`.
 
@@ -34,13 +42,9 @@ class ReluOp(UnaryOp):
 
     name = "qnn.relu"
 
-    @property
-    def rules(self) -> tuple[str, ...]:
-        return ("clamp", "bound")
-
 
 @irdl_op_definition
-class Relu6Op(UnaryOp):
+class Relu6Op(BoundedOp):
     """
     `min(max(real, 0), 6)`.
 
@@ -51,13 +55,9 @@ class Relu6Op(UnaryOp):
 
     name = "qnn.relu6"
 
-    @property
-    def rules(self) -> tuple[str, ...]:
-        return ("clamp", "bound")
-
 
 @irdl_op_definition
-class ClampOp(UnaryOp):
+class ClampOp(BoundedOp):
     """
     `min(max(real, min), max)` for real bounds `min <= max`.
 
@@ -69,37 +69,8 @@ class ClampOp(UnaryOp):
 
     name = "qnn.clamp"
 
-    @property
-    def rules(self) -> tuple[str, ...]:
-        return ("clamp", "bound")
-
-    min_attr = prop_def(Number("min"), prop_name="min")
-    max_attr = prop_def(Number("max"), prop_name="max")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        min: float,
-        max: float,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            result_type,
-            contract=contract,
-            min=FloatAttr(min, f32),
-            max=FloatAttr(max, f32),
-        )
-
-    @property
-    def min(self) -> float:
-        return self.min_attr.value.data
-
-    @property
-    def max(self) -> float:
-        return self.max_attr.value.data
+    min = number_field()
+    max = number_field()
 
     def verify_(self) -> None:
         super().verify_()
@@ -108,7 +79,7 @@ class ClampOp(UnaryOp):
 
 
 @irdl_op_definition
-class SigmoidOp(UnaryOp):
+class SigmoidOp(TabulatedOp):
     """
     `1 / (1 + exp(-real))`.
 
@@ -121,7 +92,7 @@ class SigmoidOp(UnaryOp):
 
 
 @irdl_op_definition
-class TanhOp(UnaryOp):
+class TanhOp(TabulatedOp):
     """
     `tanh(real)`.
 
@@ -134,7 +105,7 @@ class TanhOp(UnaryOp):
 
 
 @irdl_op_definition
-class HardSwishOp(UnaryOp):
+class HardSwishOp(TabulatedOp):
     """
     `real * min(max(real + 3, 0), 6) / 6`.
 
@@ -147,7 +118,7 @@ class HardSwishOp(UnaryOp):
 
 
 @irdl_op_definition
-class EluOp(UnaryOp):
+class EluOp(TabulatedOp):
     """
     `real` where it is positive, `exp(real) - 1` elsewhere.
 
@@ -160,7 +131,7 @@ class EluOp(UnaryOp):
 
 
 @irdl_op_definition
-class LeakyReluOp(UnaryOp):
+class LeakyReluOp(TabulatedOp):
     """
     `real` where it is positive, `alpha * real` elsewhere; alpha is finite.
 
@@ -172,23 +143,7 @@ class LeakyReluOp(UnaryOp):
 
     name = "qnn.leaky_relu"
 
-    alpha_attr = prop_def(Number("alpha"), prop_name="alpha")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        alpha: float,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input, result_type, contract=contract, alpha=FloatAttr(alpha, f32)
-        )
-
-    @property
-    def alpha(self) -> float:
-        return self.alpha_attr.value.data
+    alpha = number_field()
 
     def verify_(self) -> None:
         super().verify_()
@@ -201,7 +156,7 @@ FUNCTIONS = ("abs", "exp", "gelu", "gelu_tanh", "log", "rsqrt", "sqrt")
 
 
 @irdl_op_definition
-class FunctionOp(UnaryOp):
+class FunctionOp(TabulatedOp):
     """
     A function by name: `abs`, `exp`, `log`, `sqrt`, `rsqrt` (the root's reciprocal),
     `gelu` (`real / 2 * (1 + erf(real / sqrt(2)))`) or `gelu_tanh`, its approximation
@@ -215,27 +170,11 @@ class FunctionOp(UnaryOp):
 
     name = "qnn.function"
 
-    function_attr = prop_def(Keyword("function", FUNCTIONS), prop_name="function")
+    function = word_field(*FUNCTIONS)
 
     @property
     def rules(self) -> tuple[str, ...]:
         return (self.function,)
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        function: str,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input, result_type, contract=contract, function=StringAttr(function)
-        )
-
-    @property
-    def function(self) -> str:
-        return self.function_attr.data
 
 
 @irdl_op_definition
@@ -254,16 +193,6 @@ class LutOp(MovingOp):
     input = operand_of(Quantized(widths=(8,)))
     table = operand_of(Integral((8,), rank=1))
     result = result_def(Quantized(widths=(8,)))
-
-    def __init__(
-        self,
-        input: Value,
-        table: Value,
-        result_type: Attribute,
-        *,
-        contract: str | None = None,
-    ):
-        super().__init__(input, table, result=result_type, contract=contract)
 
     def verify_(self) -> None:
         check_shape("table", self.table.type.get_shape(), (256,))
@@ -287,39 +216,18 @@ class SoftmaxOp(UnaryOp):
     def rules(self) -> tuple[str, ...]:
         return ("softmax_output", "softmax_term", "softmax_addend")
 
-    axis_attr = prop_def(Integer("axis"), IntegerAttr(-1, i64), prop_name="axis")
-    beta_attr = prop_def(Number("beta"), FloatAttr(1.0, f32), prop_name="beta")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        axis: int = -1,
-        beta: float = 1.0,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            result_type,
-            contract=contract,
-            axis=IntegerAttr(axis, i64),
-            beta=FloatAttr(beta, f32),
-        )
+    stated_axis = integer_field(name="axis", default=-1)
+    beta = number_field(default=1.0)
 
     @property
     def axis(self) -> int:
         """The normalised dimension, which is the last one."""
-        return self.axis_attr.value.data % len(self.input.type.get_shape())
-
-    @property
-    def beta(self) -> float:
-        return self.beta_attr.value.data
+        return self.stated_axis % len(self.input.type.get_shape())
 
     def verify_(self) -> None:
         super().verify_()
         rank = len(self.input.type.get_shape())
-        axis = self.axis_attr.value.data
+        axis = self.stated_axis
         if axis not in (-1, rank - 1) or not rank:
             raise VerifyException(
                 f"axis {axis} of an input of rank {rank} is not its last dimension"

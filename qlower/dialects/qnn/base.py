@@ -5,82 +5,57 @@ What all `qnn` ops share: their text, and the constraints on their types and pro
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Collection, Sequence
-from typing import Self
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BoolAttr,
     DenseArrayBase,
     Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
     ShapedType,
-    StringAttr,
     TensorType,
     f32,
-    i1,
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import (
-    IRDLOperation,
-    MessageConstraint,
-    opt_prop_def,
-    traits_def,
-)
 from xdsl.parser import Parser
-from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..integers import integers
-from .constraints import Keyword, Value, keyword
+from ..operations import TensorOp
+from .constraints import Value
+from .fields import Setting, contract_field, optional_word_field, properties_of
 
 
-class QnnOp(IRDLOperation, ABC):
+class QnnOp(TensorOp, ABC):
     """
     An op on quantized tensors. `contract` names the numerics contract that gives it its
     arithmetic, where that is not the module's.
 
-    ```
-    op ::= name operands (`{` (key `=` value),* `}`)? `:` `(` types `)` `->` types
-    ```
-
-    Lists of integers are written `[1, 1]` and read as `array<i64: 1, 1>` as well;
-    properties that have their default value are not written.
+    Lists of integers are written `[1, 1]` and read as `array<i64: 1, 1>` as well.
     """
 
-    contract_attr = opt_prop_def(
-        MessageConstraint(StringAttr, "contract is not a string"), prop_name="contract"
-    )
-
-    traits = traits_def(Pure())
+    contract = contract_field(allow_file=True)
 
     def __init__(
         self,
-        *operands: Value | Sequence[Value] | None,
-        result: Attribute | Sequence[Attribute],
-        contract: str | None,
-        **properties: Attribute | None,
+        *values: Value | Attribute | Sequence[Value] | Sequence[Attribute] | None,
+        **fields: Setting,
     ) -> None:
-        """`result` is the result's type, or those of several; a property that is None
-        is left out."""
+        """`values` are the operands, then the types of the results, each in the order
+        of their definitions: a sequence where there are several, None for an operand
+        that is left out. Raises TypeError for a field that the op doesn't have."""
+        operands = len(self.get_irdl_definition().operands)
         super().__init__(
-            operands=operands,
-            result_types=[result],
-            properties={**properties, "contract": keyword(contract)},
+            operands=cast(Sequence[Value], values[:operands]),
+            result_types=cast(Sequence[Attribute], values[operands:]),
+            properties=properties_of(type(self), fields),
         )
-
-    @property
-    def contract(self) -> str | None:
-        return None if self.contract_attr is None else self.contract_attr.data
-
-    @property
-    def kind(self) -> str:
-        """The op's name without the dialect's: `conv2d`."""
-        return self.name.removeprefix("qnn.")
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -92,80 +67,28 @@ class QnnOp(IRDLOperation, ABC):
         return (self.kind,)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Self:
+    def parse_entries(cls, parser: Parser) -> Mapping[str, Attribute]:
         start = parser.pos
-        operands = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        attributes = parse_attributes(cls, parser)
-        parser.parse_punctuation(":")
-        types = parser.parse_function_type()
-        return cls.create(
-            operands=parser.resolve_operands(operands or [], types.inputs.data, start),
-            result_types=types.outputs.data,
-            properties=attributes[0],
-            attributes=attributes[1],
-        )
+        entries = parser.parse_optional_attr_dict()
+        for name in entries.keys() & cls.get_irdl_definition().properties:
+            value = entries[name]
+            if isa(value, ArrayAttr[IntegerAttr]):
+                entries[name] = integers([item.value.data for item in value])
+            elif isinstance(value, ArrayAttr):
+                parser.raise_error(f"{name} {value} is not a list of integers", start)
+            elif isa(value, FloatAttr[Float64Type]):
+                entries[name] = FloatAttr(value.value.data, f32)
+        return entries
 
-    def print(self, printer: Printer) -> None:
-        if self.operands:
-            printer.print_string(" ")
-            printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(self, printer)
-        printer.print_string(" : ")
-        printer.print_function_type(self.operand_types, self.result_types)
-
-
-def parse_attributes(
-    op: type[QnnOp], parser: Parser
-) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-    """The properties and the other attributes of an op's `{...}`."""
-    start = parser.pos
-    definitions = op.get_irdl_definition().properties
-    properties: dict[str, Attribute] = {}
-    attributes: dict[str, Attribute] = {}
-    for name, value in parser.parse_optional_attr_dict().items():
-        if name not in definitions:
-            attributes[name] = value
-        elif isa(value, ArrayAttr[IntegerAttr]):
-            properties[name] = integers([item.value.data for item in value])
-        elif isinstance(value, ArrayAttr):
-            parser.raise_error(f"{name} {value} is not a list of integers", start)
-        elif isa(value, FloatAttr[Float64Type]):
-            properties[name] = FloatAttr(value.value.data, f32)
-        else:
-            properties[name] = value
-    return properties, attributes
-
-
-def print_attributes(
-    op: QnnOp, printer: Printer, *, elide: Collection[str] = ()
-) -> None:
-    """Prints the properties that differ from their defaults, and other attributes."""
-    definitions = op.get_irdl_definition().properties
-    entries = {
-        name: value
-        for name, value in op.properties.items()
-        if name not in elide and value != definitions[name].default_value
-    } | op.attributes
-
-    def print_entry(entry: tuple[str, Attribute]) -> None:
-        name, value = entry
-        printer.print_identifier_or_string_literal(name)
-        printer.print_string(" = ")
-        if name not in definitions:
-            printer.print_attribute(value)
-        elif isa(value, DenseArrayBase[IntegerType]):
-            printer.print_string(str(list(value.get_values())))
-        elif isa(value, IntegerAttr[IntegerType]) and value.type in (i1, i64):
-            printer.print_int(value.value.data, value.type)
-        else:
-            printer.print_attribute(value)
-
-    if entries:
-        printer.print_string(" ")
-        with printer.in_braces():
-            printer.print_list(entries.items(), print_entry)
+    @classmethod
+    def property_text(cls, value: Attribute) -> str | None:
+        if isa(value, DenseArrayBase[IntegerType]):
+            return str(list(value.get_values()))
+        if isa(value, BoolAttr):
+            return str(bool(value)).lower()
+        if isa(value, IntegerAttr[IntegerType]) and value.type == i64:
+            return str(value.value.data)
+        return None
 
 
 class MovingOp(QnnOp, ABC):
@@ -182,39 +105,11 @@ class ActivatedOp(QnnOp, ABC):
     (`relu`), [0, 6] (`relu6`) or [-1, 1] (`relu_n1_to_1`) before it is quantized.
     """
 
-    activation_attr = opt_prop_def(
-        Keyword("activation", ("relu", "relu6", "relu_n1_to_1")),
-        prop_name="activation",
-    )
-
-    @property
-    def activation(self) -> str | None:
-        return None if self.activation_attr is None else self.activation_attr.data
+    activation = optional_word_field("relu", "relu6", "relu_n1_to_1")
 
     @property
     def rules(self) -> tuple[str, ...]:
         return (self.kind,) if self.activation is None else (self.kind, "bound")
-
-
-class PairOp(ActivatedOp, ABC):
-    """An op on two operands of equal standing."""
-
-    def __init__(
-        self,
-        lhs: Value,
-        rhs: Value,
-        result_type: Attribute,
-        *,
-        activation: str | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            lhs,
-            rhs,
-            result=result_type,
-            contract=contract,
-            activation=keyword(activation),
-        )
 
 
 def check_shape(name: str, actual: Sequence[int], expected: Sequence[int]) -> None:

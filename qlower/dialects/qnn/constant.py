@@ -23,7 +23,7 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from .base import MovingOp, check_shape, parse_attributes, print_attributes
+from .base import MovingOp, check_shape
 from .constraints import Weight
 
 
@@ -45,7 +45,8 @@ class ConstantOp(MovingOp):
     traits = traits_def(ConstantLike())
 
     def __init__(self, value: DenseIntOrFPElementsAttr, result_type: Attribute):
-        super().__init__(result=result_type, contract=None, value=value)
+        super().__init__(result_type)
+        self.properties["value"] = value
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -53,7 +54,7 @@ class ConstantOp(MovingOp):
         value = parser.parse_attribute()
         if not isa(value, DenseIntOrFPElementsAttr):
             parser.raise_error("expected dense stored values and their type", start)
-        properties, attributes = parse_attributes(cls, parser)
+        properties, attributes = cls.parse_attributes(parser)
         parser.parse_punctuation("->")
         return cls.create(
             result_types=[parser.parse_type()],
@@ -64,7 +65,9 @@ class ConstantOp(MovingOp):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_attribute(self.value)
-        print_attributes(self, printer, elide=("value",))
+        entries = self.entries().items()
+        others = {name: value for name, value in entries if name != "value"}
+        self.print_entries(printer, others)
         printer.print_string(" -> ")
         printer.print_attribute(self.result.type)
 

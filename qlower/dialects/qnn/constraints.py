@@ -9,13 +9,8 @@ from typing import TypeAlias, cast
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import (
-    BoolAttr,
-    DenseArrayBase,
     Float32Type,
-    FloatAttr,
-    IntegerAttr,
     IntegerType,
-    StringAttr,
     TensorType,
     f32,
     i32,
@@ -33,7 +28,6 @@ from xdsl.irdl.constraints import VerificationContext
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from ..integers import values_of
 from ..quant import QuantizedType
 from ..types import integer_range, is_tensor_type
 
@@ -275,93 +269,3 @@ class Bias(LeafConstraint[TensorType[IntegerType | Float32Type]]):
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if (element := check_static_tensor(attr, 1)) not in (i32, i64, f32):
             raise VerifyException(f"element type {element} is not i32, i64 or f32")
-
-
-@dataclass(frozen=True)
-class Integers(LeafConstraint[DenseArrayBase[IntegerType]]):
-    """A list-of-i64 property; `length` None leaves its length free."""
-
-    name: str
-    minimum: int
-    length: int | None = None
-
-    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if not isa(attr, DenseArrayBase[IntegerType]) or attr.elt_type != i64:
-            raise VerifyException(f"{self.name} {attr} is not a list of integers")
-        values = values_of(attr)
-        if self.length is not None and len(values) != self.length:
-            raise VerifyException(
-                f"{self.name} {list(values)} has {len(values)} entries, "
-                f"expected {self.length}"
-            )
-        for value in values:
-            if not self.minimum <= value <= MAX_ELEMENTS:
-                raise VerifyException(
-                    f"{self.name} {list(values)}: {value} is outside "
-                    f"[{self.minimum}, {MAX_ELEMENTS}]"
-                )
-
-
-@dataclass(frozen=True)
-class Integer(LeafConstraint[IntegerAttr[IntegerType]]):
-    """An i64 property."""
-
-    name: str
-
-    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if not isa(attr, IntegerAttr[IntegerType]) or attr.type != i64:
-            raise VerifyException(f"{self.name} {attr} is not an integer")
-
-
-@dataclass(frozen=True)
-class Number(LeafConstraint[FloatAttr[Float32Type]]):
-    """An f32 property, which is not NaN."""
-
-    name: str
-
-    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if not isa(attr, FloatAttr[Float32Type]):
-            raise VerifyException(f"{self.name} {attr} is not an f32 number")
-        if math.isnan(attr.value.data):
-            raise VerifyException(f"{self.name} is not a number")
-
-
-@dataclass(frozen=True)
-class Boolean(LeafConstraint[BoolAttr]):
-    """A property that is true or false."""
-
-    name: str
-
-    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if not isa(attr, BoolAttr):
-            raise VerifyException(f"{self.name} {attr} is not true or false")
-
-
-@dataclass(frozen=True)
-class ContractName(LeafConstraint[StringAttr]):
-    """The name of a contract, not of a file."""
-
-    name: str
-
-    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if not isinstance(attr, StringAttr) or attr.data.endswith(".mlir"):
-            raise VerifyException(f"{self.name} {attr} is not the name of a contract")
-
-
-@dataclass(frozen=True)
-class Keyword(LeafConstraint[StringAttr]):
-    """A string property with a fixed set of values."""
-
-    name: str
-    values: tuple[str, ...]
-
-    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if not isinstance(attr, StringAttr) or attr.data not in self.values:
-            raise VerifyException(
-                f"{self.name} {attr} is not one of {', '.join(self.values)}"
-            )
-
-
-def keyword(value: str | None) -> StringAttr | None:
-    """The property of an optional string."""
-    return None if value is None else StringAttr(value)

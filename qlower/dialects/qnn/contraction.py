@@ -11,20 +11,16 @@ of i32 is the accumulators themselves, modulo 2^32.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
-    BoolAttr,
-    IntegerAttr,
     f16,
     f32,
     i32,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
-    prop_def,
     result_def,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -40,62 +36,26 @@ from qlower.operators.sums import (
     slides,
 )
 
-from ..integers import integers, values_of
 from ..quant import QuantizedType, quantized_element
 from ..types import element_type, shape_of
-from .base import ActivatedOp, PairOp, check_shape
+from .base import ActivatedOp, check_shape
 from .constraints import (
     Bias,
-    Boolean,
-    Integer,
-    Integers,
     Quantized,
     QuantizedOrSums,
-    Value,
     Weight,
-    keyword,
     operand_of,
     optional_operand_of,
 )
+from .fields import flag_field, integer_field, integers_field
 from .window import WindowOp
 
 
 class ConvolutionOp(WindowOp, ABC):
     """A window of weights, whose taps may lie apart."""
 
-    dilation_attr = prop_def(Integers("dilation", 1, length=2), prop_name="dilation")
-
-    def __init__(
-        self,
-        input: Value,
-        weight: Value,
-        bias: Value | None,
-        result_type: Attribute,
-        *,
-        stride: Sequence[int] = (1, 1),
-        pad: Sequence[int] = (0, 0, 0, 0),
-        dilation: Sequence[int] = (1, 1),
-        activation: str | None = None,
-        contract: str | None = None,
-        **properties: Attribute,
-    ):
-        super().__init__(
-            input,
-            weight,
-            bias,
-            result=result_type,
-            contract=contract,
-            stride=integers(stride),
-            pad=integers(pad),
-            dilation=integers(dilation),
-            activation=keyword(activation),
-            **properties,
-        )
-
-    @property
-    def dilation(self) -> tuple[int, ...]:
-        """Distance between the taps of a window, (height, width)."""
-        return values_of(self.dilation_attr)
+    dilation = integers_field(1, length=2, initial=(1, 1))
+    """Distance between the taps of a window, (height, width)."""
 
     @property
     def slides(self) -> list[Slide]:
@@ -106,41 +66,8 @@ class ConvolutionOp(WindowOp, ABC):
 class GroupedConvolutionOp(ConvolutionOp, ABC):
     """A convolution whose channels may be split into groups."""
 
-    groups_attr = prop_def(Integer("groups"), IntegerAttr(1, i64), prop_name="groups")
-
-    def __init__(
-        self,
-        input: Value,
-        weight: Value,
-        bias: Value | None,
-        result_type: Attribute,
-        *,
-        stride: Sequence[int] = (1, 1),
-        pad: Sequence[int] = (0, 0, 0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-        activation: str | None = None,
-        contract: str | None = None,
-        **properties: Attribute,
-    ):
-        super().__init__(
-            input,
-            weight,
-            bias,
-            result_type,
-            stride=stride,
-            pad=pad,
-            dilation=dilation,
-            activation=activation,
-            contract=contract,
-            groups=IntegerAttr(groups, i64),
-            **properties,
-        )
-
-    @property
-    def groups(self) -> int:
-        """Parts that the channels of input and output are split into."""
-        return self.groups_attr.value.data
+    groups = integer_field(default=1)
+    """Parts that the channels of input and output are split into."""
 
     @property
     def sums(self) -> Sums:
@@ -176,43 +103,8 @@ class Conv2DOp(GroupedConvolutionOp):
     bias = optional_operand_of(Bias())
     result = result_def(QuantizedOrSums(rank=4))
 
-    transposed_attr = prop_def(
-        Boolean("transposed"), BoolAttr.from_bool(False), prop_name="transposed"
-    )
-
-    def __init__(
-        self,
-        input: Value,
-        weight: Value,
-        bias: Value | None,
-        result_type: Attribute,
-        *,
-        stride: Sequence[int] = (1, 1),
-        pad: Sequence[int] = (0, 0, 0, 0),
-        dilation: Sequence[int] = (1, 1),
-        groups: int = 1,
-        transposed: bool = False,
-        activation: str | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            weight,
-            bias,
-            result_type,
-            stride=stride,
-            pad=pad,
-            dilation=dilation,
-            activation=activation,
-            contract=contract,
-            groups=groups,
-            transposed=BoolAttr.from_bool(transposed),
-        )
-
-    @property
-    def transposed(self) -> bool:
-        """Whether the model has a transposed convolution here."""
-        return bool(self.transposed_attr)
+    transposed = flag_field()
+    """Whether the model has a transposed convolution here."""
 
     def verify_(self) -> None:
         check_contraction(self)
@@ -262,25 +154,6 @@ class DepthwiseConv2DOp(ConvolutionOp):
 class RowsOp(ActivatedOp, ABC):
     """Rows of the last dimension that meet weights."""
 
-    def __init__(
-        self,
-        input: Value,
-        weight: Value,
-        bias: Value | None,
-        result_type: Attribute,
-        *,
-        activation: str | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            weight,
-            bias,
-            result=result_type,
-            contract=contract,
-            activation=keyword(activation),
-        )
-
     @property
     def sums(self) -> Sums:
         """What is multiplied and summed."""
@@ -316,7 +189,7 @@ class LinearOp(RowsOp):
 
 
 @irdl_op_definition
-class MatMulOp(PairOp):
+class MatMulOp(ActivatedOp):
     """
     Product of two computed matrices, batched over equal leading dimensions:
     `acc[..., m, n] = sum(k) of lhs[..., m, k] * rhs[..., k, n]`. All scales may be

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from abc import ABC
 
-from xdsl.dialects.builtin import ShapedType, StringAttr
-from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.dialects.builtin import ShapedType
+from xdsl.irdl import irdl_op_definition, result_def
 
 from qlower.operators.shapes import broadcast
 
-from .base import PairOp, QnnOp, check_same_shape, check_shape
+from .base import ActivatedOp, QnnOp, check_same_shape, check_shape
 from .constraints import (
     Integral,
-    Keyword,
     Quantized,
     Real,
     Stored,
-    Value,
     operand_of,
 )
+from .fields import word_field
 
 
 class UnaryOp(QnnOp, ABC):
@@ -28,21 +26,11 @@ class UnaryOp(QnnOp, ABC):
     input = operand_of(Quantized())
     result = result_def(Quantized())
 
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        contract: str | None = None,
-        **properties: Attribute,
-    ):
-        super().__init__(input, result=result_type, contract=contract, **properties)
-
     def verify_(self) -> None:
         check_same_shape(self.input.type, self.result.type)
 
 
-class BinaryOp(PairOp, ABC):
+class BinaryOp(ActivatedOp, ABC):
     """An op on two operands whose shapes broadcast as numpy's do."""
 
     lhs = operand_of(Quantized())
@@ -166,28 +154,7 @@ class CompareOp(QnnOp):
     rhs = operand_of(Quantized())
     result = result_def(Integral((1,)))
 
-    predicate_attr = prop_def(Keyword("predicate", PREDICATES), prop_name="predicate")
-
-    def __init__(
-        self,
-        lhs: Value,
-        rhs: Value,
-        result_type: Attribute,
-        *,
-        predicate: str,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            lhs,
-            rhs,
-            result=result_type,
-            contract=contract,
-            predicate=StringAttr(predicate),
-        )
-
-    @property
-    def predicate(self) -> str:
-        return self.predicate_attr.data
+    predicate = word_field(*PREDICATES)
 
     def verify_(self) -> None:
         check_broadcast(self.lhs.type, self.rhs.type, self.result.type)

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import (
-    IntegerAttr,
-    i64,
-)
-from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
-    opt_prop_def,
-    prop_def,
     result_def,
     var_result_def,
 )
@@ -21,18 +12,15 @@ from xdsl.utils.exceptions import VerifyException
 from qlower.operators.movement import Concatenate, Pad, Slice
 from qlower.operators.shapes import check_axis
 
-from ..integers import integers, values_of
 from ..quant import QuantizedType
 from ..types import integer_range
 from .base import MovingOp, QnnOp, check_same_quantization, check_shape
 from .constraints import (
-    Integer,
-    Integers,
     QuantizedOrPlain,
-    Value,
     operand_of,
     operands_of,
 )
+from .fields import integer_field, integers_field, optional_integer_field
 from .shape import MovementOp
 
 
@@ -59,23 +47,7 @@ class ConcatOp(QnnOp):
     inputs = operands_of(QuantizedOrPlain())
     result = result_def(QuantizedOrPlain())
 
-    axis_attr = prop_def(Integer("axis"), prop_name="axis")
-
-    def __init__(
-        self,
-        inputs: Sequence[Value],
-        result_type: Attribute,
-        *,
-        axis: int,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            inputs, result=result_type, contract=contract, axis=IntegerAttr(axis, i64)
-        )
-
-    @property
-    def axis(self) -> int:
-        return self.axis_attr.value.data
+    axis = integer_field()
 
     @property
     def movement(self) -> Concatenate:
@@ -108,42 +80,15 @@ class PadOp(MovementOp):
 
     name = "qnn.pad"
 
-    low_attr = prop_def(Integers("low", 0), prop_name="low")
-    high_attr = prop_def(Integers("high", 0), prop_name="high")
-    value_attr = opt_prop_def(Integer("value"), prop_name="value")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        low: Sequence[int],
-        high: Sequence[int],
-        value: int | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            result=result_type,
-            contract=contract,
-            low=integers(low),
-            high=integers(high),
-            value=None if value is None else IntegerAttr(value, i64),
-        )
-
-    @property
-    def low(self) -> tuple[int, ...]:
-        return values_of(self.low_attr)
-
-    @property
-    def high(self) -> tuple[int, ...]:
-        return values_of(self.high_attr)
+    low = integers_field(0)
+    high = integers_field(0)
+    stated_value = optional_integer_field(name="value")
 
     @property
     def value(self) -> int:
         """The stored integer that fills the padding."""
-        if self.value_attr is not None:
-            return self.value_attr.value.data
+        if self.stated_value is not None:
+            return self.stated_value
         element = self.input.type.element_type
         return element.zero_point if isinstance(element, QuantizedType) else 0
 
@@ -155,7 +100,7 @@ class PadOp(MovementOp):
         super().verify_()
         element = self.input.type.element_type
         if not isinstance(element, QuantizedType):
-            if self.value_attr is not None:
+            if self.stated_value is not None:
                 raise VerifyException("value is for the padding of quantized tensors")
             return
         storage = element.data.storage
@@ -180,40 +125,9 @@ class SliceOp(MovementOp):
 
     name = "qnn.slice"
 
-    offsets_attr = prop_def(Integers("offsets", 0), prop_name="offsets")
-    sizes_attr = prop_def(Integers("sizes", 1), prop_name="sizes")
-    strides_attr = prop_def(Integers("strides", 1), prop_name="strides")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        offsets: Sequence[int],
-        sizes: Sequence[int],
-        strides: Sequence[int],
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            result=result_type,
-            contract=contract,
-            offsets=integers(offsets),
-            sizes=integers(sizes),
-            strides=integers(strides),
-        )
-
-    @property
-    def offsets(self) -> tuple[int, ...]:
-        return values_of(self.offsets_attr)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return values_of(self.sizes_attr)
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return values_of(self.strides_attr)
+    offsets = integers_field(0)
+    sizes = integers_field(1)
+    strides = integers_field(1)
 
     @property
     def movement(self) -> Slice:
@@ -237,23 +151,7 @@ class SplitOp(MovingOp):
     input = operand_of(QuantizedOrPlain())
     parts = var_result_def(QuantizedOrPlain())
 
-    axis_attr = prop_def(Integer("axis"), prop_name="axis")
-
-    def __init__(
-        self,
-        input: Value,
-        result_types: Sequence[Attribute],
-        *,
-        axis: int,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input, result=result_types, contract=contract, axis=IntegerAttr(axis, i64)
-        )
-
-    @property
-    def axis(self) -> int:
-        return self.axis_attr.value.data
+    axis = integer_field()
 
     def movement(self, index: int) -> Slice:
         """Where the elements of a part stand in the input."""

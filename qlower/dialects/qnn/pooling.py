@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BoolAttr
-from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.irdl import irdl_op_definition, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.operators.shapes import reduced
 from qlower.operators.sums import POOL_2D, Sums, slides
 
-from ..integers import integers, values_of
 from .base import QnnOp, check_same_quantization, check_shape
 from .constraints import (
-    Boolean,
-    Integers,
     Quantized,
-    Value,
-    keyword,
     operand_of,
 )
 from .elementwise import UnaryOp
+from .fields import flag_field, integers_field
 from .window import WindowOp
 
 
@@ -33,35 +26,8 @@ class PoolOp(WindowOp, ABC):
     input = operand_of(Quantized(rank=4))
     result = result_def(Quantized(rank=4))
 
-    kernel_attr = prop_def(Integers("kernel", 1, length=2), prop_name="kernel")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        kernel: Sequence[int],
-        stride: Sequence[int] = (1, 1),
-        pad: Sequence[int] = (0, 0, 0, 0),
-        activation: str | None = None,
-        contract: str | None = None,
-        **properties: Attribute,
-    ):
-        super().__init__(
-            input,
-            result=result_type,
-            contract=contract,
-            kernel=integers(kernel),
-            stride=integers(stride),
-            pad=integers(pad),
-            activation=keyword(activation),
-            **properties,
-        )
-
-    @property
-    def kernel(self) -> tuple[int, ...]:
-        """Size of the window, (height, width)."""
-        return values_of(self.kernel_attr)
+    kernel = integers_field(1, length=2)
+    """Size of the window, (height, width)."""
 
     @property
     def sums(self) -> Sums:
@@ -98,39 +64,8 @@ class AvgPool2DOp(PoolOp):
 
     name = "qnn.avg_pool2d"
 
-    count_include_pad_attr = prop_def(
-        Boolean("count_include_pad"),
-        BoolAttr.from_bool(False),
-        prop_name="count_include_pad",
-    )
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        kernel: Sequence[int],
-        stride: Sequence[int] = (1, 1),
-        pad: Sequence[int] = (0, 0, 0, 0),
-        count_include_pad: bool = False,
-        activation: str | None = None,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            result_type,
-            kernel=kernel,
-            stride=stride,
-            pad=pad,
-            activation=activation,
-            contract=contract,
-            count_include_pad=BoolAttr.from_bool(count_include_pad),
-        )
-
-    @property
-    def count_include_pad(self) -> bool:
-        """Whether padding counts as taps of real value 0."""
-        return bool(self.count_include_pad_attr)
+    count_include_pad = flag_field()
+    """Whether padding counts as taps of real value 0."""
 
 
 @irdl_op_definition
@@ -197,36 +132,9 @@ class ReductionOp(QnnOp, ABC):
     input = operand_of(Quantized())
     result = result_def(Quantized())
 
-    axes_attr = prop_def(Integers("axes", 0), prop_name="axes")
-    keep_dims_attr = prop_def(
-        Boolean("keep_dims"), BoolAttr.from_bool(False), prop_name="keep_dims"
-    )
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        axes: Sequence[int],
-        keep_dims: bool = False,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            result=result_type,
-            contract=contract,
-            axes=integers(axes),
-            keep_dims=BoolAttr.from_bool(keep_dims),
-        )
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """The dimensions that are summed over."""
-        return values_of(self.axes_attr)
-
-    @property
-    def keep_dims(self) -> bool:
-        return bool(self.keep_dims_attr)
+    axes = integers_field(0)
+    """The dimensions that are summed over."""
+    keep_dims = flag_field()
 
     def verify_(self) -> None:
         kept = reduced(self.input.type.get_shape(), self.axes, self.keep_dims)

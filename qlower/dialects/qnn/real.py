@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from xdsl.irdl import irdl_op_definition, opt_prop_def, result_def
+from xdsl.irdl import irdl_op_definition, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.operators.products import Products
@@ -22,9 +22,8 @@ from qlower.operators.sums import (
 )
 
 from ..types import shape_of
-from .base import ActivatedOp, PairOp
+from .base import ActivatedOp
 from .constraints import (
-    ContractName,
     Real,
     operand_of,
     optional_operand_of,
@@ -35,6 +34,7 @@ from .contraction import (
     RowsOp,
     check_operands,
 )
+from .fields import contract_field
 
 
 class RealOp(ActivatedOp, ABC):
@@ -44,11 +44,7 @@ class RealOp(ActivatedOp, ABC):
     that the model was made for.
     """
 
-    fallback_attr = opt_prop_def(ContractName("fallback"), prop_name="fallback")
-
-    @property
-    def fallback(self) -> str | None:
-        return None if self.fallback_attr is None else self.fallback_attr.data
+    fallback = contract_field(allow_file=False)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -139,7 +135,7 @@ class RealLinearOp(RowsOp, RealOp):
 
 
 @irdl_op_definition
-class RealMatMulOp(PairOp, RealOp):
+class RealMatMulOp(RealOp):
     """
     Product of two matrices of f32, batched over leading dimensions that broadcast, by
     the contract's rule `real_matmul`:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FloatAttr, f32, i32, i64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, prop_def, result_def
+from xdsl.dialects.builtin import i32, i64
+from xdsl.irdl import irdl_op_definition, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import shape_of
 from .base import QnnOp, check_shape
 from .constraints import (
     Integral,
-    Number,
     Quantized,
-    Value,
     Weight,
-    keyword,
     operand_of,
 )
+from .fields import number_field
 
 GATES = ("input", "forget", "update", "output")
 """The gates of an LSTM, as their weights lie one after the other."""
@@ -62,9 +59,7 @@ class LstmOp(QnnOp):
     last_state = result_def(Quantized(rank=2, widths=(8, 16)))
     last_cell = result_def(Quantized(rank=2, widths=(16,)))
 
-    cell_clip_attr = prop_def(
-        Number("cell_clip"), FloatAttr(0.0, f32), prop_name="cell_clip"
-    )
+    cell_clip = number_field(default=0.0)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -75,37 +70,6 @@ class LstmOp(QnnOp):
     def is_wide(self) -> bool:
         """Whether sums have 64 bits, as they have of inputs and states of 16."""
         return self.input.type.element_type.storage_width == 16
-
-    def __init__(
-        self,
-        input: Value,
-        state: Value,
-        cell: Value,
-        input_weight: Value,
-        state_weight: Value,
-        bias: Value,
-        result_type: Attribute,
-        *,
-        cell_clip: float = 0.0,
-        contract: str | None = None,
-    ):
-        # Not QnnOp's, which makes one result, or one list of them.
-        super(QnnOp, self).__init__(
-            operands=[input, state, cell, input_weight, state_weight, bias],
-            result_types=[
-                result_type,
-                SSAValue.get(state).type,
-                SSAValue.get(cell).type,
-            ],
-            properties={
-                "cell_clip": FloatAttr(cell_clip, f32),
-                "contract": keyword(contract),
-            },
-        )
-
-    @property
-    def cell_clip(self) -> float:
-        return self.cell_clip_attr.value.data
 
     def verify_(self) -> None:
         batch, steps, inputs = self.input.type.get_shape()
@@ -186,23 +150,6 @@ class SvdfOp(QnnOp):
     @property
     def rules(self) -> tuple[str, ...]:
         return ("svdf", "svdf_state")
-
-    def __init__(
-        self,
-        input: Value,
-        state: Value,
-        weight: Value,
-        time_weight: Value,
-        bias: Value,
-        result_type: Attribute,
-        *,
-        contract: str | None = None,
-    ):
-        super(QnnOp, self).__init__(
-            operands=[input, state, weight, time_weight, bias],
-            result_types=[result_type, SSAValue.get(state).type],
-            properties={"contract": keyword(contract)},
-        )
 
     def verify_(self) -> None:
         batch, inputs = shape_of(self.input)

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import (
-    BoolAttr,
-    IntegerAttr,
-    StringAttr,
-    i64,
-)
-from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
-    prop_def,
     result_def,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -20,14 +12,11 @@ from qlower.operators.shapes import reduced
 
 from .base import MovingOp, QnnOp, check_same_quantization, check_shape
 from .constraints import (
-    Boolean,
-    Integer,
     Integral,
-    Keyword,
     Quantized,
-    Value,
     operand_of,
 )
+from .fields import flag_field, integer_field, word_field
 
 
 @irdl_op_definition
@@ -55,46 +44,9 @@ class ResizeOp(QnnOp):
     input = operand_of(Quantized(rank=4))
     result = result_def(Quantized(rank=4))
 
-    mode_attr = prop_def(Keyword("mode", ("nearest", "bilinear")), prop_name="mode")
-    align_corners_attr = prop_def(
-        Boolean("align_corners"), BoolAttr.from_bool(False), prop_name="align_corners"
-    )
-    half_pixel_centers_attr = prop_def(
-        Boolean("half_pixel_centers"),
-        BoolAttr.from_bool(False),
-        prop_name="half_pixel_centers",
-    )
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        mode: str,
-        align_corners: bool = False,
-        half_pixel_centers: bool = False,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input,
-            result=result_type,
-            contract=contract,
-            mode=StringAttr(mode),
-            align_corners=BoolAttr.from_bool(align_corners),
-            half_pixel_centers=BoolAttr.from_bool(half_pixel_centers),
-        )
-
-    @property
-    def mode(self) -> str:
-        return self.mode_attr.data
-
-    @property
-    def align_corners(self) -> bool:
-        return bool(self.align_corners_attr)
-
-    @property
-    def half_pixel_centers(self) -> bool:
-        return bool(self.half_pixel_centers_attr)
+    mode = word_field("nearest", "bilinear")
+    align_corners = flag_field()
+    half_pixel_centers = flag_field()
 
     def verify_(self) -> None:
         check_same_quantization("result", self.result.type, self.input.type)
@@ -123,23 +75,7 @@ class ArgMaxOp(MovingOp):
     input = operand_of(Quantized())
     result = result_def(Integral((32, 64)))
 
-    axis_attr = prop_def(Integer("axis"), prop_name="axis")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        axis: int,
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input, result=result_type, contract=contract, axis=IntegerAttr(axis, i64)
-        )
-
-    @property
-    def axis(self) -> int:
-        return self.axis_attr.value.data
+    axis = integer_field()
 
     def verify_(self) -> None:
         expected = reduced(self.input.type.get_shape(), [self.axis])

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 
-from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
-    prop_def,
     result_def,
 )
 
 from qlower.operators.movement import Movement, Reshape, Transpose
 
-from ..integers import integers, values_of
 from .base import MovingOp, check_same_quantization, check_shape
 from .constraints import (
-    Integers,
     QuantizedOrPlain,
-    Value,
     operand_of,
 )
+from .fields import integers_field
 
 
 class MovementOp(MovingOp, ABC):
@@ -53,11 +48,6 @@ class ReshapeOp(MovementOp):
 
     name = "qnn.reshape"
 
-    def __init__(
-        self, input: Value, result_type: Attribute, *, contract: str | None = None
-    ):
-        super().__init__(input, result=result_type, contract=contract)
-
     @property
     def movement(self) -> Reshape:
         return Reshape(self.result.type.get_shape())
@@ -75,23 +65,7 @@ class TransposeOp(MovementOp):
 
     name = "qnn.transpose"
 
-    perm_attr = prop_def(Integers("perm", 0), prop_name="perm")
-
-    def __init__(
-        self,
-        input: Value,
-        result_type: Attribute,
-        *,
-        perm: Sequence[int],
-        contract: str | None = None,
-    ):
-        super().__init__(
-            input, result=result_type, contract=contract, perm=integers(perm)
-        )
-
-    @property
-    def perm(self) -> tuple[int, ...]:
-        return values_of(self.perm_attr)
+    perm = integers_field(0)
 
     @property
     def movement(self) -> Transpose:

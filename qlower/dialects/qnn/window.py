@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from abc import ABC
 
-from xdsl.irdl import prop_def
-
-from ..integers import values_of
 from .base import ActivatedOp
-from .constraints import Integers
+from .fields import integers_field
 
 
 class WindowOp(ActivatedOp, ABC):
@@ -18,15 +15,7 @@ class WindowOp(ActivatedOp, ABC):
     likewise; what lies outside of the image is padding.
     """
 
-    stride_attr = prop_def(Integers("stride", 1, length=2), prop_name="stride")
-    pad_attr = prop_def(Integers("pad", 0, length=4), prop_name="pad")
-
-    @property
-    def stride(self) -> tuple[int, ...]:
-        """Steps down and right between windows, (height, width)."""
-        return values_of(self.stride_attr)
-
-    @property
-    def pad(self) -> tuple[int, ...]:
-        """Padding (top, bottom, left, right)."""
-        return values_of(self.pad_attr)
+    stride = integers_field(1, length=2, initial=(1, 1))
+    """Steps down and right between windows, (height, width)."""
+    pad = integers_field(0, length=4, initial=(0, 0, 0, 0))
+    """Padding (top, bottom, left, right)."""

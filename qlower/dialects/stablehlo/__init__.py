@@ -8,45 +8,19 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .attributes import ConvAttr, DotAttr, GatherAttr, PrecisionAttr
-from .base import StablehloOp as StablehloOp
-from .conversion import UniformDequantizeOp, UniformQuantizeOp
-from .convolution import ConvolutionOp
-from .convolution import Window as Window
-from .dot_general import DotGeneralOp
-from .elementwise import ClampOp, ConstantOp
-from .elementwise import ElementwiseOp as ElementwiseOp
-from .gather import GatherOp
-from .movement import (
-    BroadcastInDimOp,
-    ConcatenateOp,
-    PadOp,
-    ReshapeOp,
-    SliceOp,
-    TransposeOp,
-)
-from .movement import MovementOp as MovementOp
-from .table import BINARY as BINARY
-from .table import ELEMENTWISE
-from .table import UNARY as UNARY
+from ..operations import operations_of
+from .attributes import *
+from .base import *
+from .conversion import *
+from .convolution import *
+from .dot_general import *
+from .elementwise import *
+from .gather import *
+from .movement import *
+from .table import *
 
 STABLEHLO = Dialect(
     "stablehlo",
-    [
-        BroadcastInDimOp,
-        ClampOp,
-        ConcatenateOp,
-        ConstantOp,
-        ConvolutionOp,
-        DotGeneralOp,
-        GatherOp,
-        PadOp,
-        ReshapeOp,
-        SliceOp,
-        TransposeOp,
-        UniformDequantizeOp,
-        UniformQuantizeOp,
-        *ELEMENTWISE.values(),
-    ],
+    operations_of(StablehloOp),
     [ConvAttr, DotAttr, GatherAttr, PrecisionAttr],
 )

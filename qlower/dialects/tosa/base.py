@@ -8,8 +8,8 @@ keyword outside of `rescale`, and know no shapes.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
-from typing import ClassVar, Self, cast
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.ir import (
     Attribute,
@@ -27,18 +26,17 @@ from xdsl.ir import (
     TypeAttribute,
 )
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
-    traits_def,
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
-from xdsl.traits import ConstantLike, Pure
+from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from qlower.operators.shapes import Shape
 
+from ..operations import TensorOp
 from ..types import element_type, shape_of
 from .text import Keyword, parse_clauses, parse_dictionary
 
@@ -63,7 +61,7 @@ class ShapeType(ParametrizedAttribute, TypeAttribute):
 UNSUPPORTED_TYPES = "16 and 8-bit floats and 64-bit integers aren't supported"
 
 
-class TosaOp(IRDLOperation, ABC):
+class TosaOp(TensorOp, ABC):
     """
     An operation of TOSA 1.0 on tensors of integers, or of f32 where results are exact.
 
@@ -78,13 +76,6 @@ class TosaOp(IRDLOperation, ABC):
 
     SIGNATURES: ClassVar[tuple[str, ...]]
     """The legal element types, as in `i8 i8 i32 -> i32`; `*` repeats the one before."""
-
-    traits = traits_def(Pure())
-
-    @property
-    def kind(self) -> str:
-        """The op's name without the dialect's: `conv2d`."""
-        return self.name.removeprefix("tosa.")
 
     def result_shape(self) -> Shape:
         """The shape that operands of fixed shape give the result.
@@ -123,54 +114,15 @@ class TosaOp(IRDLOperation, ABC):
             )
 
     @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        start = parser.pos
-        operands = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        given = parse_clauses(parser) | parse_dictionary(parser)
-        parser.parse_punctuation(":")
-        types = parser.parse_function_type()
-        properties = cls.get_irdl_definition().properties
-        return cls.create(
-            operands=parser.resolve_operands(operands or [], types.inputs.data, start),
-            result_types=types.outputs.data,
-            properties={
-                key: value for key, value in given.items() if key in properties
-            },
-            attributes={
-                key: value for key, value in given.items() if key not in properties
-            },
-        )
+    def parse_entries(cls, parser: Parser) -> Mapping[str, Attribute]:
+        return parse_clauses(parser) | parse_dictionary(parser)
 
-    def print(self, printer: Printer) -> None:
-        if self.operands:
-            printer.print_string(" ")
-            printer.print_list(self.operands, printer.print_ssa_value)
-        definitions = self.get_irdl_definition().properties
-        entries = [
-            (key, value)
-            for key, value in sorted((self.properties | self.attributes).items())
-            if key not in definitions or value != definitions[key].default_value
-        ]
+    @classmethod
+    def property_text(cls, value: Attribute) -> str | None:
+        return value.data if isinstance(value, Keyword) else None
 
-        def print_entry(entry: tuple[str, Attribute]) -> None:
-            key, value = entry
-            printer.print_identifier_or_string_literal(key)
-            if isinstance(value, UnitAttr):
-                return
-            printer.print_string(" = ")
-            if isinstance(value, Keyword):
-                printer.print_string(value.data)
-            else:
-                printer.print_attribute(value)
-
-        if entries:
-            printer.print_string(" ")
-            with printer.in_braces():
-                printer.print_list(entries, print_entry)
-        printer.print_string(" : ")
-        printer.print_function_type(self.operand_types, self.result_types)
+    def entries(self) -> Mapping[str, Attribute]:
+        return dict(sorted(super().entries().items()))
 
 
 def is_tensor(value: SSAValue) -> bool:

@@ -16,6 +16,7 @@ from qlower.contracts.values import (
     unary_values,
 )
 from qlower.dialects import qnn, quant
+from qlower.dialects.operations import operations_of
 
 from ..engine import implement, register_implementations
 from ..values import Array
@@ -35,14 +36,7 @@ COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {
 class ElementwiseFunctions(RuleFunctions):
     """Every element by itself, through the rule."""
 
-    @implement(
-        qnn.AddOp,
-        qnn.SubOp,
-        qnn.MulOp,
-        qnn.DivOp,
-        qnn.SquaredDifferenceOp,
-        qnn.PReluOp,
-    )
+    @implement(*operations_of(qnn.BinaryOp))
     def run_binary(self, op: qnn.BinaryOp, args: PythonValues) -> PythonValues:
         values = {
             "lhs": args[0].astype(np.int32),
@@ -53,15 +47,8 @@ class ElementwiseFunctions(RuleFunctions):
 
     @implement(
         qnn.RequantizeOp,
-        qnn.ReluOp,
-        qnn.Relu6Op,
-        qnn.ClampOp,
-        qnn.SigmoidOp,
-        qnn.TanhOp,
-        qnn.HardSwishOp,
-        qnn.EluOp,
-        qnn.LeakyReluOp,
-        qnn.FunctionOp,
+        *operations_of(qnn.BoundedOp),
+        *operations_of(qnn.TabulatedOp),
     )
     def run_unary(self, op: qnn.UnaryOp, args: PythonValues) -> PythonValues:
         values = {

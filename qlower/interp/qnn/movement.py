@@ -9,6 +9,7 @@ from xdsl.interpreter import PythonValues
 
 from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn, quant
+from qlower.dialects.operations import operations_of
 from qlower.dialects.types import element_type, shape_of
 
 from ..engine import implement, register_implementations
@@ -42,7 +43,7 @@ class MovementFunctions(RuleFunctions):
             parts.append(rescaled.astype(stored_dtype(op.result.type)))
         return (op.movement.evaluate(*parts),)
 
-    @implement(qnn.PadOp, qnn.ReshapeOp, qnn.SliceOp, qnn.TransposeOp)
+    @implement(*operations_of(qnn.MovementOp))
     def run_movement(self, op: qnn.MovementOp, args: PythonValues) -> PythonValues:
         return (op.movement.evaluate(args[0]),)
 

@@ -15,6 +15,7 @@ from qlower.contracts.real_sums import (
     starts_from_bias,
 )
 from qlower.dialects import qnn
+from qlower.dialects.operations import operations_of
 from qlower.dialects.types import shape_of
 from qlower.operators.movement import Pad
 from qlower.operators.products import Operand, Products
@@ -29,12 +30,7 @@ from .rules import RuleFunctions
 class RealFunctions(RuleFunctions):
     """Sums of products of f32, and the rules that finish them."""
 
-    @implement(
-        qnn.RealConv2DOp,
-        qnn.RealDepthwiseConv2DOp,
-        qnn.RealLinearOp,
-        qnn.RealMatMulOp,
-    )
+    @implement(*operations_of(qnn.RealOp))
     def run_products(self, op: qnn.RealOp, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
         order = order_of(contract, op)

@@ -59,7 +59,7 @@ def lower_compare(lowering: Lowering, op: qnn.CompareOp) -> Sequence[SSAValue]:
 
 def lower_rescaled(
     lowering: Lowering,
-    op: qnn.RequantizeOp | qnn.ReluOp | qnn.Relu6Op | qnn.ClampOp,
+    op: qnn.RequantizeOp | qnn.BoundedOp,
 ) -> Sequence[SSAValue]:
     """From one scale, zero point and storage to another, perhaps within bounds."""
     nest = Nest(lowering.emit, shape_of(op.result))

@@ -8,7 +8,6 @@ them later (pass tabulate-words).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
@@ -22,17 +21,8 @@ from qlower.dialects.types import shape_of
 from qlower.model.nests import Nest, extract, to_index
 from qlower.transforms.lower_qnn.lowering import Lowering
 
-Tabulated: TypeAlias = (
-    qnn.SigmoidOp
-    | qnn.TanhOp
-    | qnn.HardSwishOp
-    | qnn.EluOp
-    | qnn.LeakyReluOp
-    | qnn.FunctionOp
-)
 
-
-def lower_tabulated(lowering: Lowering, op: Tabulated) -> Sequence[SSAValue]:
+def lower_tabulated(lowering: Lowering, op: qnn.TabulatedOp) -> Sequence[SSAValue]:
     """The rule of each stored value, computed now, then one look-up an element; or the
     rule itself."""
     source, target = quantized_element(op.input.type), quantized_element(op.result.type)

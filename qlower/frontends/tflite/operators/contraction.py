@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -104,7 +104,7 @@ def _finish(op: OperatorContext, layer: qnn.QnnOp) -> None:
     """Finish a layer, of real numbers by LiteRT's arithmetic unless a contract has its
     own."""
     if isinstance(layer, qnn.RealOp):
-        layer.fallback_attr = StringAttr("tflite")
+        layer.fallback = "tflite"
     op.finish(layer)
 
 

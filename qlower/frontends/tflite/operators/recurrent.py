@@ -70,6 +70,8 @@ def import_lstm(op: OperatorContext) -> None:
         _joined_weights(op, STATE_WEIGHTS, (units, units), "state_weights"),
         _joined_biases(op, units),
         TensorType(hidden, (*_ordered(op, *sequence), units)),
+        state.type,
+        cell.type,
         cell_clip=max(op.real("cell_clip"), 0.0),
     )
     states = _rows_first(op, op.emit(lstm), "states")
@@ -161,6 +163,7 @@ def import_svdf(op: OperatorContext) -> None:
         op.value(SVDF_TIME_WEIGHTS),
         _svdf_bias(op, units),
         op.quantized_result_type((batch, units)),
+        shaped,
     )
     op.finish_part(0, svdf)
     flat = qnn.ReshapeOp(svdf.next_state, state.type)

@@ -1,0 +1,125 @@
+"""What operations of every dialect share, and the operations of a kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Self
+
+from typing_extensions import TypeVar
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+Kind = TypeVar("Kind", bound=Operation)
+
+
+def operations_of(kind: type[Kind]) -> list[type[Kind]]:
+    """The operations of a kind, in the order of their definitions: the class itself if
+    it has a name, and those below it."""
+    own = [kind] if hasattr(kind, "name") else []
+    below = (op for base in kind.__subclasses__() for op in operations_of(base))
+    return list(dict.fromkeys([*own, *below]))
+
+
+def kind_of(op: Operation | type[Operation]) -> str:
+    """An operation's name without the dialect's: `conv2d`."""
+    return op.name.partition(".")[2]
+
+
+class TensorOp(IRDLOperation, ABC):
+    """
+    An operation on tensors that does nothing but compute its results.
+
+    ```
+    op ::= name operands (`{` (key (`=` value)?),* `}`)? `:` `(` types `)` `->` types
+    ```
+
+    Properties that have their default value are not written.
+    """
+
+    traits = traits_def(Pure())
+
+    @property
+    def kind(self) -> str:
+        """The op's name without the dialect's: `conv2d`."""
+        return kind_of(self)
+
+    @classmethod
+    @abstractmethod
+    def parse_entries(cls, parser: Parser) -> Mapping[str, Attribute]:
+        """What is between operands and types: properties and other attributes."""
+
+    @classmethod
+    def property_text(cls, value: Attribute) -> str | None:
+        """A property where its text is shorter than an attribute's."""
+        return None
+
+    def entries(self) -> Mapping[str, Attribute]:
+        """What is written between operands and types."""
+        definitions = self.get_irdl_definition().properties
+        stated = (
+            (name, value)
+            for name, value in self.properties.items()
+            if value != definitions[name].default_value
+        )
+        return {**dict(stated), **self.attributes}
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        start = parser.pos
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        properties, attributes = cls.parse_attributes(parser)
+        parser.parse_punctuation(":")
+        types = parser.parse_function_type()
+        return cls.create(
+            operands=parser.resolve_operands(operands or [], types.inputs.data, start),
+            result_types=types.outputs.data,
+            properties=properties,
+            attributes=attributes,
+        )
+
+    @classmethod
+    def parse_attributes(
+        cls, parser: Parser
+    ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+        """The properties, and the other attributes."""
+        given = cls.parse_entries(parser)
+        known = cls.get_irdl_definition().properties
+        return (
+            {name: value for name, value in given.items() if name in known},
+            {name: value for name, value in given.items() if name not in known},
+        )
+
+    def print(self, printer: Printer) -> None:
+        if self.operands:
+            printer.print_string(" ")
+            printer.print_list(self.operands, printer.print_ssa_value)
+        self.print_entries(printer, self.entries())
+        printer.print_string(" : ")
+        printer.print_function_type(self.operand_types, self.result_types)
+
+    def print_entries(self, printer: Printer, entries: Mapping[str, Attribute]) -> None:
+        """Print properties and other attributes in braces, if there are any."""
+
+        def print_entry(entry: tuple[str, Attribute]) -> None:
+            name, value = entry
+            printer.print_identifier_or_string_literal(name)
+            if isinstance(value, UnitAttr):
+                return
+            printer.print_string(" = ")
+            text = self.property_text(value) if name in self.properties else None
+            if text is None:
+                printer.print_attribute(value)
+            else:
+                printer.print_string(text)
+
+        if entries:
+            printer.print_string(" ")
+            with printer.in_braces():
+                printer.print_list(entries.items(), print_entry)
