@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Self
+from types import new_class
+from typing import Self, cast
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
@@ -30,23 +31,51 @@ def kind_of(op: Operation | type[Operation]) -> str:
     return op.name.partition(".")[2]
 
 
-class TensorOp(IRDLOperation, ABC):
+def define(
+    name: str, base: type[Kind], meaning: str | None = None, **constants: object
+) -> type[Kind]:
+    """An operation of a kind that only adds a name, a meaning and class constants.
+
+    The caller keeps a reference: classes don't hold those below them.
     """
-    An operation on tensors that does nothing but compute its results.
+    title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
+    members = {"__module__": base.__module__, "__doc__": meaning}
+    op = new_class(f"{title}Op", (base,), {"name": name}, lambda it: it.update(members))
+    for constant, value in constants.items():
+        setattr(op, constant, value)
+    return cast(type[Kind], op)
 
-    ```
-    op ::= name operands (`{` (key (`=` value)?),* `}`)? `:` `(` types `)` `->` types
-    ```
 
-    Properties that have their default value are not written.
+class TensorOp(IRDLOperation, ABC):
+    """An operation on tensors that does nothing but compute its results.
+
+    A class with a `name`, `"qnn.conv2d"`, is an operation, others are what operations
+    share.
     """
 
     traits = traits_def(Pure())
+
+    def __init_subclass__(cls, *, name: str | None = None) -> None:
+        super().__init_subclass__()
+        if name is not None:
+            cls.name = name
+            irdl_op_definition(cls)
 
     @property
     def kind(self) -> str:
         """The op's name without the dialect's: `conv2d`."""
         return kind_of(self)
+
+
+class BracedOp(TensorOp, ABC):
+    """
+    An operation whose properties are written in braces, but for those that have their
+    default value.
+
+    ```
+    op ::= name operands (`{` (key (`=` value)?),* `}`)? `:` `(` types `)` `->` types
+    ```
+    """
 
     @classmethod
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC
 
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from .base import MovingOp, check_same_shape, check_shape
@@ -30,8 +30,7 @@ class TabulatedOp(UnaryOp, ABC):
     """A function of one stored value, by the rule of its name."""
 
 
-@irdl_op_definition
-class ReluOp(BoundedOp):
+class ReluOp(BoundedOp, name="qnn.relu"):
     """
     `max(real, 0)`.
 
@@ -40,11 +39,8 @@ class ReluOp(BoundedOp):
     ```
     """
 
-    name = "qnn.relu"
 
-
-@irdl_op_definition
-class Relu6Op(BoundedOp):
+class Relu6Op(BoundedOp, name="qnn.relu6"):
     """
     `min(max(real, 0), 6)`.
 
@@ -53,11 +49,8 @@ class Relu6Op(BoundedOp):
     ```
     """
 
-    name = "qnn.relu6"
 
-
-@irdl_op_definition
-class ClampOp(BoundedOp):
+class ClampOp(BoundedOp, name="qnn.clamp"):
     """
     `min(max(real, min), max)` for real bounds `min <= max`.
 
@@ -66,8 +59,6 @@ class ClampOp(BoundedOp):
         : (tensor<4x!in>) -> tensor<4x!out>
     ```
     """
-
-    name = "qnn.clamp"
 
     min = number_field()
     max = number_field()
@@ -78,8 +69,7 @@ class ClampOp(BoundedOp):
             raise VerifyException(f"min {self.min} is not at most max {self.max}")
 
 
-@irdl_op_definition
-class SigmoidOp(TabulatedOp):
+class SigmoidOp(TabulatedOp, name="qnn.sigmoid"):
     """
     `1 / (1 + exp(-real))`.
 
@@ -88,11 +78,8 @@ class SigmoidOp(TabulatedOp):
     ```
     """
 
-    name = "qnn.sigmoid"
 
-
-@irdl_op_definition
-class TanhOp(TabulatedOp):
+class TanhOp(TabulatedOp, name="qnn.tanh"):
     """
     `tanh(real)`.
 
@@ -101,11 +88,8 @@ class TanhOp(TabulatedOp):
     ```
     """
 
-    name = "qnn.tanh"
 
-
-@irdl_op_definition
-class HardSwishOp(TabulatedOp):
+class HardSwishOp(TabulatedOp, name="qnn.hard_swish"):
     """
     `real * min(max(real + 3, 0), 6) / 6`.
 
@@ -114,11 +98,8 @@ class HardSwishOp(TabulatedOp):
     ```
     """
 
-    name = "qnn.hard_swish"
 
-
-@irdl_op_definition
-class EluOp(TabulatedOp):
+class EluOp(TabulatedOp, name="qnn.elu"):
     """
     `real` where it is positive, `exp(real) - 1` elsewhere.
 
@@ -127,11 +108,8 @@ class EluOp(TabulatedOp):
     ```
     """
 
-    name = "qnn.elu"
 
-
-@irdl_op_definition
-class LeakyReluOp(TabulatedOp):
+class LeakyReluOp(TabulatedOp, name="qnn.leaky_relu"):
     """
     `real` where it is positive, `alpha * real` elsewhere; alpha is finite.
 
@@ -140,8 +118,6 @@ class LeakyReluOp(TabulatedOp):
         : (tensor<4x!in>) -> tensor<4x!out>
     ```
     """
-
-    name = "qnn.leaky_relu"
 
     alpha = number_field()
 
@@ -155,8 +131,7 @@ FUNCTIONS = ("abs", "exp", "gelu", "gelu_tanh", "log", "rsqrt", "sqrt")
 """The functions that `qnn.function` may name, which are also the rules' names."""
 
 
-@irdl_op_definition
-class FunctionOp(TabulatedOp):
+class FunctionOp(TabulatedOp, name="qnn.function"):
     """
     A function by name: `abs`, `exp`, `log`, `sqrt`, `rsqrt` (the root's reciprocal),
     `gelu` (`real / 2 * (1 + erf(real / sqrt(2)))`) or `gelu_tanh`, its approximation
@@ -168,8 +143,6 @@ class FunctionOp(TabulatedOp):
     ```
     """
 
-    name = "qnn.function"
-
     function = word_field(*FUNCTIONS)
 
     @property
@@ -177,8 +150,7 @@ class FunctionOp(TabulatedOp):
         return (self.function,)
 
 
-@irdl_op_definition
-class LutOp(MovingOp):
+class LutOp(MovingOp, name="qnn.lut"):
     """
     Each stored value, read as an unsigned byte, picks the stored result from `table`:
     `result = table[input & 255]`.
@@ -187,8 +159,6 @@ class LutOp(MovingOp):
     %y = qnn.lut %x, %table : (tensor<4x!in>, tensor<256xi8>) -> tensor<4x!out>
     ```
     """
-
-    name = "qnn.lut"
 
     input = operand_of(Quantized(widths=(8,)))
     table = operand_of(Integral((8,), rank=1))
@@ -199,8 +169,7 @@ class LutOp(MovingOp):
         check_same_shape(self.input.type, self.result.type)
 
 
-@irdl_op_definition
-class SoftmaxOp(UnaryOp):
+class SoftmaxOp(UnaryOp, name="qnn.softmax"):
     """
     `exp(beta * (real - m)) / sum of exp(beta * (real - m))` over the last dimension,
     where m is the largest real value of it; beta is positive and finite.
@@ -209,8 +178,6 @@ class SoftmaxOp(UnaryOp):
     %y = qnn.softmax %x {axis = 1} : (tensor<1x10x!in>) -> tensor<1x10x!out>
     ```
     """
-
-    name = "qnn.softmax"
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -236,8 +203,7 @@ class SoftmaxOp(UnaryOp):
             raise VerifyException(f"beta {self.beta} is not positive and finite")
 
 
-@irdl_op_definition
-class LogSoftmaxOp(UnaryOp):
+class LogSoftmaxOp(UnaryOp, name="qnn.log_softmax"):
     """
     `real - m - log(sum of exp(real - m))` over the last dimension, where m is the
     largest real value of it.
@@ -246,8 +212,6 @@ class LogSoftmaxOp(UnaryOp):
     %y = qnn.log_softmax %x : (tensor<1x10x!in>) -> tensor<1x10x!out>
     ```
     """
-
-    name = "qnn.log_softmax"
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -27,12 +27,12 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..integers import integers
-from ..operations import TensorOp
+from ..operations import BracedOp
 from .constraints import Value
 from .fields import Setting, contract_field, optional_word_field, properties_of
 
 
-class QnnOp(TensorOp, ABC):
+class QnnOp(BracedOp, ABC):
     """
     An op on quantized tensors. `contract` names the numerics contract that gives it its
     arithmetic, where that is not the module's.

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
-    irdl_op_definition,
     prop_def,
     result_def,
     traits_def,
@@ -27,8 +26,7 @@ from .base import MovingOp, check_shape
 from .constraints import Weight
 
 
-@irdl_op_definition
-class ConstantOp(MovingOp):
+class ConstantOp(MovingOp, name="qnn.constant"):
     """
     A quantized constant, given by its stored values (signless, of the storage's
     width), which lie in the storage range. Weights may be quantized along an axis.
@@ -37,8 +35,6 @@ class ConstantOp(MovingOp):
     %w = qnn.constant dense<"0x40C0"> : tensor<2x1xi8> -> tensor<2x1x!w>
     ```
     """
-
-    name = "qnn.constant"
 
     value = prop_def(DenseIntOrFPElementsAttr)
     result = result_def(Weight(expressed=(f32, f16)))

@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
     result_def,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -76,8 +75,7 @@ class GroupedConvolutionOp(ConvolutionOp, ABC):
         return Sums(structure, self.slides, self.groups)
 
 
-@irdl_op_definition
-class Conv2DOp(GroupedConvolutionOp):
+class Conv2DOp(GroupedConvolutionOp, name="qnn.conv2d"):
     """
     Convolution of an NHWC image with weights [O, KH, KW, C / groups]:
     `acc[n, y, x, o] = bias[o] + sum(kh, kw, i) of
@@ -96,8 +94,6 @@ class Conv2DOp(GroupedConvolutionOp):
     ```
     """
 
-    name = "qnn.conv2d"
-
     input = operand_of(Quantized(rank=4))
     weight = operand_of(Weight(rank=4, axis=0))
     bias = optional_operand_of(Bias())
@@ -110,8 +106,7 @@ class Conv2DOp(GroupedConvolutionOp):
         check_contraction(self)
 
 
-@irdl_op_definition
-class DepthwiseConv2DOp(ConvolutionOp):
+class DepthwiseConv2DOp(ConvolutionOp, name="qnn.depthwise_conv2d"):
     """
     Convolution of each channel of an NHWC image on its own, with weights
     [1, KH, KW, C * M]: `acc[n, y, x, o] = bias[o] + sum(kh, kw) of
@@ -126,8 +121,6 @@ class DepthwiseConv2DOp(ConvolutionOp):
         -> tensor<1x4x4x4x!out>
     ```
     """
-
-    name = "qnn.depthwise_conv2d"
 
     input = operand_of(Quantized(rank=4))
     weight = operand_of(Weight(rank=4, axis=3))
@@ -163,8 +156,7 @@ class RowsOp(ActivatedOp, ABC):
         return Sums(matrix_rows(rank))
 
 
-@irdl_op_definition
-class LinearOp(RowsOp):
+class LinearOp(RowsOp, name="qnn.linear"):
     """
     Every row times weights [O, K]:
     `acc[..., o] = bias[o] + sum(k) of input[..., k] * weight[o, k]`.
@@ -177,8 +169,6 @@ class LinearOp(RowsOp):
     ```
     """
 
-    name = "qnn.linear"
-
     input = operand_of(Quantized())
     weight = operand_of(Weight(rank=2, axis=0))
     bias = optional_operand_of(Bias())
@@ -188,8 +178,7 @@ class LinearOp(RowsOp):
         check_contraction(self)
 
 
-@irdl_op_definition
-class MatMulOp(ActivatedOp):
+class MatMulOp(ActivatedOp, name="qnn.matmul"):
     """
     Product of two computed matrices, batched over equal leading dimensions:
     `acc[..., m, n] = sum(k) of lhs[..., m, k] * rhs[..., k, n]`. All scales may be
@@ -200,8 +189,6 @@ class MatMulOp(ActivatedOp):
         : (tensor<2x3x4x!in>, tensor<2x4x5x!in>) -> tensor<2x3x5x!out>
     ```
     """
-
-    name = "qnn.matmul"
 
     lhs = operand_of(Quantized(expressed=(f32, f16)))
     rhs = operand_of(Quantized(expressed=(f32, f16)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import ShapedType
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 
 from qlower.operators.shapes import broadcast
 
@@ -49,8 +49,7 @@ def check_broadcast(
     check_shape("result", result_type.get_shape(), expected)
 
 
-@irdl_op_definition
-class AddOp(BinaryOp):
+class AddOp(BinaryOp, name="qnn.add"):
     """
     Real sum of two broadcast operands:
     `lhs scale * (lhs - lhs zero point) + rhs scale * (rhs - rhs zero point)`.
@@ -61,11 +60,8 @@ class AddOp(BinaryOp):
     ```
     """
 
-    name = "qnn.add"
 
-
-@irdl_op_definition
-class SubOp(BinaryOp):
+class SubOp(BinaryOp, name="qnn.sub"):
     """
     Real difference of two broadcast operands:
     `lhs scale * (lhs - lhs zero point) - rhs scale * (rhs - rhs zero point)`.
@@ -75,11 +71,8 @@ class SubOp(BinaryOp):
     ```
     """
 
-    name = "qnn.sub"
 
-
-@irdl_op_definition
-class MulOp(BinaryOp):
+class MulOp(BinaryOp, name="qnn.mul"):
     """
     Real product of two broadcast operands: `lhs scale * rhs scale * acc` with
     `acc = (lhs - lhs zero point) * (rhs - rhs zero point)`.
@@ -89,11 +82,8 @@ class MulOp(BinaryOp):
     ```
     """
 
-    name = "qnn.mul"
 
-
-@irdl_op_definition
-class DivOp(BinaryOp):
+class DivOp(BinaryOp, name="qnn.div"):
     """
     Real quotient of two broadcast operands; that by 0 is for the contract to say.
 
@@ -102,11 +92,8 @@ class DivOp(BinaryOp):
     ```
     """
 
-    name = "qnn.div"
 
-
-@irdl_op_definition
-class SquaredDifferenceOp(BinaryOp):
+class SquaredDifferenceOp(BinaryOp, name="qnn.squared_difference"):
     """
     The square of the real difference of two broadcast operands.
 
@@ -116,11 +103,8 @@ class SquaredDifferenceOp(BinaryOp):
     ```
     """
 
-    name = "qnn.squared_difference"
 
-
-@irdl_op_definition
-class PReluOp(BinaryOp):
+class PReluOp(BinaryOp, name="qnn.prelu"):
     """
     The real lhs where it is positive, the real product of lhs and rhs elsewhere.
 
@@ -130,14 +114,11 @@ class PReluOp(BinaryOp):
     ```
     """
 
-    name = "qnn.prelu"
-
 
 PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-@irdl_op_definition
-class CompareOp(QnnOp):
+class CompareOp(QnnOp, name="qnn.compare"):
     """
     Whether real `lhs` and `rhs`, which broadcast, are equal (`eq`), unequal (`ne`), or
     the lhs is less (`lt`), at most (`le`), more (`gt`) or at least (`ge`) the rhs.
@@ -147,8 +128,6 @@ class CompareOp(QnnOp):
         : (tensor<4x8x!in>, tensor<8x!other>) -> tensor<4x8xi1>
     ```
     """
-
-    name = "qnn.compare"
 
     lhs = operand_of(Quantized())
     rhs = operand_of(Quantized())
@@ -160,8 +139,7 @@ class CompareOp(QnnOp):
         check_broadcast(self.lhs.type, self.rhs.type, self.result.type)
 
 
-@irdl_op_definition
-class RequantizeOp(UnaryOp):
+class RequantizeOp(UnaryOp, name="qnn.requantize"):
     """
     The same real values in another quantization:
     `input scale / result scale * (input - input zero point) + result zero point`,
@@ -172,14 +150,11 @@ class RequantizeOp(UnaryOp):
     ```
     """
 
-    name = "qnn.requantize"
-
     input = operand_of(Quantized(widths=(8, 16, 32)))
     result = result_def(Quantized(widths=(8, 16, 32)))
 
 
-@irdl_op_definition
-class QuantizeOp(UnaryOp):
+class QuantizeOp(UnaryOp, name="qnn.quantize"):
     """
     From real to quantized: `input / scale + zero_point`, rounded and saturated. Scales
     and zero points may vary along a dimension or by blocks, storage may have 16 bits.
@@ -189,14 +164,11 @@ class QuantizeOp(UnaryOp):
     ```
     """
 
-    name = "qnn.quantize"
-
     input = operand_of(Real())
     result = result_def(Stored())
 
 
-@irdl_op_definition
-class DequantizeOp(UnaryOp):
+class DequantizeOp(UnaryOp, name="qnn.dequantize"):
     """
     From quantized to real: `scale * (input - zero_point)`, with scales and storage as
     in `qnn.quantize`.
@@ -205,8 +177,6 @@ class DequantizeOp(UnaryOp):
     %x = qnn.dequantize %q : (tensor<4x!in>) -> tensor<4xf32>
     ```
     """
-
-    name = "qnn.dequantize"
 
     input = operand_of(Stored())
     result = result_def(Real())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.irdl import (
-    irdl_op_definition,
     result_def,
     var_result_def,
 )
@@ -24,8 +23,7 @@ from .fields import integer_field, integers_field, optional_integer_field
 from .shape import MovementOp
 
 
-@irdl_op_definition
-class ConcatOp(QnnOp):
+class ConcatOp(QnnOp, name="qnn.concat"):
     """
     Operands one after the other along dimension `axis`; each is brought from its own
     quantization to that of the result. All are real, or integers, if the result is.
@@ -35,8 +33,6 @@ class ConcatOp(QnnOp):
         : (tensor<1x2x!in>, tensor<1x3x!other>) -> tensor<1x5x!out>
     ```
     """
-
-    name = "qnn.concat"
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -65,8 +61,7 @@ class ConcatOp(QnnOp):
         check_shape("result", result.get_shape(), expected)
 
 
-@irdl_op_definition
-class PadOp(MovementOp):
+class PadOp(MovementOp, name="qnn.pad"):
     """
     `low[d]` elements before and `high[d]` after each dimension d, filled with the
     stored integer `value`, by default the zero point (real 0). Plain tensors are filled
@@ -77,8 +72,6 @@ class PadOp(MovementOp):
         : (tensor<2x3x!in>) -> tensor<2x6x!in>
     ```
     """
-
-    name = "qnn.pad"
 
     low = integers_field(0)
     high = integers_field(0)
@@ -112,8 +105,7 @@ class PadOp(MovementOp):
             )
 
 
-@irdl_op_definition
-class SliceOp(MovementOp):
+class SliceOp(MovementOp, name="qnn.slice"):
     """
     A strided box: `result[i] = input[offsets + i * strides]` for `0 <= i < sizes`.
 
@@ -122,8 +114,6 @@ class SliceOp(MovementOp):
         : (tensor<2x4x!in>) -> tensor<2x2x!in>
     ```
     """
-
-    name = "qnn.slice"
 
     offsets = integers_field(0)
     sizes = integers_field(1)
@@ -135,8 +125,7 @@ class SliceOp(MovementOp):
         return Slice(self.offsets, self.sizes, self.strides, names)
 
 
-@irdl_op_definition
-class SplitOp(MovingOp):
+class SplitOp(MovingOp, name="qnn.split"):
     """
     Equal parts of dimension `axis`, as many as there are results.
 
@@ -145,8 +134,6 @@ class SplitOp(MovingOp):
         : (tensor<2x4x!in>) -> (tensor<2x2x!in>, tensor<2x2x!in>)
     ```
     """
-
-    name = "qnn.split"
 
     input = operand_of(QuantizedOrPlain())
     parts = var_result_def(QuantizedOrPlain())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.operators.shapes import reduced
@@ -48,8 +48,7 @@ class PoolOp(WindowOp, ABC):
                 )
 
 
-@irdl_op_definition
-class AvgPool2DOp(PoolOp):
+class AvgPool2DOp(PoolOp, name="qnn.avg_pool2d"):
     """
     Mean of each window of an NHWC image:
     `acc[n, y, x, c] = sum(kh, kw) of input[n, y*sh - top + kh, x*sw - left + kw, c]`
@@ -62,14 +61,11 @@ class AvgPool2DOp(PoolOp):
     ```
     """
 
-    name = "qnn.avg_pool2d"
-
     count_include_pad = flag_field()
     """Whether padding counts as taps of real value 0."""
 
 
-@irdl_op_definition
-class AdaptiveAvgPool2DOp(UnaryOp):
+class AdaptiveAvgPool2DOp(UnaryOp, name="qnn.adaptive_avg_pool2d"):
     """
     Mean of windows that divide an NHWC image as evenly as the result's size allows:
     row i of OH reads the input's rows `floor(i * H / OH)` up to, and without,
@@ -79,8 +75,6 @@ class AdaptiveAvgPool2DOp(UnaryOp):
     %y = qnn.adaptive_avg_pool2d %x : (tensor<1x7x5x3x!in>) -> tensor<1x3x2x3x!out>
     ```
     """
-
-    name = "qnn.adaptive_avg_pool2d"
 
     input = operand_of(Quantized(rank=4))
     result = result_def(Quantized(rank=4))
@@ -103,8 +97,7 @@ class AdaptiveAvgPool2DOp(UnaryOp):
         check_shape("result", result, (input[0], *result[1:3], input[3]))
 
 
-@irdl_op_definition
-class MaxPool2DOp(PoolOp):
+class MaxPool2DOp(PoolOp, name="qnn.max_pool2d"):
     """
     Largest stored value of each window of an NHWC image, of the taps inside of it:
     `max(kh, kw) of input[n, y*sh - top + kh, x*sw - left + kw, c]`.
@@ -114,8 +107,6 @@ class MaxPool2DOp(PoolOp):
         : (tensor<1x4x4x3x!in>) -> tensor<1x2x2x3x!in>
     ```
     """
-
-    name = "qnn.max_pool2d"
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -141,8 +132,7 @@ class ReductionOp(QnnOp, ABC):
         check_shape("result", self.result.type.get_shape(), kept)
 
 
-@irdl_op_definition
-class MeanOp(ReductionOp):
+class MeanOp(ReductionOp, name="qnn.mean"):
     """
     Mean over the dimensions `axes`: the accumulator is the sum of the
     `stored input - zero point`, its count the product of their sizes. The dimensions
@@ -153,11 +143,8 @@ class MeanOp(ReductionOp):
     ```
     """
 
-    name = "qnn.mean"
 
-
-@irdl_op_definition
-class SumOp(ReductionOp):
+class SumOp(ReductionOp, name="qnn.sum"):
     """
     The real sum over the dimensions `axes`, which go, or stay with `keep_dims`.
 
@@ -166,11 +153,8 @@ class SumOp(ReductionOp):
     ```
     """
 
-    name = "qnn.sum"
 
-
-@irdl_op_definition
-class ProductOp(ReductionOp):
+class ProductOp(ReductionOp, name="qnn.product"):
     """
     The real product over the dimensions `axes`, which go, or stay with `keep_dims`. It
     begins as the first `stored input - zero point`; the rule `product` multiplies it by
@@ -180,8 +164,6 @@ class ProductOp(ReductionOp):
     %y = qnn.product %x {axes = [1]} : (tensor<2x8x!in>) -> tensor<2x!out>
     ```
     """
-
-    name = "qnn.product"
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -193,8 +175,7 @@ class ProductOp(ReductionOp):
             raise VerifyException("axes [] name no dimension; expected at least one")
 
 
-@irdl_op_definition
-class L2NormalizeOp(UnaryOp):
+class L2NormalizeOp(UnaryOp, name="qnn.l2_normalize"):
     """
     Rows of the last dimension, divided by the root of the sum of their squares.
 
@@ -202,8 +183,6 @@ class L2NormalizeOp(UnaryOp):
     %y = qnn.l2_normalize %x : (tensor<2x8x!in>) -> tensor<2x8x!out>
     ```
     """
-
-    name = "qnn.l2_normalize"
 
     def verify_(self) -> None:
         if not self.input.type.get_shape():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.operators.products import Products
@@ -64,8 +64,7 @@ class RealOp(ActivatedOp, ABC):
         check_operands(self, self.sums)
 
 
-@irdl_op_definition
-class RealConv2DOp(GroupedConvolutionOp, RealOp):
+class RealConv2DOp(GroupedConvolutionOp, RealOp, name="qnn.real_conv2d"):
     """
     Convolution of an NHWC image of f32 with weights [O, KH, KW, C / groups], as
     `qnn.conv2d`: of the products of each element the contract's rule `real_conv2d`
@@ -79,16 +78,13 @@ class RealConv2DOp(GroupedConvolutionOp, RealOp):
     ```
     """
 
-    name = "qnn.real_conv2d"
-
     input = operand_of(Real(rank=4))
     weight = operand_of(Real(rank=4))
     bias = optional_operand_of(Real(rank=1))
     result = result_def(Real(rank=4))
 
 
-@irdl_op_definition
-class RealDepthwiseConv2DOp(ConvolutionOp, RealOp):
+class RealDepthwiseConv2DOp(ConvolutionOp, RealOp, name="qnn.real_depthwise_conv2d"):
     """
     Convolution of each channel of an NHWC image of f32 on its own, with weights
     [1, KH, KW, C * M], as `qnn.depthwise_conv2d`, by the contract's rule
@@ -102,8 +98,6 @@ class RealDepthwiseConv2DOp(ConvolutionOp, RealOp):
     ```
     """
 
-    name = "qnn.real_depthwise_conv2d"
-
     input = operand_of(Real(rank=4))
     weight = operand_of(Real(rank=4))
     bias = optional_operand_of(Real(rank=1))
@@ -114,8 +108,7 @@ class RealDepthwiseConv2DOp(ConvolutionOp, RealOp):
         return Sums(FLAT_DEPTHWISE_CONV_2D, self.slides)
 
 
-@irdl_op_definition
-class RealLinearOp(RowsOp, RealOp):
+class RealLinearOp(RowsOp, RealOp, name="qnn.real_linear"):
     """
     Every row of f32 times weights [O, K], as `qnn.linear`, by the contract's rule
     `real_linear`.
@@ -126,16 +119,13 @@ class RealLinearOp(RowsOp, RealOp):
     ```
     """
 
-    name = "qnn.real_linear"
-
     input = operand_of(Real())
     weight = operand_of(Real(rank=2))
     bias = optional_operand_of(Real(rank=1))
     result = result_def(Real())
 
 
-@irdl_op_definition
-class RealMatMulOp(RealOp):
+class RealMatMulOp(RealOp, name="qnn.real_matmul"):
     """
     Product of two matrices of f32, batched over leading dimensions that broadcast, by
     the contract's rule `real_matmul`:
@@ -146,8 +136,6 @@ class RealMatMulOp(RealOp):
         : (tensor<2x3x4xf32>, tensor<1x4x5xf32>) -> tensor<2x3x5xf32>
     ```
     """
-
-    name = "qnn.real_matmul"
 
     lhs = operand_of(Real())
     rhs = operand_of(Real())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import i32, i64
-from xdsl.irdl import irdl_op_definition, result_def
+from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import shape_of
@@ -20,8 +20,7 @@ GATES = ("input", "forget", "update", "output")
 """The gates of an LSTM, as their weights lie one after the other."""
 
 
-@irdl_op_definition
-class LstmOp(QnnOp):
+class LstmOp(QnnOp, name="qnn.lstm"):
     """
     A long short-term memory over a sequence [B, T, I], with U units. At each step the
     gates are `a[g*U + u] = bias[g*U + u] + sum(i) of x[t, i] * input_weight[g*U + u, i]
@@ -46,8 +45,6 @@ class LstmOp(QnnOp):
             tensor<1x4x!quant.uniform<i16:f32, 0.00048828125>>)
     ```
     """
-
-    name = "qnn.lstm"
 
     input = operand_of(Quantized(rank=3, widths=(8, 16)))
     state = operand_of(Quantized(rank=2, widths=(8, 16)))
@@ -116,8 +113,7 @@ class LstmOp(QnnOp):
             raise VerifyException(f"cell_clip {self.cell_clip} is not at least 0")
 
 
-@irdl_op_definition
-class SvdfOp(QnnOp):
+class SvdfOp(QnnOp, name="qnn.svdf"):
     """
     A layer over the last M calls, whose weights along inputs and time are separated: F
     filters, R of them for each of the U units. Of each call it remembers
@@ -136,8 +132,6 @@ class SvdfOp(QnnOp):
         -> (tensor<1x2x!out>, tensor<1x4x5x!quant.uniform<i16:f32, 0.015625>>)
     ```
     """
-
-    name = "qnn.svdf"
 
     input = operand_of(Quantized(rank=2, widths=(8,)))
     state = operand_of(Quantized(rank=3, widths=(16,)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.irdl import (
-    irdl_op_definition,
     result_def,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -19,8 +18,7 @@ from .constraints import (
 from .fields import flag_field, integer_field, word_field
 
 
-@irdl_op_definition
-class ResizeOp(QnnOp):
+class ResizeOp(QnnOp, name="qnn.resize"):
     """
     An NHWC image resampled to the result's size. The source coordinate of result row
     y is `y * H / OH`, `(y + 1/2) * H / OH - 1/2` with `half_pixel_centers`, or
@@ -31,8 +29,6 @@ class ResizeOp(QnnOp):
         : (tensor<1x2x2x3x!in>) -> tensor<1x4x4x3x!in>
     ```
     """
-
-    name = "qnn.resize"
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -59,8 +55,7 @@ class ResizeOp(QnnOp):
             )
 
 
-@irdl_op_definition
-class ArgMaxOp(MovingOp):
+class ArgMaxOp(MovingOp, name="qnn.arg_max"):
     """
     Index of the largest stored value along `axis`, the first one of equals; that
     dimension goes.
@@ -69,8 +64,6 @@ class ArgMaxOp(MovingOp):
     %y = qnn.arg_max %x {axis = 1} : (tensor<1x10x!in>) -> tensor<1xi32>
     ```
     """
-
-    name = "qnn.arg_max"
 
     input = operand_of(Quantized())
     result = result_def(Integral((32, 64)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from xdsl.irdl import (
-    irdl_op_definition,
     result_def,
 )
 
@@ -36,8 +35,7 @@ class MovementOp(MovingOp, ABC):
         check_shape("result", self.result.type.get_shape(), expected)
 
 
-@irdl_op_definition
-class ReshapeOp(MovementOp):
+class ReshapeOp(MovementOp, name="qnn.reshape"):
     """
     The same elements in the same row-major order, in another shape.
 
@@ -46,15 +44,12 @@ class ReshapeOp(MovementOp):
     ```
     """
 
-    name = "qnn.reshape"
-
     @property
     def movement(self) -> Reshape:
         return Reshape(self.result.type.get_shape())
 
 
-@irdl_op_definition
-class TransposeOp(MovementOp):
+class TransposeOp(MovementOp, name="qnn.transpose"):
     """
     Permuted dimensions: dimension d of the result is dimension `perm[d]` of the input.
 
@@ -62,8 +57,6 @@ class TransposeOp(MovementOp):
     %y = qnn.transpose %x {perm = [1, 0]} : (tensor<2x3x!in>) -> tensor<3x2x!in>
     ```
     """
-
-    name = "qnn.transpose"
 
     perm = integers_field(0)
 

@@ -11,13 +11,11 @@ from xdsl.ir import Dialect
 from ..operations import operations_of
 from .attributes import *
 from .base import *
-from .conversion import *
 from .convolution import *
 from .dot_general import *
 from .elementwise import *
 from .gather import *
 from .movement import *
-from .table import *
 
 STABLEHLO = Dialect(
     "stablehlo",

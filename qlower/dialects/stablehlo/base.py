@@ -17,21 +17,20 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, traits_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from qlower.operators.shapes import Shape
 
+from ..operations import TensorOp
 from ..quant import QuantizedType
 from ..types import element_type, is_tensor_type, shape_of
 from .attributes import parse_integers
 
 
-class StablehloOp(IRDLOperation, ABC):
+class StablehloOp(TensorOp, ABC):
     """
     An operation of StableHLO on tensors of fixed shape, quantized or of f32.
 
@@ -46,8 +45,6 @@ class StablehloOp(IRDLOperation, ABC):
 
     NUMBERS: ClassVar[frozenset[str]] = frozenset()
     """The keys of clauses whose value is one integer."""
-
-    traits = traits_def(Pure())
 
     def result_shape(self) -> Shape:
         """The shape that operands and properties give the result.

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
 )
@@ -61,8 +60,7 @@ class Window:
         return Slide(self.stride, self.before, self.after, self.weight_dilation)
 
 
-@irdl_op_definition
-class ConvolutionOp(ContractionOp):
+class ConvolutionOp(ContractionOp, name="stablehlo.convolution"):
     """
     Any convolution; zeros surround the image.
 
@@ -74,8 +72,6 @@ class ConvolutionOp(ContractionOp):
       : (tensor<1x4x4x3xf32>, tensor<3x3x3x8xf32>) -> tensor<1x2x2x8xf32>
     ```
     """
-
-    name = "stablehlo.convolution"
 
     dimension_numbers = prop_def(ConvAttr)
     window_strides = opt_prop_def(Integers)

@@ -7,7 +7,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
 )
@@ -29,8 +28,7 @@ from .base import quantization
 from .contraction import ContractionOp
 
 
-@irdl_op_definition
-class DotGeneralOp(ContractionOp):
+class DotGeneralOp(ContractionOp, name="stablehlo.dot_general"):
     """
     The sum over contracting dimensions, for each place of batching dimensions, which
     come first, and of the others.
@@ -41,8 +39,6 @@ class DotGeneralOp(ContractionOp):
       : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
     ```
     """
-
-    name = "stablehlo.dot_general"
 
     dot_dimension_numbers = prop_def(DotAttr)
     algorithm = opt_prop_def(Attribute)

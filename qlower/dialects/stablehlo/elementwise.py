@@ -8,7 +8,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
-    irdl_op_definition,
+    operand_def,
     prop_def,
     result_def,
     traits_def,
@@ -22,12 +22,12 @@ from xdsl.utils.hints import isa
 
 from qlower.operators.shapes import Shape
 
+from ..operations import define
 from ..types import element_type, shape_of
 from .base import StablehloOp, parse_types, quantization
 
 
-@irdl_op_definition
-class ConstantOp(StablehloOp):
+class ConstantOp(StablehloOp, name="stablehlo.constant"):
     """
     A tensor of numbers, or of the stored integers of quantized ones.
 
@@ -35,8 +35,6 @@ class ConstantOp(StablehloOp):
     %c = stablehlo.constant dense<[1.5, 2.0]> : tensor<2xf32>
     ```
     """
-
-    name = "stablehlo.constant"
 
     value = prop_def(DenseIntOrFPElementsAttr)
     output = result_def(TensorType[Attribute])
@@ -122,8 +120,7 @@ class ElementwiseOp(StablehloOp, ABC):
                 )
 
 
-@irdl_op_definition
-class ClampOp(ElementwiseOp):
+class ClampOp(ElementwiseOp, name="stablehlo.clamp"):
     """
     The number, or the bound that it is beyond; a bound has its shape or none.
 
@@ -132,7 +129,6 @@ class ClampOp(ElementwiseOp):
     ```
     """
 
-    name = "stablehlo.clamp"
     ARITY: ClassVar[int] = 3
 
     def result_shape(self) -> Shape:
@@ -142,3 +138,91 @@ class ClampOp(ElementwiseOp):
         if {least, most} - {x, ()}:
             raise VerifyException("the bounds have another shape")
         return x
+
+
+class UnaryOp(ElementwiseOp, ABC):
+    """A function of one number, of those in `UNARY`."""
+
+    ARITY: ClassVar[int] = 1
+
+
+class BinaryOp(ElementwiseOp, ABC):
+    """A function of two numbers, of those in `BINARY`."""
+
+    ARITY: ClassVar[int] = 2
+
+
+UNARY = (
+    "abs",
+    "cbrt",
+    "ceil",
+    "cosine",
+    "exponential",
+    "exponential_minus_one",
+    "floor",
+    "log",
+    "log_plus_one",
+    "logistic",
+    "negate",
+    "round_nearest_afz",
+    "round_nearest_even",
+    "rsqrt",
+    "sign",
+    "sine",
+    "sqrt",
+    "tanh",
+)
+"""Functions of one number; afz is away from zero."""
+
+BINARY = ("add", "divide", "maximum", "minimum", "multiply", "subtract")
+
+FUNCTIONS = [
+    define(f"stablehlo.{name}", base)
+    for base, names in ((UnaryOp, UNARY), (BinaryOp, BINARY))
+    for name in names
+]
+"""The classes of these operations."""
+
+
+class _Conversion(StablehloOp):
+    input = operand_def(TensorType[Attribute])
+    output = result_def(TensorType[Attribute])
+
+    def result_shape(self) -> Shape:
+        return shape_of(self.input)
+
+
+class UniformQuantizeOp(_Conversion, name="stablehlo.uniform_quantize"):
+    """
+    Real to quantized, or quantized to quantized by other parameters.
+
+    ```mlir
+    %q = stablehlo.uniform_quantize %x : (tensor<4xf32>) -> tensor<4x!q>
+    ```
+    """
+
+    def check(self) -> None:
+        if quantization(self.output.type) is None:
+            raise VerifyException(f"{self.output.type} is not quantized")
+        if quantization(self.input.type) is None:
+            _require_real(self.input.type)
+
+
+class UniformDequantizeOp(_Conversion, name="stablehlo.uniform_dequantize"):
+    """
+    Quantized to real.
+
+    ```mlir
+    %x = stablehlo.uniform_dequantize %q : (tensor<4x!q>) -> tensor<4xf32>
+    ```
+    """
+
+    def check(self) -> None:
+        if quantization(self.input.type) is None:
+            raise VerifyException(f"{self.input.type} is not quantized")
+        _require_real(self.output.type)
+
+
+def _require_real(type: Attribute) -> None:
+    if element_type(type) != f32:
+        raise VerifyException(f"elements of {element_type(type)}, not f32")

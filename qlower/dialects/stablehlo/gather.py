@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -27,8 +26,7 @@ from .base import integers
 from .movement import MovingOp
 
 
-@irdl_op_definition
-class GatherOp(MovingOp):
+class GatherOp(MovingOp, name="stablehlo.gather"):
     """
     Boxes of the operand, each where a list of indices says, brought inside.
 
@@ -39,8 +37,6 @@ class GatherOp(MovingOp):
       : (tensor<3x4xf32>, tensor<2x1xi32>) -> tensor<2x4xf32>
     ```
     """
-
-    name = "stablehlo.gather"
 
     operand = operand_def(TensorType[Attribute])
     start_indices = operand_def(TensorType[Attribute])

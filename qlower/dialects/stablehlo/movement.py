@@ -9,7 +9,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -66,8 +65,7 @@ class MovementOp(MovingOp, ABC):
         return self.movement.result_shape(*map(shape_of, self.operands))
 
 
-@irdl_op_definition
-class ReshapeOp(MovementOp):
+class ReshapeOp(MovementOp, name="stablehlo.reshape"):
     """
     The elements in the same order, in another shape.
 
@@ -76,8 +74,6 @@ class ReshapeOp(MovementOp):
     ```
     """
 
-    name = "stablehlo.reshape"
-
     input = operand_def(TensorType[Attribute])
 
     @property
@@ -85,8 +81,7 @@ class ReshapeOp(MovementOp):
         return Reshape(shape_of(self.output))
 
 
-@irdl_op_definition
-class TransposeOp(MovementOp):
+class TransposeOp(MovementOp, name="stablehlo.transpose"):
     """
     Result dimension i is operand dimension `permutation[i]`.
 
@@ -95,7 +90,6 @@ class TransposeOp(MovementOp):
     ```
     """
 
-    name = "stablehlo.transpose"
     CLAUSES: ClassVar[Mapping[str, str]] = {"dims": "permutation"}
 
     input = operand_def(TensorType[Attribute])
@@ -106,8 +100,7 @@ class TransposeOp(MovementOp):
         return Transpose(integers(self.permutation))
 
 
-@irdl_op_definition
-class BroadcastInDimOp(MovementOp):
+class BroadcastInDimOp(MovementOp, name="stablehlo.broadcast_in_dim"):
     """
     Operand dimension i becomes result dimension `broadcast_dimensions[i]`; sizes of 1
     are repeated, and so is everything along the other dimensions.
@@ -117,7 +110,6 @@ class BroadcastInDimOp(MovementOp):
     ```
     """
 
-    name = "stablehlo.broadcast_in_dim"
     CLAUSES: ClassVar[Mapping[str, str]] = {"dims": "broadcast_dimensions"}
 
     input = operand_def(TensorType[Attribute])
@@ -128,8 +120,7 @@ class BroadcastInDimOp(MovementOp):
         return Broadcast(integers(self.broadcast_dimensions), shape_of(self.output))
 
 
-@irdl_op_definition
-class ConcatenateOp(MovementOp):
+class ConcatenateOp(MovementOp, name="stablehlo.concatenate"):
     """
     The operands side by side.
 
@@ -139,7 +130,6 @@ class ConcatenateOp(MovementOp):
     ```
     """
 
-    name = "stablehlo.concatenate"
     CLAUSES: ClassVar[Mapping[str, str]] = {"dim": "dimension"}
     NUMBERS: ClassVar[frozenset[str]] = frozenset({"dim"})
 
@@ -151,8 +141,7 @@ class ConcatenateOp(MovementOp):
         return Concatenate(self.dimension.value.data)
 
 
-@irdl_op_definition
-class SliceOp(MovementOp):
+class SliceOp(MovementOp, name="stablehlo.slice"):
     """
     Every `stride`th element of a box.
 
@@ -160,8 +149,6 @@ class SliceOp(MovementOp):
     %y = stablehlo.slice %x [1:3, 0:4:2] : (tensor<3x4xf32>) -> tensor<2x2xf32>
     ```
     """
-
-    name = "stablehlo.slice"
 
     input = operand_def(TensorType[Attribute])
     start_indices = prop_def(Integers)
@@ -233,8 +220,7 @@ class SliceOp(MovementOp):
         self.print_end(printer)
 
 
-@irdl_op_definition
-class PadOp(MovementOp):
+class PadOp(MovementOp, name="stablehlo.pad"):
     """
     Elements before, after and between those of the operand.
 
@@ -244,7 +230,6 @@ class PadOp(MovementOp):
     ```
     """
 
-    name = "stablehlo.pad"
     CLAUSES: ClassVar[Mapping[str, str]] = {
         "low": "edge_padding_low",
         "high": "edge_padding_high",

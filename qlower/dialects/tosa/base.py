@@ -36,7 +36,7 @@ from xdsl.utils.hints import isa
 
 from qlower.operators.shapes import Shape
 
-from ..operations import TensorOp
+from ..operations import BracedOp
 from ..types import element_type, shape_of
 from .text import Keyword, parse_clauses, parse_dictionary
 
@@ -61,7 +61,7 @@ class ShapeType(ParametrizedAttribute, TypeAttribute):
 UNSUPPORTED_TYPES = "16 and 8-bit floats and 64-bit integers aren't supported"
 
 
-class TosaOp(TensorOp, ABC):
+class TosaOp(BracedOp, ABC):
     """
     An operation of TOSA 1.0 on tensors of integers, or of f32 where results are exact.
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Operation
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -16,11 +16,8 @@ from ..types import shape_of
 from .base import ShapeType, TosaOp
 
 
-@irdl_op_definition
-class ConstOp(TosaOp):
+class ConstOp(TosaOp, name="tosa.const"):
     """A constant tensor."""
-
-    name = "tosa.const"
 
     SIGNATURES: ClassVar = tuple(
         f"-> {element}" for element in ("i1", "i4", "i8", "i16", "i32", "i48", "f32")
@@ -44,11 +41,8 @@ class ConstOp(TosaOp):
             )
 
 
-@irdl_op_definition
-class ConstShapeOp(TosaOp):
+class ConstShapeOp(TosaOp, name="tosa.const_shape"):
     """A constant list of sizes; in that of a reshape -1 is what makes the sizes fit."""
-
-    name = "tosa.const_shape"
 
     SIGNATURES: ClassVar = ("-> shape",)
 
@@ -65,11 +59,8 @@ class ConstShapeOp(TosaOp):
             )
 
 
-@irdl_op_definition
-class IdentityOp(TosaOp):
+class IdentityOp(TosaOp, name="tosa.identity"):
     """The operand itself."""
-
-    name = "tosa.identity"
 
     SIGNATURES: ClassVar = tuple(
         f"{element} -> {element}" for element in ("i1", "i8", "i16", "i32", "f32")

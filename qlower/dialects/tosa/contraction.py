@@ -9,7 +9,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, TensorType
 from xdsl.ir import TypeAttribute
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -100,33 +99,24 @@ class PaddedConvolutionOp(ConvolutionOp, ABC):
         return Sums(self.STRUCTURE, windows, exact=True)
 
 
-@irdl_op_definition
-class Conv2DOp(PaddedConvolutionOp):
+class Conv2DOp(PaddedConvolutionOp, name="tosa.conv2d"):
     """A convolution; weights are `[outputs, rows, columns, channels]`."""
-
-    name = "tosa.conv2d"
 
     STRUCTURE: ClassVar = CONV_2D
 
 
-@irdl_op_definition
-class Conv3DOp(PaddedConvolutionOp):
+class Conv3DOp(PaddedConvolutionOp, name="tosa.conv3d"):
     """A convolution of an image of several planes; weights are `[outputs, planes, rows,
     columns, channels]`."""
-
-    name = "tosa.conv3d"
 
     STRUCTURE: ClassVar = CONV_3D
 
 
-@irdl_op_definition
-class DepthwiseConv2DOp(PaddedConvolutionOp):
+class DepthwiseConv2DOp(PaddedConvolutionOp, name="tosa.depthwise_conv2d"):
     """
     A convolution of each channel alone; weights are `[rows, columns, channels,
     multiplier]`, and result channel `c * multiplier + m` is of channel c.
     """
-
-    name = "tosa.depthwise_conv2d"
 
     STRUCTURE: ClassVar = DEPTHWISE_CONV_2D
 
@@ -138,14 +128,11 @@ class DepthwiseConv2DOp(PaddedConvolutionOp):
         return replace(sums, structure=sums.structure.without("m"))
 
 
-@irdl_op_definition
-class TransposeConv2DOp(ConvolutionOp):
+class TransposeConv2DOp(ConvolutionOp, name="tosa.transpose_conv2d"):
     """
     A transposed convolution: pixel `[y, x]` adds to `[y * stride + out_pad + ky, ...]`,
     for all `[ky, kx]` of weights `[outputs, rows, columns, channels]`.
     """
-
-    name = "tosa.transpose_conv2d"
 
     out_pad = prop_def(DenseArrayBase)
 
@@ -191,11 +178,8 @@ class TransposeConv2DOp(ConvolutionOp):
         return batch, rows.wanted, columns.wanted, outputs
 
 
-@irdl_op_definition
-class MatMulOp(TosaOp):
+class MatMulOp(TosaOp, name="tosa.matmul"):
     """A batch of products of matrices: `sum((a - a_zp) * (b - b_zp))`."""
-
-    name = "tosa.matmul"
 
     SIGNATURES: ClassVar = ("i8 i8 i8 i8 -> i32", "i16 i16 i16 i16 -> i48")
 

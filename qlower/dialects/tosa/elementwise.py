@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     BoolAttr,
@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.tosa import NanMode, NanModeAttr
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -25,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qlower.operators.shapes import Shape, broadcast
 
+from ..operations import define
 from ..types import element_type, shape_of
 from .base import TosaOp, constant_integers
 from .checks import check_zero_point, known_integers
@@ -87,11 +87,8 @@ class ShiftOp(BinaryOp, ABC):
                 raise VerifyException(f"shift {places} is outside [0, {width})")
 
 
-@irdl_op_definition
-class IntDivOp(BinaryOp):
+class IntDivOp(BinaryOp, name="tosa.intdiv"):
     """The quotient, cut toward zero."""
-
-    name = "tosa.intdiv"
 
     SIGNATURES: ClassVar = _on(("i32",), 2)
 
@@ -100,20 +97,14 @@ class IntDivOp(BinaryOp):
             raise VerifyException("a division by 0, which TOSA calls unpredictable")
 
 
-@irdl_op_definition
-class ArithmeticRightShiftOp(ShiftOp):
+class ArithmeticRightShiftOp(ShiftOp, name="tosa.arithmetic_right_shift"):
     """`x / 2^n`, rounded down or, with `round`, half up."""
-
-    name = "tosa.arithmetic_right_shift"
 
     round = prop_def(BoolAttr)
 
 
-@irdl_op_definition
-class MulOp(ElementwiseOp):
+class MulOp(ElementwiseOp, name="tosa.mul"):
     """The product; of i32 it may be shifted right, rounded half up."""
-
-    name = "tosa.mul"
 
     SIGNATURES: ClassVar = (
         *(f"{type} {type} i8 -> i32" for type in INTEGERS),
@@ -134,11 +125,8 @@ class MulOp(ElementwiseOp):
             raise VerifyException(f"shift {places} is outside [0, {largest}]")
 
 
-@irdl_op_definition
-class NegateOp(ElementwiseOp):
+class NegateOp(ElementwiseOp, name="tosa.negate"):
     """`output_zp - (x - input1_zp)`, saturated."""
-
-    name = "tosa.negate"
 
     SIGNATURES: ClassVar = _on(INTEGERS, 3)
 
@@ -154,11 +142,8 @@ class NegateOp(ElementwiseOp):
         check_zero_point("output_zp", self.output_zp)
 
 
-@irdl_op_definition
-class SelectOp(ElementwiseOp):
+class SelectOp(ElementwiseOp, name="tosa.select"):
     """The second operand where the first holds, else the third."""
-
-    name = "tosa.select"
 
     SIGNATURES: ClassVar = tuple(
         f"i1 {type} {type} -> {type}" for type in ("i1", *INTEGERS, "f32")
@@ -214,24 +199,8 @@ ROWS: Mapping[str, tuple[type[ElementwiseOp], tuple[str, ...], str]] = {
 }
 """Operations by the name after the dialect's: base class, signatures, and meaning."""
 
-
-def _defined(
-    name: str, base: type[ElementwiseOp], signatures: tuple[str, ...], meaning: str
-) -> type[ElementwiseOp]:
-    title = "".join(word.capitalize() for word in name.split("_"))
-    members = {"name": f"tosa.{name}", "__module__": __name__, "__doc__": meaning}
-    op = cast(type[ElementwiseOp], type(f"{title}Op", (base,), members))
-    defined = irdl_op_definition(op)
-    defined.SIGNATURES = signatures
-    return defined
-
-
-ELEMENTWISE: tuple[type[ElementwiseOp], ...] = (
-    ArithmeticRightShiftOp,
-    IntDivOp,
-    MulOp,
-    NegateOp,
-    SelectOp,
-    *(_defined(name, *row) for name, row in ROWS.items()),
-)
-"""The elementwise operations of the dialect."""
+ELEMENTWISE = [
+    define(f"tosa.{name}", base, meaning, SIGNATURES=signatures)
+    for name, (base, signatures, meaning) in ROWS.items()
+]
+"""The classes of these operations."""

@@ -8,7 +8,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import I32, DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -51,11 +50,8 @@ class MovementOp(TosaOp, ABC):
         return self.movement.result_shape(shape_of(self.operands[0]))
 
 
-@irdl_op_definition
-class ConcatOp(MovementOp):
+class ConcatOp(MovementOp, name="tosa.concat"):
     """Tensors side by side along an axis."""
-
-    name = "tosa.concat"
 
     SIGNATURES: ClassVar = tuple(f"{type}* -> {type}" for type in MOVED)
 
@@ -70,11 +66,8 @@ class ConcatOp(MovementOp):
         return self.movement.result_shape(*map(shape_of, self.input1))
 
 
-@irdl_op_definition
-class PadOp(MovementOp):
+class PadOp(MovementOp, name="tosa.pad"):
     """A tensor with elements around it: `[before, after]` of each axis in turn."""
-
-    name = "tosa.pad"
 
     SIGNATURES: ClassVar = tuple(f"{type} shape {type} -> {type}" for type in MOVED)
 
@@ -94,11 +87,8 @@ class PadOp(MovementOp):
         return self.pad_const
 
 
-@irdl_op_definition
-class ReshapeOp(MovementOp):
+class ReshapeOp(MovementOp, name="tosa.reshape"):
     """Another shape, with the elements in the same order."""
-
-    name = "tosa.reshape"
 
     SIGNATURES: ClassVar = tuple(
         f"{type} shape -> {type}" for type in ("i4", "i48", *MOVED)
@@ -114,11 +104,8 @@ class ReshapeOp(MovementOp):
         return Reshape(given)
 
 
-@irdl_op_definition
-class ReverseOp(MovementOp):
+class ReverseOp(MovementOp, name="tosa.reverse"):
     """The other order along an axis."""
-
-    name = "tosa.reverse"
 
     SIGNATURES: ClassVar = tuple(f"{type} -> {type}" for type in MOVED)
 
@@ -130,11 +117,8 @@ class ReverseOp(MovementOp):
         return Reverse(self.axis.value.data)
 
 
-@irdl_op_definition
-class SliceOp(MovementOp):
+class SliceOp(MovementOp, name="tosa.slice"):
     """A box of `size` elements from `start` on; a size of -1 reaches the end."""
-
-    name = "tosa.slice"
 
     SIGNATURES: ClassVar = tuple(f"{type} shape shape -> {type}" for type in MOVED)
 
@@ -155,11 +139,8 @@ class SliceOp(MovementOp):
         return Slice(start, size, [1] * len(size))
 
 
-@irdl_op_definition
-class TileOp(MovementOp):
+class TileOp(MovementOp, name="tosa.tile"):
     """A tensor repeated along each axis."""
-
-    name = "tosa.tile"
 
     SIGNATURES: ClassVar = tuple(f"{type} shape -> {type}" for type in MOVED)
 
@@ -171,11 +152,8 @@ class TileOp(MovementOp):
         return Tile(known_integers("multiples", self.multiples))
 
 
-@irdl_op_definition
-class TransposeOp(MovementOp):
+class TransposeOp(MovementOp, name="tosa.transpose"):
     """Other order of the axes: axis i of the result is axis `perms[i]`."""
-
-    name = "tosa.transpose"
 
     SIGNATURES: ClassVar = tuple(f"{type} -> {type}" for type in MOVED)
 
@@ -187,11 +165,8 @@ class TransposeOp(MovementOp):
         return Transpose(sizes(self.perms))
 
 
-@irdl_op_definition
-class GatherOp(TosaOp):
+class GatherOp(TosaOp, name="tosa.gather"):
     """Rows by their numbers, in `[0, rows)`; others are unpredictable."""
-
-    name = "tosa.gather"
 
     SIGNATURES: ClassVar = tuple(f"{type} i32 -> {type}" for type in MOVED[1:])
 
@@ -207,12 +182,9 @@ class GatherOp(TosaOp):
         return batch, count, channels
 
 
-@irdl_op_definition
-class ScatterOp(TosaOp):
+class ScatterOp(TosaOp, name="tosa.scatter"):
     """Rows put in the places that their numbers say, in `[0, rows)`; others, and a
     place that is named twice, are unpredictable."""
-
-    name = "tosa.scatter"
 
     SIGNATURES: ClassVar = tuple(f"{type} i32 {type} -> {type}" for type in MOVED[1:])
 
@@ -254,14 +226,11 @@ class ScatterOp(TosaOp):
                 )
 
 
-@irdl_op_definition
-class ResizeOp(TosaOp):
+class ResizeOp(TosaOp, name="tosa.resize"):
     """
     An image of another size: rows and columns lie at `(i * denominator + offset) /
     numerator` of `scale`, which is `[numerator, denominator]` of rows, then of columns.
     """
-
-    name = "tosa.resize"
 
     SIGNATURES: ClassVar = (
         "i8 shape shape shape -> i8",

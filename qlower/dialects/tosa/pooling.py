@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.dialects.tosa import NanMode, NanModeAttr
 from xdsl.ir import TypeAttribute
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -51,13 +50,10 @@ class PoolOp(TosaOp, ABC):
         return result
 
 
-@irdl_op_definition
-class AvgPool2DOp(PoolOp):
+class AvgPool2DOp(PoolOp, name="tosa.avg_pool2d"):
     """
     Averages of what lies inside of the image, by RESCALE with a multiplier for `1 / n`.
     """
-
-    name = "tosa.avg_pool2d"
 
     SIGNATURES: ClassVar = ("i8 i8 i8 -> i8", "i16 i16 i16 -> i16")
 
@@ -76,11 +72,8 @@ class AvgPool2DOp(PoolOp):
         check_zero_point("output_zp", self.output_zp)
 
 
-@irdl_op_definition
-class MaxPool2DOp(PoolOp):
+class MaxPool2DOp(PoolOp, name="tosa.max_pool2d"):
     """The largest elements that lie inside of the image."""
-
-    name = "tosa.max_pool2d"
 
     SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16")
 

@@ -8,7 +8,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import I32, IntegerAttr, TensorType
 from xdsl.dialects.tosa import NanMode, NanModeAttr
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -32,60 +31,42 @@ class ReductionOp(TosaOp, ABC):
         return reduced(shape_of(self.input), [self.axis.value.data], keep=True)
 
 
-@irdl_op_definition
-class ReduceSumOp(ReductionOp):
+class ReduceSumOp(ReductionOp, name="tosa.reduce_sum"):
     """Sums."""
-
-    name = "tosa.reduce_sum"
 
     SIGNATURES: ClassVar = ("i32 -> i32",)
 
 
-@irdl_op_definition
-class ReduceMaxOp(ReductionOp):
+class ReduceMaxOp(ReductionOp, name="tosa.reduce_max"):
     """The largest elements."""
 
-    name = "tosa.reduce_max"
-
     SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16", "i32 -> i32")
 
     nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
 
 
-@irdl_op_definition
-class ReduceMinOp(ReductionOp):
+class ReduceMinOp(ReductionOp, name="tosa.reduce_min"):
     """The smallest elements."""
 
-    name = "tosa.reduce_min"
-
     SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16", "i32 -> i32")
 
     nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
 
 
-@irdl_op_definition
-class ReduceAllOp(ReductionOp):
+class ReduceAllOp(ReductionOp, name="tosa.reduce_all"):
     """Whether all hold."""
 
-    name = "tosa.reduce_all"
-
     SIGNATURES: ClassVar = ("i1 -> i1",)
 
 
-@irdl_op_definition
-class ReduceAnyOp(ReductionOp):
+class ReduceAnyOp(ReductionOp, name="tosa.reduce_any"):
     """Whether any holds."""
 
-    name = "tosa.reduce_any"
-
     SIGNATURES: ClassVar = ("i1 -> i1",)
 
 
-@irdl_op_definition
-class ArgMaxOp(ReductionOp):
+class ArgMaxOp(ReductionOp, name="tosa.argmax"):
     """The first place along `axis` that holds the largest element; the axis goes."""
-
-    name = "tosa.argmax"
 
     SIGNATURES: ClassVar = ("i8 -> i32", "i16 -> i32")
 

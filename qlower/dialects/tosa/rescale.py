@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.tosa import NanMode, NanModeAttr, RoundingMode, RoundingModeAttr
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -28,14 +27,11 @@ from .base import TosaOp
 from .checks import known_integers
 
 
-@irdl_op_definition
-class RescaleOp(TosaOp):
+class RescaleOp(TosaOp, name="tosa.rescale"):
     """
     Multiplies by `multiplier / 2^shift` and rounds, between zero points; saturates. The
     numbers are one for all elements or, with `per_channel`, one along the last axis.
     """
-
-    name = "tosa.rescale"
 
     SIGNATURES: ClassVar = tuple(
         f"{source} {multiplier} i8 {source.lstrip('u')} {target.lstrip('u')}"
@@ -120,11 +116,8 @@ class RescaleOp(TosaOp):
             raise VerifyException(f"{name} {zero_point} of {type} is not {legal}")
 
 
-@irdl_op_definition
-class ClampOp(TosaOp):
+class ClampOp(TosaOp, name="tosa.clamp"):
     """Elements brought into `[min_val, max_val]`."""
-
-    name = "tosa.clamp"
 
     SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16", "f32 -> f32")
 
@@ -152,14 +145,11 @@ class ClampOp(TosaOp):
             )
 
 
-@irdl_op_definition
-class TableOp(TosaOp):
+class TableOp(TosaOp, name="tosa.table"):
     """
     What a table has for each element: of i8 an entry; of i16 a point between two of 513
     entries, with 7 bits more.
     """
-
-    name = "tosa.table"
 
     SIGNATURES: ClassVar = ("i8 i8 -> i8", "i16 i16 -> i32")
 

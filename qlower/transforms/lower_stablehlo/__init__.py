@@ -34,8 +34,8 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     stablehlo.PadOp: lower_pad,
     stablehlo.UniformDequantizeOp: elementwise.lower_dequantize,
     stablehlo.UniformQuantizeOp: elementwise.lower_quantize,
-    **{stablehlo.ELEMENTWISE[n]: elementwise.lower_unary for n in stablehlo.UNARY},
-    **{stablehlo.ELEMENTWISE[n]: elementwise.lower_binary for n in stablehlo.BINARY},
+    stablehlo.BinaryOp: elementwise.lower_binary,
+    stablehlo.UnaryOp: elementwise.lower_unary,
 }
 """What lowers operations of each class, and of those below it without a row."""
 
