@@ -20,6 +20,7 @@ from support.tflite_cases import (
     random_inputs,
 )
 from support.tflite_models import conv2d, fully_connected, split, strided_slice
+from support.tflite_word_cases import WORDS
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -146,9 +147,10 @@ def test_metadata_slip_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert text(slipped) == text(mended)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, "words_sqrt"])
 def test_cases_survive_text(case: str) -> None:
-    module = import_tflite(CASES[case](), name="model.tflite")
+    data = WORDS["sqrt"](0) if case == "words_sqrt" else CASES[case]()
+    module = import_tflite(data, name="model.tflite")
     module.verify()
     printed = text(module)
     assert text(parse_module(printed.encode(), "model.mlir")) == printed

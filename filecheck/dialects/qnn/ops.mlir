@@ -14,6 +14,8 @@ func.func @constants() -> tensor<2x1x!w> {
   %w = qnn.constant dense<"0x40C0"> : tensor<2x1xi8> -> tensor<2x1x!w>
   // CHECK-NEXT: qnn.constant dense<-56> : tensor<4xi8> -> tensor<4x!quant.uniform<u8:f32, 2.500000e-01:128>>
   %u = qnn.constant dense<-56> : tensor<4xi8> -> tensor<4x!b>
+  // CHECK-NEXT: qnn.constant dense<-300> : tensor<4xi16> -> tensor<4x!quant.uniform<i16:f32, 2.500000e-01>>
+  %long = qnn.constant dense<-300> : tensor<4xi16> -> tensor<4x!quant.uniform<i16:f32, 0.25>>
   // CHECK-NEXT: qnn.constant dense<[-8, 7]> : tensor<2xi4> -> tensor<2x!quant.uniform<i4:f32:0, {5.000000e-01,2.500000e-01}>>
   %n = qnn.constant dense<[-8, 7]> : tensor<2xi4> -> tensor<2x!narrow>
   // CHECK-NEXT: qnn.constant dense<1> : tensor<i8> {note = "kept"} -> tensor<!quant.uniform<i8:f32, 5.000000e-01:-3>>

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Self
 
+import numpy as np
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     f16,
@@ -23,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from .base import MovingOp, check_shape
-from .constraints import Weight
+from .constraints import NARROW, Weight
 
 
 class ConstantOp(MovingOp, name="qnn.constant"):
@@ -37,7 +38,7 @@ class ConstantOp(MovingOp, name="qnn.constant"):
     """
 
     value = prop_def(DenseIntOrFPElementsAttr)
-    result = result_def(Weight(expressed=(f32, f16)))
+    result = result_def(Weight(expressed=(f32, f16), widths=(NARROW, 8, 16)))
     traits = traits_def(ConstantLike())
 
     def __init__(self, value: DenseIntOrFPElementsAttr, result_type: Attribute):
@@ -76,12 +77,15 @@ class ConstantOp(MovingOp, name="qnn.constant"):
                 f"the storage type {quantization.storage_type} of result"
             )
         check_shape("value", self.value.get_shape(), self.result.type.get_shape())
-        stored = self.value.data.data
-        if len(stored) != (count := math.prod(self.value.get_shape())):
-            raise VerifyException(f"value has {len(stored)} elements, expected {count}")
-        legal = bytes(i & 255 for i in range(storage.minimum, storage.maximum + 1))
-        if illegal := stored.translate(None, legal):
-            first = int.from_bytes(illegal[:1], "little", signed=storage.signed)
+        data, count = self.value.data.data, math.prod(self.value.get_shape())
+        dtype = np.dtype(f"{'<i' if storage.signed else '<u'}{-(-storage.width // 8)}")
+        if len(data) != count * dtype.itemsize:
+            held = len(data) // dtype.itemsize
+            raise VerifyException(f"value has {held} elements, expected {count}")
+        stored = np.frombuffer(data, dtype)
+        illegal = stored[(stored < storage.minimum) | (stored > storage.maximum)]
+        if illegal.size:
+            first = int(illegal[0])
             raise VerifyException(
                 f"stored value {first} is outside "
                 f"[{storage.minimum}, {storage.maximum}] of {storage}"
