@@ -126,7 +126,7 @@ class _GraphImporter:
             raise problems.pop()
         if not graph.outputs:
             raise self.site.error("no outputs, expected at least 1")
-        outputs = [(name, self.returned(name)) for name in graph.outputs]
+        outputs = [(name, self.returned(name).ssa) for name in graph.outputs]
         module = self.builder.module(names, outputs, self.site.location)
         source = printable_path(PurePath(model.filename).name)
         module.attributes[CONTRACT] = StringAttr(reading.contract)

@@ -102,10 +102,10 @@ class FunctionBuilder:
         hint(argument, place.name)
         return Value(argument, identity(len(type.get_shape())))
 
-    def emit(
+    def add(
         self, operation: Operation, place: Place, suffix: str | None = None
     ) -> SSAValue:
-        """Add an operation; with `suffix` it is a step on the way to a value."""
+        """Add an operation, whose first result nothing is called after yet."""
         operation.location = place.named(suffix)
         try:
             operation.verify_()
@@ -115,9 +115,14 @@ class FunctionBuilder:
             raise place.refuse(f"{operation.name}: {reason}") from error
         self._charge()
         self.block.add_op(operation)
-        if suffix is None:
-            hint(operation.results[0], place.name)
         return operation.results[0]
+
+    def emit(
+        self, operation: Operation, place: Place, suffix: str | None = None
+    ) -> SSAValue:
+        """Add an operation; with `suffix` it is a step on the way to a value."""
+        value = self.add(operation, place, suffix)
+        return value if suffix else hint(value, place.name)
 
     def emitter(self, place: Place, suffix: str | None = None) -> Emitter:
         """What adds operations on plain tensors; with `suffix` these are steps."""
@@ -206,11 +211,11 @@ class FunctionBuilder:
     def module(
         self,
         inputs: Sequence[str],
-        outputs: Sequence[tuple[str, Value]],
+        outputs: Sequence[tuple[str, SSAValue]],
         location: LocationAttr,
     ) -> ModuleOp:
         """The finished module, with names of inputs and outputs."""
-        returned = [value.ssa for _, value in outputs]
+        returned = [value for _, value in outputs]
         last = func.ReturnOp(*returned)
         last.location = location
         self.block.add_op(last)
@@ -234,11 +239,23 @@ def _elements(constant: qnn.ConstantOp) -> NDArray[np.generic]:
     return np.frombuffer(data, np.uint8).reshape(constant.value.get_shape())
 
 
-def hint(value: SSAValue, name: str) -> None:
+def hint(value: SSAValue, name: str) -> SSAValue:
     """Name a value like its tensor in the printed module, if that is a short word."""
     if name.isascii() and name.isidentifier() and len(name) <= LONGEST_HINT:
         set_hint(value, name)
+    return value
+
+
+def distinct(name: str, suffix: str, taken: set[str]) -> str:
+    """`name`, with `suffix` if it is empty or taken already; takes it."""
+    while not name or name in taken:
+        name += suffix
+    taken.add(name)
+    return name
 
 
 def _names(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
-    return ArrayAttr(DictionaryAttr({NAME: StringAttr(name)}) for name in names)
+    """The names of arguments or results: one tensor can be several results."""
+    seen: set[str] = set()
+    unique = [distinct(name, f"#result{at}", seen) for at, name in enumerate(names)]
+    return ArrayAttr(DictionaryAttr({NAME: StringAttr(name)}) for name in unique)

@@ -12,18 +12,18 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
 
+from ..graph.values import Place
 from ..site import Site
-from .function import Function
 from .schema import Operator, OptionValue, Tensor
+from .tensor_table import TensorTable
 from .types import Element, checked_shape, stored_bytes, tensor_type
 
 ACTIVATIONS: Mapping[int, str | None] = {
@@ -57,7 +57,7 @@ class OperatorContext(Site):
 
     def __init__(
         self,
-        graph: Function,
+        graph: TensorTable,
         filename: str,
         operator: Operator,
         options: Mapping[str, OptionValue],
@@ -352,17 +352,8 @@ class OperatorContext(Site):
         """
         has_result = len(self.operator.outputs) > 0
         name = self.graph.name(self.output(output) if has_result else self.input(-1))
-        if suffix is not None:
-            name = f"{name}/{suffix}"
-        operation.location = NameLoc(StringAttr(name), self.location)
-        try:
-            operation.verify_()
-        except VerifyException as error:
-            # xDSL breaks the line before the reason.
-            reason = " ".join(str(error).split())
-            raise self.error(f"{operation.name}: {reason}") from error
-        self.graph.append(operation)
-        return operation.results[0]
+        place = Place(name, self.location, self.error)
+        return self.graph.builder.add(operation, place, suffix)
 
     def finish(self, operation: Operation) -> None:
         """Add the operation whose results are those of the operator, in order."""

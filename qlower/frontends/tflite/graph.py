@@ -8,28 +8,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import PurePath
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    ModuleOp,
-    StringAttr,
-)
-from xdsl.ir import Attribute, Region
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from qlower.diagnostics import QlowerError, printable_path, warn
 from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, SOURCE, STATE
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
+from qlower.model.entry import main_function
 
+from ..graph.values import distinct, hint
 from ..import_options import ImportOptions
 from ..site import Site
 from .context import OperatorContext
 from .evaluation import EVALUATORS
 from .names import (
-    distinct,
     find_tensor,
-    hinted,
-    name_attributes,
     short_tensor_names,
     unique_names,
 )
@@ -38,7 +31,7 @@ from .operators.sparse import SPARSEST
 from .schema import Model, Operator, Subgraph, Tensor, default_options
 from .tensor_table import TensorTable
 from .types import tensor_type
-from .variables import Variables, needed_operators, written_variables
+from .variables import needed_operators
 
 UNROLLED_BUDGET = 1 << 20
 """What loops may take besides: they do use the same things again and again."""
@@ -91,7 +84,6 @@ class _GraphImporter(TensorTable):
         self.unknown: set[int] = set()
         self.taken = set(names.values())
         self.places: dict[tuple[int, int], int] = {}
-        self.variables = Variables(written_variables(self.model, model.others))
         self.depth = 0
         named = {signature.subgraph for signature in model.signatures}
         self.left_out = model.others.keys() - named
@@ -129,37 +121,28 @@ class _GraphImporter(TensorTable):
             raise self.site.error("no outputs, expected at least 1")
         outputs = [self.tensor(index, self.site) for index in model.outputs]
         returned = [
-            self.value(tensor, tensor_type(tensor, self.site), self.site)
+            (
+                self.name(tensor),
+                self.value(tensor, tensor_type(tensor, self.site), self.site),
+            )
             for tensor in outputs
         ]
         if self.left_out:
             listed = ", ".join(map(str, sorted(self.left_out)))
             warn(f"the model doesn't run subgraph {listed}", self.site.location)
         states = self.states
-        returned += states.left
-        return_op = func.ReturnOp(*returned)
-        return_op.location = self.site.location
-        self.append(return_op)
-        main = func.FuncOp(
-            "main",
-            (
-                [argument.type for argument in self.block.args],
-                [value.type for value in returned],
-            ),
-            Region(self.block),
-            arg_attrs=name_attributes([*map(self.name, inputs), *states.names]),
-            res_attrs=name_attributes([*map(self.name, outputs), *states.names]),
-        )
-        main.location = self.site.location
+        names = [*map(self.name, inputs), *states.names]
+        returned += zip(states.names, states.left, strict=True)
+        module = self.builder.module(names, returned, self.site.location)
         if states.names:
-            main.attributes[STATE] = states.initial
-        attributes: dict[str, Attribute] = {
-            CONTRACT: StringAttr("tflite"),
-            SOURCE: StringAttr(printable_path(PurePath(model.filename).name)),
-        }
-        if not _is_quantized(main):
-            attributes[REMARKS] = ArrayAttr([StringAttr(NOTHING_QUANTIZED)])
-        return ModuleOp([main], attributes)
+            main_function(module).attributes[STATE] = states.initial
+        module.attributes[CONTRACT] = StringAttr("tflite")
+        source = printable_path(PurePath(model.filename).name)
+        module.attributes[SOURCE] = StringAttr(source)
+        if not _is_quantized(module):
+            remark = StringAttr(NOTHING_QUANTIZED)
+            module.attributes[REMARKS] = ArrayAttr([remark])
+        return module
 
     def way_out(self, operator: Operator) -> str:
         """How the model goes without an operator: cut at what this one takes."""
@@ -190,7 +173,7 @@ class _GraphImporter(TensorTable):
         argument.location = self.named_location(tensor, self.site)
         if tensor.is_variable:
             # What a call leaves there is never seen: the next one is given another.
-            self.states.write(self.name(tensor), hinted(argument, self.name(tensor)))
+            self.states.write(self.name(tensor), hint(argument, self.name(tensor)))
         else:
             self.define(tensor, argument, self.site)
 
@@ -381,12 +364,13 @@ def cut_model(model: Model, outputs: Sequence[str], names: dict[int, str]) -> Mo
     )
 
 
-def _is_quantized(function: func.FuncOp) -> bool:
-    """Whether any value of a function has a scale."""
-    values = (value for op in function.body.block.ops for value in op.results)
+def _is_quantized(module: ModuleOp) -> bool:
+    """Whether any value of the function has a scale."""
+    block = main_function(module).body.block
+    values = (value for op in block.ops for value in op.results)
     return any(
         isinstance(element_type(value.type), QuantizedType)
-        for value in (*function.body.block.args, *values)
+        for value in (*block.args, *values)
     )
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
-from xdsl.ir import SSAValue
-
-from qlower.dialects.qnn.attributes import NAME
 from qlower.model.names import short_names
 
-from ..graph.values import hint
+from ..graph.values import distinct
 from ..import_options import unknown_output
 from .schema import Model
 
@@ -26,14 +22,6 @@ def unique_names(model: Model) -> dict[int, str]:
         if index not in names and 0 <= index < len(model.tensors):
             names[index] = distinct(model.tensors[index].name, f"#{index}", taken)
     return names
-
-
-def distinct(name: str, suffix: str, taken: set[str]) -> str:
-    """`name`, with `suffix` if it is empty or taken already; takes it."""
-    while not name or name in taken:
-        name += suffix
-    taken.add(name)
-    return name
 
 
 def _naming_order(model: Model) -> Iterator[int]:
@@ -62,20 +50,3 @@ def find_tensor(wanted: str, names: dict[int, str], short: dict[int, str]) -> in
             if name == wanted:
                 return index
     raise unknown_output(wanted, [*short.values()])
-
-
-def hinted(value: SSAValue, name: str) -> SSAValue:
-    """`value`, named like its tensor in the printed module if that is a short word."""
-    hint(value, name)
-    return value
-
-
-def name_attributes(names: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
-    """The names of arguments or results as a function has them, each its own."""
-    seen: set[str] = set()
-    attributes: list[DictionaryAttr] = []
-    for position, name in enumerate(names):
-        # One tensor can be several results, which still need names of their own.
-        unique = distinct(name, f"#result{position}", seen)
-        attributes.append(DictionaryAttr({NAME: StringAttr(unique)}))
-    return ArrayAttr(attributes)

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, SSAValue
 
+from ..graph.values import hint
 from ..site import Site
-from .names import hinted
 from .schema import Tensor
 from .types import Element, constant_value
 
@@ -56,7 +56,7 @@ class States:
             argument = self._block.insert_arg(type, len(self._block.args))
             argument.location = NameLoc(StringAttr(name), site.location)
             self._kept[name] = _Kept(type, dense)
-            self._values[name] = hinted(argument, name)
+            self._values[name] = hint(argument, name)
         return self._values[name]
 
     def find(self, name: str) -> SSAValue | None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import NameLoc, StringAttr, TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
 from ..budget import Budget
+from ..graph.values import FunctionBuilder, Place, hint
 from ..site import Site
-from .names import hinted
-from .schema import Model, Operator, Tensor
+from .schema import Model, Operator, Subgraph, Tensor
 from .states import States
 from .types import Element, constant_value
+from .variables import Variables, written_variables
 
 NO_BUFFER = 0
 """The buffer of tensors without data; the schema says that it is empty, and LiteRT
@@ -27,12 +30,24 @@ OPERATION_COST = 16
 """Units of work that an operation takes of the file's budget."""
 
 
-class TensorTable:
+class TensorTable(ABC):
     """The tensors of a model: computed, constant, or still without a value.
 
     `model` is what is imported; tensors of subgraphs are added to `tensors` and to
-    `names`.
+    `names`. `users` are the main graph's operators that take each tensor.
     """
+
+    @abstractmethod
+    def way_out(self, operator: Operator) -> str:
+        """How the model goes without an operator."""
+
+    @abstractmethod
+    def subgraph(self, number: int, site: Site) -> Subgraph:
+        """A subgraph of the file besides the first, or an error if there is none."""
+
+    @abstractmethod
+    def inline(self, number: int, arguments: Sequence[int], site: Site) -> list[int]:
+        """Add what a subgraph computes of tensors; returns its results' tensors."""
 
     def __init__(self, model: Model, names: dict[int, str], site: Site) -> None:
         self.model = model
@@ -43,28 +58,34 @@ class TensorTable:
         for operator in model.operators:
             for index in dict.fromkeys(operator.inputs):
                 self.users.setdefault(index, []).append(operator)
-        self.block = Block()
+        self.budget = Budget(model.size, site)
+        self.builder = FunctionBuilder(lambda: self.budget.charge(OPERATION_COST))
+        self.block = self.builder.block
         self.states = States(self.block)
+        self.variables = Variables(written_variables(model, model.others))
         self.computed: dict[int, SSAValue] = {}
         self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
         self.known: dict[int, bytes] = {}
         self.initial: dict[int, bytes] = {}
         self.shapes: dict[int, tuple[int, ...]] = {}
         self.is_resized = any(-1 in tensor.signature for tensor in model.tensors)
-        self.budget = Budget(model.size, site)
 
     def named_location(self, tensor: Tensor, site: Site) -> NameLoc:
         return NameLoc(StringAttr(self.name(tensor)), site.location)
 
     def tensor(self, index: int, site: Site) -> Tensor:
+        """The entry `index` of the tensor table, or an error if there is none."""
         site.check_range("tensor index", index, 0, len(self.tensors) - 1)
         tensor, shape = self.tensors[index], self.shapes.get(index)
         return tensor if shape is None else replace(tensor, shape=shape)
 
     def name(self, tensor: Tensor) -> str:
+        """The name of `tensor`, unique in the model."""
         return self.names[tensor.index]
 
     def resize(self, tensor: Tensor, shape: tuple[int, ...], site: Site) -> None:
+        """Give a result the shape that follows from the operands'; it is another than
+        the file's only where the file leaves shapes open."""
         if tensor.shape == shape:
             return
         if not (self.is_resized or self.shapes or -1 in tensor.signature):
@@ -76,15 +97,18 @@ class TensorTable:
     def know(
         self, tensor: Tensor, data: bytes, shape: tuple[int, ...], site: Site
     ) -> None:
+        """Make a constant the value of `tensor`, which must not have one yet."""
         self.check_undefined(tensor, site)
         self.budget.charge(math.prod(shape))
         self.resize(tensor, shape, site)
         self.known[tensor.index] = data
 
     def initially(self, tensor: Tensor) -> bytes | None:
+        """The bytes that a variable tensor has before the first call, if not zeros."""
         return self.initial.get(tensor.index)
 
     def constant(self, tensor: Tensor, site: Site) -> bytes | None:
+        """The bytes of `tensor`; None when it is not constant."""
         if tensor.index in self.known:
             return self.known[tensor.index]
         if tensor.buffer == NO_BUFFER:
@@ -100,6 +124,7 @@ class TensorTable:
         return buffer.data or None
 
     def value(self, tensor: Tensor, type: TensorType[Element], site: Site) -> SSAValue:
+        """The value of `tensor`: one computed before, or a constant of type `type`."""
         if tensor.index in self.computed:
             return self.computed[tensor.index]
         data = self.constant(tensor, site)
@@ -119,18 +144,19 @@ class TensorTable:
                 operation = qnn.ConstantOp(value, type)
             else:
                 operation = arith.ConstantOp(value)
-            operation.location = self.named_location(tensor, site)
-            self.append(operation)
-            self.constants[key] = hinted(operation.results[0], self.name(tensor))
+            place = Place(self.name(tensor), site.location, site.error)
+            self.constants[key] = self.builder.emit(operation, place)
         return self.constants[key]
 
     def append(self, operation: Operation) -> None:
+        """Add `operation` at the end of the function."""
         self.budget.charge(OPERATION_COST)
         self.block.add_op(operation)
 
     def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
+        """Make `value` the value of `tensor`, which must not have one yet."""
         self.check_undefined(tensor, site)
-        self.computed[tensor.index] = hinted(value, self.name(tensor))
+        self.computed[tensor.index] = hint(value, self.name(tensor))
 
     def check_undefined(self, tensor: Tensor, site: Site) -> None:
         if tensor.index in self.computed or tensor.index in self.known:
