@@ -44,7 +44,7 @@ VERDICTS = "QLOWER_VERDICTS"
 MANY = 20
 """Pairs of contracts on a layer in the long test."""
 
-TOGETHER = 8
+TOGETHER = 4
 """Contracts that are grouped: others' pairs would be most of the verdicts."""
 
 SUMMING = (
