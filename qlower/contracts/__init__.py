@@ -71,6 +71,9 @@ base is tflite; inherited functions that call a rule mean that one.
 LARGEST_TEXT = 1 << 19
 """Characters that a contract's file may have."""
 
+KEPT = 16
+"""Contracts of files that are kept, by their texts and their bases'."""
+
 
 @dataclass(frozen=True, eq=False)
 class Contract:
@@ -219,7 +222,9 @@ def _load_shipped_contract(name: str) -> Contract:
         )
     resource = files(__name__) / f"{name}.mlir"
     outline = Outline(resource.read_text(encoding="utf-8"), str(resource))
-    return _contract(name, outline.text, str(resource), outline, ())
+    header = outline.parse(frozenset())
+    base = _base_of(header, outline.text, str(resource), ())
+    return _contract(name, outline.text, header, outline, base)
 
 
 def parse_contract(
@@ -234,21 +239,41 @@ def parse_contract(
             f"{len(text)} characters are more than the {LARGEST_TEXT} of a contract",
             make_file_location(filename, 1, 1),
         )
-    return _contract(name, text, filename, parse_contract_module(text, filename), heirs)
+    base = _base_of(_own_module(text, filename), text, filename, heirs)
+    return _contract_on(base, text, name, filename)
+
+
+@lru_cache(maxsize=KEPT)
+def _own_module(text: str, filename: str) -> ModuleOp:
+    return parse_contract_module(text, filename)
+
+
+@lru_cache(maxsize=KEPT)
+def _contract_on(
+    base: Contract | None, text: str, name: str, filename: str
+) -> Contract:
+    """A text's contract: what inherits from a base changes, so it is a copy."""
+    own = _own_module(text, filename).clone()
+    return _contract(name, text, own, own, base)
+
+
+def _base_of(
+    header: ModuleOp, text: str, filename: str, heirs: tuple[str, ...]
+) -> Contract | None:
+    """The base that a module names, as its file is now."""
+    name = module_string(header, BASE)
+    if not name:
+        return None
+    return _load_base(name, (*heirs, filename), _place_of_base(text, filename))
 
 
 def _contract(
     name: str,
     text: str,
-    filename: str,
+    header: ModuleOp,
     own: ModuleOp | Outline,
-    heirs: tuple[str, ...],
+    base: Contract | None,
 ) -> Contract:
-    header = own if isinstance(own, ModuleOp) else own.parse(frozenset())
-    base_name = module_string(header, BASE)
-    base = None
-    if base_name:
-        base = _load_base(base_name, (*heirs, filename), _place_of_base(text, filename))
     summary, family, qdq = (module_string(header, k) for k in (SUMMARY, FAMILY, QDQ))
     if base is not None:
         family, qdq = family or base.family, qdq or base.qdq

@@ -85,14 +85,15 @@ def read_functions(
 
     Raises `QlowerError` where they don't verify, or are no rules.
     """
+    known = set[FuncOp]()
     if base is not None:
-        inherit(module, base_name, base.written)
+        known = inherit(module, base_name, base.written)
     if verify:
         check_functions(module)
     written = module.clone()
     complete_calls(module)
     if verify:
-        verify_module(module)
+        verify_module(module, known)
         check_calls(module)
     return Functions(module, written, read_rules(module))
 
@@ -109,9 +110,10 @@ def read_rules(module: ModuleOp) -> dict[str, Rule]:
     return rules
 
 
-def inherit(module: ModuleOp, name: str, base: ModuleOp) -> None:
+def inherit(module: ModuleOp, name: str, base: ModuleOp) -> set[FuncOp]:
     """Copy the functions of the contract `name`; those that `module` redefines under a
-    new name.
+    new name. Returns the copies that call none of the module's own functions: what
+    verifies in the base verifies here.
 
     A function that redefines one takes over the rules which that one served, unless it
     lists its own or another function of `module` serves them. A copy serves what is
@@ -139,18 +141,23 @@ def inherit(module: ModuleOp, name: str, base: ModuleOp) -> None:
         _serve(function, left)
     own_rules = {rule for function in functions for rule in served_rules(function)}
     rule_names = {op.sym_name.data for op in inherited if not _is_private(op)}
+    unchanged = set[FuncOp]()
     for function in inherited:
         copy = function.clone()
         left = served[copy.sym_name.data]
         _serve(copy, [rule for rule in left if rule not in own_rules])
         if copy.sym_name.data in own:
             copy.sym_name = StringAttr(f"{name}.{copy.sym_name.data}")
+        unchanged.add(copy)
         for call in copy.body.block.ops:
             if isinstance(call, CallOp):
                 callee = call.callee.string_value()
                 if callee in own and callee in rule_names:
                     call.callee = SymbolRefAttr(f"{name}.{callee}")
+                elif callee in own:
+                    unchanged.discard(copy)
         module.body.block.add_op(copy)
+    return unchanged
 
 
 def _serve(function: FuncOp, rules: Iterable[str]) -> None:

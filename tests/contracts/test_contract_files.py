@@ -261,6 +261,52 @@ def test_a_contract_is_loaded_from_a_path(tmp_path: Path):
     assert contract.name == "halve"
 
 
+def test_a_file_is_read_again_where_it_or_a_base_of_it_changed(tmp_path: Path):
+    base, own = tmp_path / "base.mlir", tmp_path / "own.mlir"
+    base.write_text(HALVE)
+    own.write_text('module attributes {contract.base = "./base.mlir"} {}')
+    eight = {"input": np.array([8], np.int32)}
+
+    def given() -> int:
+        (result,) = load_contract(str(own)).rule("requantize").evaluate(eight)
+        return result.item()
+
+    first = load_contract(str(own))
+    assert load_contract(str(own)) is first
+    assert given() == 4
+    base.write_text(HALVE.replace("constant 1", "constant 2"))
+    assert given() == 2
+    base.write_text(HALVE)
+    assert given() == 4
+    own.write_text(HALVE.replace("constant 1", "constant 3"))
+    assert given() == 1
+    own.unlink()
+    with pytest.raises(QlowerError, match="can't be read"):
+        load_contract(str(own))
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [("i32", None), ("i16", "expected operand type i16, but provided i32")],
+)
+def test_inherited_functions_fit_the_helpers_that_replace_theirs(
+    result: str, expected: str | None
+):
+    """What of a base calls a function of the file is verified anew."""
+    helper = f"""
+      func.func private @clamp_and_offset(
+          %x: {result}, %output_min: i32, %output_max: i32, %output_zero_point: i32)
+          -> i32 {{
+        return %output_min : i32
+      }}"""
+    text = f'module attributes {{contract.base = "tflite"}} {{{helper}}}'
+    if expected is None:
+        assert parse(text).rules
+    else:
+        with pytest.raises(QlowerError, match=expected):
+            parse(text)
+
+
 def test_what_a_contract_replaces_can_be_called():
     text = """\
 module attributes {contract.base = "tflite"} {
