@@ -34,6 +34,7 @@ FLOORS = (
     ("verification",),
     ("circuits", "identification", "viewer"),
     ("api", "torch"),
+    ("improvement",),
     ("cli",),
     ("__init__", "__main__"),
     ("docs",),

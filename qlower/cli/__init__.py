@@ -39,7 +39,7 @@ TASKS = {
     "look at a model": ("inspect", "trace", "report"),
     "compare systems": ("diff", "identify", "validate", "contracts"),
     "prove what holds for all inputs": ("verify", "lint", "bisect"),
-    "build and run": ("import_", "run", "bench", "cache"),
+    "build and run": ("import_", "run", "improve", "bench", "cache"),
     "ship": ("compile", "targets", "vectors"),
 }
 """The files of commands by what they are for, in the order of the help. A file is named

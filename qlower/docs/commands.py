@@ -36,6 +36,8 @@ EXAMPLES = {
     "bisect": "qlower bisect digits.mlir images/7.npy",
     "import": "qlower import --check digits.mlir",
     "run": "qlower run digits.mlir --input images/7.npy",
+    "improve": "qlower improve digits.mlir --data test_images.npy"
+    " --contract pow2-shift --methods gains --limit 64",
     "bench": "qlower bench digits.mlir",
     "cache": "qlower cache",
     "compile": "qlower compile digits.mlir -o out --name digits",

@@ -51,11 +51,11 @@ class Device:
         self.threads = threads
         self.operations = tuple(layers(model.module))
         for op in self.operations:
-            _check_supported(op)
+            check_supported(op)
         self.weights = weight_specs(model.module)
         self.weight_values = weight_values(model.module)
         self.names = value_names(model.module)
-        self.counts_examples = _counts_examples(model, self.operations)
+        self.counts_examples = counts_examples(model, self.operations)
         self._function = Compilation(
             open_weights(model),
             contract,
@@ -113,7 +113,7 @@ def _from_text(
     return Device(Model(parse_module(text), path), contract, layer_contracts, threads)
 
 
-def _check_supported(op: Operation) -> None:
+def check_supported(op: Operation) -> None:
     """Refuse an operation without a surrogate, or whose result has no real value."""
     if type(op) not in SURROGATES:
         raise QlowerError(f"{op.name} has no gradient here", op.location)
@@ -136,7 +136,7 @@ def _check_supported(op: Operation) -> None:
             )
 
 
-def _counts_examples(model: Model, operations: Sequence[Operation]) -> bool:
+def counts_examples(model: Model, operations: Sequence[Operation]) -> bool:
     """Whether every value has a leading dimension of 1, which no operation mixes with
     others: it may count examples."""
     values = [*main_function(model.module).body.block.args]

@@ -34,6 +34,7 @@ COMMANDS = {
     "lint": "lint m.mlir --accumulator-bits 4",
     "inspect --stats": "inspect m.mlir --stats",
     "validate": "validate m.mlir --data x.npy --contract tvm --against tflite",
+    "improve": "improve m.mlir --data x.npy --methods biases --limit 8",
     "contracts": "contracts",
     "contracts compare": "contracts compare m.mlir --contract tflite --contract tvm",
     "targets": "targets",
@@ -52,7 +53,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("m.mlir").write_text(SMALL_MODEL)
     shape = qlower.load("m.mlir").inputs[0].shape
-    np.save("x.npy", np.zeros((2, *shape[1:]), np.int8))
+    np.save("x.npy", np.zeros((8, *shape[1:]), np.int8))
 
 
 def sections() -> dict[str, dict[str, set[str]]]:

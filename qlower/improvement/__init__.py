@@ -1,0 +1,1 @@
+"""Accuracy recovered without training, measured by a contract's own integers."""
