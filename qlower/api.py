@@ -40,9 +40,9 @@ from qlower.model.printing import exact_module
 from qlower.model.signature import Array, assign_inputs
 from qlower.model.state import STATE_ALIGNMENT, State, state_offsets
 from qlower.pipeline import generate_package
-from qlower.report.table import counted
 from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
 from qlower.runtime.objects import cached_parts
+from qlower.tables.table import counted
 
 if TYPE_CHECKING:
     from qlower.bisection import Bisection

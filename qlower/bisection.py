@@ -29,10 +29,10 @@ from qlower.model.entry import main_function
 from qlower.model.layers import layer_names, layer_title
 from qlower.passes import Applied, Observer, apply_passes
 from qlower.pipeline import arith_passes, kernel_passes
-from qlower.report.table import Column, Table, Tabled
 from qlower.runtime.alone import alone, with_code
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Variant
+from qlower.tables.table import Column, Table, Tabled
 from qlower.tally import Tally
 from qlower.transforms.lower_qnn import LowerQnnPass
 

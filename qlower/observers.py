@@ -15,7 +15,7 @@ from qlower.files.replacing import writing
 from qlower.model.contract_files import text_in
 from qlower.model.printing import readable_module
 from qlower.passes import Applied, GeneratedCode, Observer, pipeline_text
-from qlower.report.table import Column, Table
+from qlower.tables.table import Column, Table
 
 
 @dataclass

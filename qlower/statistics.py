@@ -16,7 +16,7 @@ from qlower.model.selection import select_layers
 from qlower.pipeline import epilogue_proofs
 from qlower.report.layer_table import LayerStatistics, layer_statistics, layer_table
 from qlower.report.refusals import known_proofs
-from qlower.report.table import Table, Tabled
+from qlower.tables.table import Table, Tabled
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ from support.small_model import SMALL_MODEL
 import qlower
 from qlower.interp.values import Array
 from qlower.model.random_inputs import random_inputs
-from qlower.report.table import Table
+from qlower.tables.table import Table
 
 
 @pytest.fixture(scope="module")

@@ -19,10 +19,10 @@ FLOORS = (
     ("files",),
     ("contract_plugins",),
     ("interp",),
-    ("report.table", "text"),
+    ("tables", "text"),
     ("contracts", "model"),
     ("emit",),
-    ("frontends", "interp.qnn", "tally"),
+    ("frontends", "semantics", "tally"),
     ("codegen", "passes"),
     ("transforms",),
     ("observing", "pipeline", "universe"),
@@ -40,12 +40,6 @@ FLOORS = (
     ("docs",),
 )
 """The rooms, the lowest floor first. A room imports from its own floor only itself."""
-
-PARTS: dict[str, str] = {
-    "report.json_text": "report.table",
-    "report.table_formats": "report.table",
-}
-"""Modules that are one room with another."""
 
 FRONT_ENDS = (
     ("import_options", "linalg", "model_files", "scalars", "site"),
@@ -66,11 +60,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 
 def room(module: str) -> str:
-    """The room of a module that is named from the package on: the longest that fits."""
-    parts = module.removeprefix("qlower").strip(".").split(".")
-    names = [".".join(parts[:size]) for size in range(len(parts), 0, -1)]
-    names = [PARTS.get(name, name) for name in names]
-    return next((name for name in names if name in FLOOR), parts[0] or "__init__")
+    """The room of a module that is named from the package on."""
+    return module.removeprefix("qlower").strip(".").partition(".")[0] or "__init__"
 
 
 def module_of(path: Path) -> str:

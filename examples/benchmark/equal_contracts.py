@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from qlower.report.table import Column, Table, counted
+from qlower.tables.table import Column, Table, counted
 from qlower.verification.group_table import Groups, LayerGroups
 
 PAGE = Path(__file__).with_suffix(".md")

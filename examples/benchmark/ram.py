@@ -20,7 +20,7 @@ from pathlib import Path
 
 import qlower
 from qlower.packages.memory import Memory
-from qlower.report.table import Column, Table
+from qlower.tables.table import Column, Table
 
 TARGET, CPU, CONTRACT = "thumbv7em-none-eabi", "cortex-m4", "tflm"
 

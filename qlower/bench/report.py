@@ -10,8 +10,8 @@ from html import escape
 from qlower.bench.comparison import OURS, Comparison, Difference, Report
 from qlower.bench.measure import Spread
 from qlower.bench.peers import PEERS
-from qlower.report.table import NOTHING, Column, Table, counted
 from qlower.runtime.profile_table import profile_table
+from qlower.tables.table import NOTHING, Column, Table, counted
 
 LEGEND = (
     "us: the median and the quartiles of all rounds. x: the peer's time over qlower's "

@@ -33,7 +33,7 @@ from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_inputs
 from qlower.model.selection import select_layers
-from qlower.report.table import Column, Table, Tabled
+from qlower.tables.table import Column, Table, Tabled
 from qlower.transforms.arith_to_comb import bits_of, to_comb
 from qlower.transforms.pipeline_circuits import pipeline
 from qlower.transforms.ranges import width_of

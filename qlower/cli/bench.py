@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     from qlower.compilation import Compilation
     from qlower.files.replacing import write_text
     from qlower.frontends.model_files import check_model_path
-    from qlower.report.json_text import json_text
+    from qlower.tables.json_text import json_text
 
     if options.outputs and options.against:
         raise QlowerError("--against and --outputs: peers run models as a whole")

@@ -17,7 +17,7 @@ from qlower.cli.options import (
 from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
-from qlower.report.table import counted
+from qlower.tables.table import counted
 
 EXAMPLE = """  qlower bisect model.tflite image.npy
   qlower bisect model.mlir left=a.npy right=b.npy --cpu x86-64-v3

@@ -10,7 +10,7 @@ from qlower.cli.exit_codes import UsageError
 from qlower.cli.options import given_model
 from qlower.cli.output import show, terminal_width
 from qlower.cli.parser import section
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.circuits.make import Circuits

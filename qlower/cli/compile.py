@@ -23,7 +23,7 @@ from qlower.cli.options import (
 )
 from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir

@@ -20,7 +20,7 @@ from qlower.cli.options import (
 from qlower.cli.output import add_json, add_junit, show, terminal_width, write_junit
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.explain.diff_result import LayerDifference

@@ -60,7 +60,7 @@ def ending(
     def complain_of(error: QlowerError, kind: str) -> None:
         sys.stdout.flush()
         if _is_json(arguments):
-            from qlower.report.json_text import json_text
+            from qlower.tables.json_text import json_text
 
             print(json_text({"error": {"kind": kind, **error.to_dict()}}), flush=True)
         complain(str(error))
@@ -108,7 +108,7 @@ def ending(
         from qlower.cli.crash import report_crash
 
         if _is_json(arguments):
-            from qlower.report.json_text import json_text
+            from qlower.tables.json_text import json_text
 
             failed = {"kind": "bug", "message": f"{type(error).__name__}: {error}"}
             print(json_text({"error": failed}), flush=True)

@@ -13,7 +13,7 @@ from qlower.cli.options import add_command, add_inputs, add_model, given_model
 from qlower.cli.output import add_json, show, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.identification.result import Identification

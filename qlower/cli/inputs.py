@@ -13,7 +13,7 @@ from qlower.diagnostics import QlowerError, warn
 from qlower.files.arrays import read_arrays
 from qlower.model.input_sets import fits
 from qlower.model.signature import Array, TensorSpec
-from qlower.report.table import counted
+from qlower.tables.table import counted
 
 
 def check_inputs(options: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from qlower.cli.parser import OUTPUT, section
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import printable_lines
-from qlower.report.table import FORMATS, Format, Row, Table
+from qlower.tables.table import FORMATS, Format, Row, Table
 
 if TYPE_CHECKING:
     from qlower.report.junit import Case

@@ -13,7 +13,7 @@ from qlower.cli.options import given_model
 from qlower.cli.output import show, terminal_width
 from qlower.cli.parser import section
 from qlower.cli.progress import clear_status, progress
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.circuits.rtl.verify import Subject

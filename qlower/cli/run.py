@@ -26,14 +26,14 @@ from qlower.cli.output import add_format, print_table, show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.compilation import Compilation
     from qlower.model.signature import Array, TensorSpec
-    from qlower.report.table import Table
     from qlower.runtime.executors import Executor
     from qlower.runtime.profiling import KernelTime, Profile
+    from qlower.tables.table import Table
 
 EXAMPLE = """  qlower run model.tflite --input image.npy
   qlower run model.mlir --input images.npz --output y.npz --save-layers layers.npz

@@ -15,7 +15,7 @@ from qlower.cli.options import (
 from qlower.cli.output import add_json, show, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 EXAMPLE = """  qlower trace model.tflite --input image.npy --at conv1[0,3,4,7]
   qlower trace model.mlir --random --at 2[0,5] --contract tvm --products"""

@@ -23,7 +23,7 @@ from qlower.cli.output import add_format, add_junit, print_table, write_junit
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.report.junit import Case

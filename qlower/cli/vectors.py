@@ -10,7 +10,7 @@ from pathlib import Path
 from qlower.cli.options import add_command, add_contract, add_model, given_model
 from qlower.cli.output import add_format, print_table
 from qlower.cli.parser import ArgumentParser, Commands
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 EXAMPLE = """  qlower vectors model.tflite -o vectors
   qlower vectors model.mlir -o vectors --layer conv1 --contract ./my_npu.mlir

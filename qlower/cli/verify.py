@@ -23,7 +23,7 @@ from qlower.cli.output import add_json, add_junit, show, terminal_width, write_j
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.cli.rtl import add_rtl, refuse_rtl_options, run_rtl
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.report.junit import Case
@@ -234,7 +234,7 @@ def _certify(options: argparse.Namespace) -> None:
 
 def _solve(options: argparse.Namespace, claims: Claims) -> bool:
     """Write the claims and run the solvers asked for: whether all agree with qlower."""
-    from qlower.report.table import counted
+    from qlower.tables.table import counted
     from qlower.verification.smt.verdicts import answers_of
 
     folder = Path(options.smt)

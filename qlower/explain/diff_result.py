@@ -16,8 +16,8 @@ from qlower.explain.rows import Row, ratio, rows_of, show_exact, show_value
 from qlower.explain.steps import StepDifference
 from qlower.explain.trace import Trace
 from qlower.interp.values import Array
-from qlower.report.table import Cell, Column, Table, Tabled, counted
-from qlower.report.table_formats import wrapped
+from qlower.tables.formats import wrapped
+from qlower.tables.table import Cell, Column, Table, Tabled, counted
 
 
 @dataclass

@@ -14,7 +14,7 @@ from qlower.files.arrays import entry_name
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.signature import TensorSpec
-from qlower.report.table import counted
+from qlower.tables.table import counted
 
 MOST_TOLD = 4
 """So many names are told of what matches in one way, or not."""

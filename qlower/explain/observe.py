@@ -23,14 +23,14 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract, states_of
 from qlower.explain.chain import Chain, rule_chain
 from qlower.explain.place import Index
-from qlower.interp.qnn import run_qnn_function
-from qlower.interp.qnn.contraction import exact_sums
-from qlower.interp.qnn.real import seen_factors
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, own_arithmetic
+from qlower.semantics import run_qnn_function
+from qlower.semantics.contraction import exact_sums
+from qlower.semantics.real import seen_factors
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from qlower.explain.rows import SUM, Row, show_exact, show_value
-from qlower.report.table import Cell, Column, Table
+from qlower.tables.table import Cell, Column, Table
 
 UNPAIRED = -0.2
 """What it costs to leave a step alone."""

@@ -10,9 +10,9 @@ import numpy as np
 from qlower.dialects import qnn
 from qlower.explain.observe import LayerRun
 from qlower.explain.place import Index, show
-from qlower.interp.qnn.rules import centred
 from qlower.interp.values import Array
-from qlower.report.table import Column, Table
+from qlower.semantics.rules import centred
+from qlower.tables.table import Column, Table
 
 
 @dataclass(frozen=True)

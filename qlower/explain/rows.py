@@ -13,7 +13,7 @@ from qlower.explain.chain import Chain
 from qlower.explain.exact import fraction
 from qlower.explain.words import MODES, gloss
 from qlower.interp.values import Array
-from qlower.report.table import Cell, Column, Table
+from qlower.tables.table import Cell, Column, Table
 
 WIDENING = (arith.ExtSIOp, arith.ExtUIOp, arith.ExtFOp)
 """Ops that are exact whatever they are given."""

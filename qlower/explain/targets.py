@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qlower.contracts import Rule
 from qlower.explain.coverage import Lanes, analyse
 from qlower.interp.values import Array
-from qlower.report.table import counted
+from qlower.tables.table import counted
 
 Integers = NDArray[np.int64]
 

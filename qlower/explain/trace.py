@@ -24,8 +24,8 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.input_sets import ordered_input_set
 from qlower.model.signature import assign_inputs
-from qlower.report.table import counted
-from qlower.report.table_formats import wrapped
+from qlower.tables.formats import wrapped
+from qlower.tables.table import counted
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,7 +27,6 @@ from qlower.explain.reach import inputs_for
 from qlower.explain.targets import Coverage, Target, candidates, choose, count
 from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
-from qlower.interp.qnn.rules import centred
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
@@ -37,7 +36,8 @@ from qlower.model.random_inputs import random_input
 from qlower.model.selection import select_layers
 from qlower.model.signature import TensorSpec
 from qlower.operators.windows import window_extent
-from qlower.report.table import Column, Table, Tabled
+from qlower.semantics.rules import centred
+from qlower.tables.table import Column, Table, Tabled
 
 Integers = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from qlower.diagnostics import QlowerError
 from qlower.explain.sides import Computed, Executor, Values, result_specs
 from qlower.model import Model
 from qlower.model.signature import TensorSpec
-from qlower.report.table import counted
+from qlower.tables.table import counted
 
 MOST_SHOWN = 3
 """Layers that a note names."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from qlower.contracts.family import CHOICES, arithmetic_text
 from qlower.identification.replay import Explanation
 from qlower.identification.search import Found
-from qlower.report.table import Column, Table, counted
+from qlower.tables.table import Column, Table, counted
 
 NEAR = 0.9
 """The share of elements below which an arithmetic that explains them is no evidence:

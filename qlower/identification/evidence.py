@@ -18,8 +18,8 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.interp import evaluate_function
-from qlower.interp.qnn.contraction import sums_of
 from qlower.interp.values import Array
+from qlower.semantics.contraction import sums_of
 
 Places = NDArray[np.int64]
 

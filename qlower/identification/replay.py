@@ -24,12 +24,12 @@ from qlower.explain.sides import Values
 from qlower.identification.batches import batched, is_positional, largest
 from qlower.identification.evidence import Observed
 from qlower.interp.engine import NumpyInterpreter
-from qlower.interp.qnn import make_qnn_interpreter
-from qlower.interp.qnn.contraction import sums_of
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.layers import is_constant, layer_name, value_names
+from qlower.semantics import make_qnn_interpreter
+from qlower.semantics.contraction import sums_of
 from qlower.verification.decide import same
 
 MARGIN, FEW_MISSES = 2, 8

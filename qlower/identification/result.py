@@ -10,8 +10,8 @@ from qlower.explain.causes import Causes
 from qlower.explain.place import show
 from qlower.identification.device import NEAR, Device
 from qlower.identification.replay import FIRST, Explanation
-from qlower.report.table import Column, Table, Tabled, counted
-from qlower.report.table_formats import wrapped
+from qlower.tables.formats import wrapped
+from qlower.tables.table import Column, Table, Tabled, counted
 
 FEW = 4
 """Names that are listed in a line."""

@@ -113,7 +113,7 @@ class Model:
     def _layers(self) -> str:
         """How many layers there are of what kind: `3 layers: 2 linear, 1 reshape`."""
         from qlower.model.layers import layers
-        from qlower.report.table import counted
+        from qlower.tables.table import counted
 
         kinds = Counter(op.name.split(".")[-1] for op in layers(self.module))
         each = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())

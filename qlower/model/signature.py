@@ -15,7 +15,7 @@ from qlower.diagnostics import QlowerError
 from qlower.files.arrays import Array
 
 if TYPE_CHECKING:
-    from qlower.report.table import Column, Table
+    from qlower.tables.table import Column, Table
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class TensorSpec:
     @property
     def table(self) -> Table[TensorSpec]:
         """A line with all that is known."""
-        from qlower.report.table import Column, Table
+        from qlower.tables.table import Column, Table
 
         columns: list[Column[TensorSpec]] = [
             Column("tensor", "name", lambda one: one.name, right=False),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from qlower.model.signature import Signature, TensorSpec
-from qlower.report.table import Column, Table
+from qlower.tables.table import Column, Table
 
 Port: TypeAlias = tuple[str, TensorSpec]
 """What the tensor is to the model, and the tensor."""

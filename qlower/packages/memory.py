@@ -11,7 +11,7 @@ from qlower.codegen.targets.resolve import architecture_of
 from qlower.codegen.targets.stack_frames import StackUse, stack_use
 from qlower.model.signature import TensorSpec
 from qlower.packages.sections import sections_of
-from qlower.report.table import Cell, Column, Table
+from qlower.tables.table import Cell, Column, Table
 
 
 @dataclass(frozen=True)

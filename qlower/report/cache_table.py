@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from qlower.report.table import Column, Table
 from qlower.runtime.cache import KINDS, cache_folder, cache_limit, cache_size
+from qlower.tables.table import Column, Table
 
 
 @dataclass(frozen=True)

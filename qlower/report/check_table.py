@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from qlower.diagnostics import QlowerError, file_location, location_name
 from qlower.frontends.check import Checked
-from qlower.report.table import Column, Table, counted
+from qlower.tables.table import Column, Table, counted
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qlower.contracts.headers import Header
-from qlower.report.table import Column, Table, Tabled
+from qlower.tables.table import Column, Table, Tabled
 
 
 @dataclass(frozen=True, repr=False)

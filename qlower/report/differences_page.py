@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from qlower.report.contract_differences import Comparison, Difference, Kind
-from qlower.report.table import Column, Table, counted
+from qlower.tables.table import Column, Table, counted
 
 REFERENCE = "exact"
 """What the overview holds the other contracts against, if it is among them."""

@@ -21,7 +21,7 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.model.layers import full_name, is_constant, layer_name, layers
 from qlower.operators.sums import Sums
-from qlower.report.table import Column, Table, counted
+from qlower.tables.table import Column, Table, counted
 from qlower.transforms.lower_qnn.bias import start_by
 from qlower.transforms.prove_epilogues import Proof
 

@@ -25,13 +25,13 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, integer_range
-from qlower.interp.qnn.contraction import exact_sums
-from qlower.interp.qnn.pairs import pair_sums
 from qlower.model import Model
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, own_arithmetic
 from qlower.model.signature import Array
-from qlower.report.table import Column, Table, Tabled, counted
+from qlower.semantics.contraction import exact_sums
+from qlower.semantics.pairs import pair_sums
+from qlower.tables.table import Column, Table, Tabled, counted
 from qlower.transforms.lower_qnn.bias import constant_start
 
 Integers = NDArray[np.int64]

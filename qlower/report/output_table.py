@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qlower.model.signature import Array, TensorSpec
-from qlower.report.table import Column, Table
+from qlower.tables.table import Column, Table
 
 TOP = 3
 """How many of the largest values are shown."""

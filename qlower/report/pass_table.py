@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.passes import ModulePass, get_pass_option_infos
 
-from qlower.report.table import Column, Table
+from qlower.tables.table import Column, Table
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qlower.codegen.targets.resolve import ARCHITECTURES, Architecture, resolve_target
-from qlower.report.table import Column, Table
+from qlower.tables.table import Column, Table
 
 SYSTEMS = {
     "riscv32": ("unknown-none-elf",),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, TensorSpec
 from qlower.model.state import State
-from qlower.report.table import counted
+from qlower.tables.table import counted
 
 KernelTimes: TypeAlias = NDArray[np.int64]
 

@@ -12,8 +12,8 @@ from qlower.codegen.llvm.binding import BINDING, LLJIT
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, Signature
-from qlower.report.table import counted
 from qlower.runtime.bound import BoundCall, KernelTimes
+from qlower.tables.table import counted
 
 _IDLE_ARENAS = 4
 """Arenas that are kept for the next call; more calls at once allocate their own."""

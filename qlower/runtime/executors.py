@@ -183,7 +183,7 @@ class ModelInterpreter(Executor):
         name = main_function(self._module).sym_name.data
         if self._at == "qnn":
             from qlower.dialects.qnn.attributes import module_contract
-            from qlower.interp.qnn import run_qnn_function
+            from qlower.semantics import run_qnn_function
 
             contract = self._contract or module_contract(self._module)
             return run_qnn_function(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qlower.report.table import Column, Table
 from qlower.runtime.profiling import KernelTime
 from qlower.runtime.reasons import reason
 from qlower.runtime.roof import Roof
+from qlower.tables.table import Column, Table
 
 _FAR = 0.5
 """The share of its limit below which a kernel is named."""

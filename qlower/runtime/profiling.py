@@ -12,7 +12,7 @@ from qlower.codegen.program.compiled import Kernel
 from qlower.runtime.bound import BoundCall
 
 if TYPE_CHECKING:
-    from qlower.report.table import Table
+    from qlower.tables.table import Table
 
 
 @dataclass(frozen=True)

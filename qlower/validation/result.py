@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from qlower.files.replacing import writing
-from qlower.report.table import NOTHING, Column, Table, Tabled
+from qlower.tables.table import NOTHING, Column, Table, Tabled
 from qlower.validation.counts import Counts, Signal, wilson_interval
 
 

@@ -20,8 +20,8 @@ from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
-from qlower.report.json_text import SCHEMA, json_text
-from qlower.report.table import counted
+from qlower.tables.json_text import SCHEMA, json_text
+from qlower.tables.table import counted
 from qlower.verification.equal import equal, layer_inputs
 from qlower.verification.fit_table import ORDERS, Order
 from qlower.verification.fits import fits

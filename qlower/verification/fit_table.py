@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from qlower.explain.place import Index, show
 from qlower.interp import Array
-from qlower.report.table import Column, Table, Tabled
+from qlower.tables.table import Column, Table, Tabled
 from qlower.verification.verdict import pack
 
 Order: TypeAlias = Literal["any", "memory"]

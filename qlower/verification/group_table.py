@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from qlower.interp import Array
-from qlower.report.table import NOTHING, Column, Table, Tabled, counted
+from qlower.tables.table import NOTHING, Column, Table, Tabled, counted
 from qlower.verification.verdict import Kind
 
 

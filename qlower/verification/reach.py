@@ -17,7 +17,7 @@ from qlower.explain.observe import LayerRun
 from qlower.explain.place import Index
 from qlower.explain.products import products_of
 from qlower.interp import Array
-from qlower.interp.qnn.rules import stored_dtype
+from qlower.semantics.rules import stored_dtype
 
 Operands: TypeAlias = Mapping[SSAValue, Array]
 """Stored values of a layer's operands; of others any will do."""

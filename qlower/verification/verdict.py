@@ -13,7 +13,7 @@ import numpy as np
 
 from qlower.explain.place import Index, show
 from qlower.interp import Array
-from qlower.report.table import Column, Table, Tabled, counted, show_cell
+from qlower.tables.table import Column, Table, Tabled, counted, show_cell
 
 Kind: TypeAlias = Literal["equal", "differs", "undecided"]
 

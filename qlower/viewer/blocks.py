@@ -11,7 +11,7 @@ import numpy as np
 
 from qlower.diagnostics import printable
 from qlower.interp.values import Array
-from qlower.report.table import Row, Table, counted
+from qlower.tables.table import Row, Table, counted
 
 Block: TypeAlias = dict[str, object]
 

@@ -7,7 +7,7 @@ from html import escape
 from itertools import pairwise
 
 from qlower.diagnostics import printable
-from qlower.report.table_formats import shorten
+from qlower.tables.formats import shorten
 from qlower.viewer.attributes import summary
 from qlower.viewer.columns import Columns, fold
 from qlower.viewer.graph import Node

@@ -23,8 +23,8 @@ from qlower.explain.trace import Trace, trace_of
 from qlower.interp.values import Array
 from qlower.model.layers import is_constant, layer_name
 from qlower.report.layer_table import COLUMNS, LEGEND, LayerStatistics, describe
-from qlower.report.table import Row, Table, counted
 from qlower.runtime.profiling import Profile
+from qlower.tables.table import Row, Table, counted
 from qlower.verification.verdict import Equality
 from qlower.viewer import blocks
 from qlower.viewer.attributes import attributes_of

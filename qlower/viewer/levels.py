@@ -13,7 +13,7 @@ from qlower.compilation import Compilation
 from qlower.model.entry import main_function
 from qlower.model.layers import layer_names
 from qlower.model.printing import readable_operations
-from qlower.report.table import counted
+from qlower.tables.table import counted
 
 MOST_CHARACTERS = 40_000
 """A longer text of one layer is cut."""

@@ -24,10 +24,10 @@ from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import assign_inputs
 from qlower.pipeline import epilogue_proofs
 from qlower.report.layer_table import layer_statistics
-from qlower.report.table import counted
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Variant
 from qlower.runtime.profiling import Profile
+from qlower.tables.table import counted
 from qlower.verification.equal import equal
 from qlower.verification.verdict import Equality
 from qlower.version import __version__

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from qlower.files.replacing import replacing, replacing_files
-from qlower.report.table import Column, Table, Tabled, counted
+from qlower.tables.table import Column, Table, Tabled, counted
 from qlower.viewer.blocks import Block
 from qlower.viewer.graph import Node
 from qlower.viewer.measures import Measure

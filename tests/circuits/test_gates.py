@@ -136,7 +136,7 @@ def test_one_wire_less_than_its_bits_is_seen() -> None:
 
 def test_what_is_not_of_integers_is_refused_by_name() -> None:
     with pytest.raises(
-        QlowerError, match="layer conv1 .*'arith.constant' holds floats"
+        QlowerError, match=r"layer conv1 .*'arith.constant' holds floats"
     ):
         model_gates(DIGITS, "exact")
 

@@ -7,9 +7,9 @@ import pytest
 
 from qlower.contracts.products import FLAT
 from qlower.dialects import qnn
-from qlower.interp.qnn import run_qnn_function
-from qlower.interp.qnn.pairs import pair_sums
 from qlower.interp.values import Array, InterpretationError
+from qlower.semantics import run_qnn_function
+from qlower.semantics.pairs import pair_sums
 from qlower.text.parsing import parse_module
 
 RELU = """

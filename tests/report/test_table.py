@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from qlower.diagnostics import QlowerError, printable
-from qlower.report.table import FORMATS, Column, Table, counted, show_cell
+from qlower.tables.table import FORMATS, Column, Table, counted, show_cell
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def test_hostile_names_stay_in_their_cell(format: str):
 
 
 def write(table: Table[Layer], format: str) -> str:
-    from qlower.report.table_formats import write
+    from qlower.tables.formats import write
 
     return write(table, format)
 

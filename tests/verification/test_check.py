@@ -15,7 +15,7 @@ from support.forgeries import forged, forgeries
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.diagnostics import QlowerError
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 from qlower.verification.check import DECIDE, Verdict, check
 from qlower.verification.equal import equal
 from qlower.verification.groups import groups

@@ -26,7 +26,7 @@ from qlower.diagnostics import QlowerError
 from qlower.explain.observe import run_layer
 from qlower.interp.values import Array
 from qlower.model import Model
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 from qlower.verification import decide as deciding
 from qlower.verification.check import Verdict, check
 from qlower.verification.equal import equal

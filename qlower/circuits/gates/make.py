@@ -20,7 +20,7 @@ from qlower.diagnostics import QlowerError
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.interp.values import InterpretationError, Poison
-from qlower.report.table import Column, Table, Tabled
+from qlower.tables.table import Column, Table, Tabled
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
 from qlower.interp import evaluate_function, make_interpreter
 from qlower.interp.values import dtype_of
-from qlower.report.table import Column, Table, Tabled, counted
+from qlower.tables.table import Column, Table, Tabled, counted
 from qlower.transforms.arith_to_comb import bits_of
 from qlower.transforms.ranges import Range
 from qlower.transforms.scalar_ranges import function_ranges

@@ -18,7 +18,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model.signature import Signature, TensorSpec
 from qlower.model.state import state_offsets
 from qlower.model.tables import Port, port_table
-from qlower.report.table import Table, counted
+from qlower.tables.table import Table, counted
 from qlower.version import __version__
 
 STATUS_CODES: Mapping[str, tuple[int, str]] = {

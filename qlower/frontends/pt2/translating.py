@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from qlower.diagnostics import QlowerError
-from qlower.report.table import counted
+from qlower.tables.table import counted
 
 from ..graph.schema import (
     NEWEST_OPSET,

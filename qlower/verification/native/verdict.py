@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.interp import Array
-from qlower.report.table import Cell, Column, Table, Tabled, counted
+from qlower.tables.table import Cell, Column, Table, Tabled, counted
 from qlower.verification.native.whole import Whole
 from qlower.verification.verdict import Kind
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from qlower.files.replacing import replacing_files
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 from qlower.verification.smt import solve
 
 Status: TypeAlias = Literal["unsat", "sat", "unknown"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
-from qlower.report.table import Column, Table, Tabled, counted
+from qlower.tables.table import Column, Table, Tabled, counted
 from qlower.verification.smt import solve
 from qlower.verification.smt.claims import Claims
 

@@ -17,12 +17,12 @@ from qlower.contracts.real_sums import (
 from qlower.dialects import qnn
 from qlower.dialects.operations import operations_of
 from qlower.dialects.types import shape_of
+from qlower.interp.engine import implement, register_implementations
+from qlower.interp.math import fma
+from qlower.interp.values import Array
 from qlower.operators.movement import Pad
 from qlower.operators.products import Operand, Products
 
-from ..engine import implement, register_implementations
-from ..math import fma
-from ..values import Array
 from .rules import RuleFunctions
 
 

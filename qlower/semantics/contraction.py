@@ -20,9 +20,9 @@ from qlower.contracts.products import EXACT
 from qlower.contracts.values import matmul_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
+from qlower.interp.engine import implement, register_implementations
+from qlower.interp.values import Array
 
-from ..engine import implement, register_implementations
-from ..values import Array
 from .pairs import pair_sums
 from .rules import RuleFunctions, centred
 

@@ -11,9 +11,9 @@ from qlower.contracts.values import operand_values, output_values
 from qlower.dialects import qnn, quant
 from qlower.dialects.operations import operations_of
 from qlower.dialects.types import element_type, shape_of
+from qlower.interp.engine import implement, register_implementations
+from qlower.interp.values import Array, dtype_of
 
-from ..engine import implement, register_implementations
-from ..values import Array, dtype_of
 from .rules import RuleFunctions, stored_dtype
 
 

@@ -16,8 +16,7 @@ from qlower.contracts.products import PIXEL
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
-
-from ..values import Array
+from qlower.interp.values import Array
 
 Column: TypeAlias = tuple[Array, Array]
 

@@ -19,8 +19,8 @@ from qlower.contracts.values import (
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
+from qlower.interp.engine import implement, register_implementations
 
-from ..engine import implement, register_implementations
 from .rules import RuleFunctions, centred
 
 

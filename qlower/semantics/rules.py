@@ -20,8 +20,7 @@ from qlower.contracts.values import (
 )
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
-
-from ..values import Array, dtype_of
+from qlower.interp.values import Array, dtype_of
 
 
 def stored_dtype(type: Attribute) -> np.dtype[np.generic]:

@@ -14,9 +14,9 @@ from qlower.contracts.values import (
 )
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
+from qlower.interp.engine import implement, register_implementations
+from qlower.interp.values import Array
 
-from ..engine import implement, register_implementations
-from ..values import Array
 from .rules import RuleFunctions, centred
 
 

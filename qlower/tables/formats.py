@@ -13,7 +13,7 @@ from itertools import chain, zip_longest
 from typing import TypeAlias
 
 from qlower.diagnostics import QlowerError, printable
-from qlower.report.table import FORMATS, Cell, Column, Row, Table
+from qlower.tables.table import FORMATS, Cell, Column, Row, Table
 
 Lines: TypeAlias = list[list[str]]
 """Cells as texts: the titles, the rows, and the sums where there are any."""
@@ -130,7 +130,7 @@ def csv(table: Table[Row]) -> str:
 
 def json(table: Table[Row]) -> str:
     """An object with an object for each row."""
-    from qlower.report.json_text import json_text
+    from qlower.tables.json_text import json_text
 
     return json_text({"rows": table.records()})
 

@@ -19,10 +19,10 @@ from xdsl.traits import SymbolTable
 from qlower.contracts import load_contract
 from qlower.contracts.values import LoadContract
 from qlower.dialects.types import shape_of
+from qlower.interp import InterpretationError, make_interpreter
+from qlower.interp.engine import NumpyInterpreter
+from qlower.interp.values import Array
 
-from .. import InterpretationError, make_interpreter
-from ..engine import NumpyInterpreter
-from ..values import Array
 from .contraction import ContractionFunctions, Sums, sums_of
 from .elementwise import ElementwiseFunctions
 from .movement import MovementFunctions

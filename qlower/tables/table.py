@@ -1,7 +1,7 @@
 """Tables: rows of one kind and what is told of each, for people and for programs.
 
 A `Column` takes its cell from a row, which may be any object; `Table` has the rows, and
-is written by `table_formats.py`:
+is written by `formats.py`:
 
     Table("layers", rows, [
         Column("MACs", "products", lambda row: row.products, sums=True),
@@ -77,7 +77,7 @@ class Table(Generic[Row]):
 
     def render(self, format: Format = "plain", width: int | None = None) -> str:
         """The table as text; `width` is the terminal's, in characters, for "plain"."""
-        from qlower.report.table_formats import write
+        from qlower.tables.formats import write
 
         return write(self, format, width)
 

@@ -17,9 +17,9 @@ from qlower.contracts.values import (
 )
 from qlower.dialects import qnn, quant
 from qlower.dialects.operations import operations_of
+from qlower.interp.engine import implement, register_implementations
+from qlower.interp.values import Array
 
-from ..engine import implement, register_implementations
-from ..values import Array
 from .rules import RuleFunctions, stored_dtype
 
 COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {

@@ -1,0 +1,1 @@
+"""Tables and results as text, for people and for programs."""
