@@ -65,7 +65,7 @@ def missing(op: type[Operation]) -> Iterator[str]:
     if not inside and not used(op, texts(folder, "*invalid.mlir")):
         yield f"show what the verifier refuses: {folder}/*_invalid.mlir"
     if op not in interpreted():
-        yield f"define the meaning: qlower/interp, or qlower/semantics for qnn"
+        yield "define the meaning: qlower/interp, or qlower/semantics for qnn"
     if dialect in ("qnn", "quant") and find_lowering(LOWERINGS, op) is None:
         yield "lower it: LOWERINGS of qlower/transforms/lower_qnn"
     if dialect == "fixed":

@@ -18,7 +18,7 @@ from qlower.cli.output import add_format, print_table, show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
-from qlower.report.json_text import json_text
+from qlower.tables.json_text import json_text
 
 METHODS = ("equalize", "ranges", "gains", "rounding", "biases")
 """What `qlower.improvement` has, in its order."""

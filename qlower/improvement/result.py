@@ -13,7 +13,7 @@ from qlower.files.replacing import writing
 from qlower.improvement.figures import Figures
 from qlower.improvement.sensitivity import Choice, LayerEffect
 from qlower.model import Model
-from qlower.report.table import NOTHING, Column, Table, Tabled
+from qlower.tables.table import NOTHING, Column, Table, Tabled
 
 
 @dataclass(frozen=True)
