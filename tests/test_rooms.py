@@ -43,7 +43,7 @@ FLOORS = (
 
 FRONT_ENDS = (
     ("import_options", "linalg", "model_files", "scalars", "site"),
-    ("budget", "tosa"),
+    ("accessor", "budget", "tosa"),
     ("graph",),
     ("onnx", "pt2", "tflite"),
     ("digest", "fx"),

@@ -214,7 +214,7 @@ def _smooth(net: Any, x: Any) -> Any:
         (_reversed, "mul_scalar: -1.0 changes what is stored"),
         (_gathered, "getitem: an index is not supported"),
         (_fractional, r"\[1, 2, 3, 7\] of \[1, 2, 5, 5\] is not supported"),
-        (_smooth, "mode bilinear is not supported; expected nearest"),
+        (_smooth, "mode 'bilinear' is not supported; expected 'nearest'"),
     ],
 )
 def test_operators_that_are_refused(

@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
 
+from ..accessor import Operands
 from ..site import Site
 from .nodes import QUANTIZE, Graph, Node
 from .orders import Order, identity, stored_shape
@@ -50,8 +51,6 @@ PLAIN_TYPES: dict[str, Element] = {
     "BOOL": i1,
 }
 
-LARGEST_AXIS = 1 << 30
-
 
 class Importer(Protocol):
     """The function under construction."""
@@ -84,7 +83,7 @@ class Importer(Protocol):
         ...
 
 
-class NodeContext(Site):
+class NodeContext(Operands):
     """One node of the graph, and the function that it is added to.
 
     Operands and results are numbered as in the file. Every accessor checks what it
@@ -151,18 +150,11 @@ class NodeContext(Site):
         assert array is not None
         return array
 
-    def integers(self, number: int, what: str, count: int | None = None) -> list[int]:
-        """The elements of a constant list of INT32 or INT64."""
-        constant = self.constant(number, what)
-        array = self.array(number, what)
-        if constant.type not in ("INT32", "INT64"):
-            raise self.error(
-                f"{what} of type {constant.type} are not supported; expected INT32 or"
-                " INT64"
-            )
-        if count is not None and array.size != count:
-            raise self.error(f"{array.size} elements of {what}, expected {count}")
-        return cast(list[int], array.reshape(-1).tolist())
+    def plain_array(self, number: int, what: str) -> tuple[str, Array]:
+        return self.constant(number, what).type, self.array(number, what)
+
+    def described(self, number: int) -> str:
+        return repr(self.name(number))
 
     def value(self, number: int) -> Value:
         """An operand of any type; a constant becomes one of the function."""
@@ -199,8 +191,7 @@ class NodeContext(Site):
             shape = self.graph.constants[name].shape
         else:
             shape = self.importer.value(name, self).shape
-        if rank is not None and len(shape) != rank:
-            raise self.error(f"{name!r}: rank {len(shape)}, expected {rank}")
+        self.checked_rank(shape, number, rank)
         return shape
 
     # Quantized operands
@@ -325,71 +316,11 @@ class NodeContext(Site):
             )
         return self.array(number, "operand")
 
-    # Attributes
+    # Attributes and results
 
-    def integer(
-        self,
-        name: str,
-        default: int | None,
-        low: int = -LARGEST_AXIS,
-        high: int = LARGEST_AXIS,
-    ) -> int:
-        """An integer attribute in [low, high]."""
-        value = self.node.attributes.get(name, default)
-        if not isinstance(value, int):
-            raise self._bad_attribute(name, "an integer")
-        return self.check_range(name, value, low, high)
-
-    def expect(self, name: str, supported: int) -> None:
-        """Refuse an integer attribute with another value than the supported one, which
-        is its default."""
-        value = self.integer(name, supported)
-        if value != supported:
-            raise self.error(f"{name} {value} is not supported; expected {supported}")
-
-    def number(self, name: str, default: float) -> float:
-        """A finite float attribute."""
-        value = self.node.attributes.get(name, default)
-        if not isinstance(value, (int, float)):
-            raise self._bad_attribute(name, "a number")
-        if not math.isfinite(value):
-            raise self.error(f"{name} {value} is not finite")
-        return float(value)
-
-    def text(self, name: str, default: str) -> str:
-        value = self.node.attributes.get(name, default)
-        if not isinstance(value, str):
-            raise self._bad_attribute(name, "text")
-        return value
-
-    def integer_list(
-        self,
-        name: str,
-        default: Sequence[int] | None,
-        low: int = -LARGEST_AXIS,
-        high: int = LARGEST_AXIS,
-    ) -> list[int]:
-        """A list of integers, as long as the default is."""
-        value = self.node.attributes.get(name)
-        if value is None and default is not None:
-            return list(default)
-        if not isinstance(value, tuple):
-            raise self._bad_attribute(name, "a list of integers")
-        found: list[int] = []
-        for item in value:
-            if not isinstance(item, int):
-                raise self._bad_attribute(name, "a list of integers")
-            found.append(self.check_range(name, item, low, high))
-        if default is not None and len(found) != len(default):
-            raise self.error(f"{name} {found}: expected {len(default)} numbers")
-        return found
-
-    def _bad_attribute(self, name: str, what: str) -> Exception:
-        return self.error(f"attribute {name} is missing or not {what}")
-
-    def axis(self, value: int, rank: int, what: str = "axis") -> int:
-        """A dimension's number, counted from the end when negative."""
-        return self.check_range(what, value, -rank, rank - 1) % rank
+    @property
+    def attributes(self) -> Mapping[str, object]:
+        return self.node.attributes
 
     def axes(self, number: int, rank: int) -> list[int] | None:
         """The dimensions of an attribute, or since some opset of an operand; None if
@@ -404,8 +335,6 @@ class NodeContext(Site):
         if len(set(found)) != len(found):
             raise self.error(f"axes {given} repeat a dimension")
         return found
-
-    # Results
 
     def check_elements(self, count: int) -> None:
         """Refuse to hold too many numbers between the steps of one operator."""
@@ -444,7 +373,7 @@ class NodeContext(Site):
     ) -> TensorType[Element]:
         """The type of a value of the model's `shape`, stored in this order."""
         for size in shape:
-            self.check_range("dimension of the result", size, 1, LARGEST_AXIS)
+            self.check_range("dimension of the result", size, 1, MAX_ELEMENTS)
         return TensorType(element, stored_shape(shape, order))
 
     def quantizer(self) -> NodeContext | None:

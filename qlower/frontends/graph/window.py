@@ -98,7 +98,7 @@ def read_window(
     given = node.integer_list("pads", [0] * (2 * rank), 0, MAX_PAD)
     if rank == 1:
         given = [0, given[0], 0, given[1]]
-    is_ceil = has_ceil_mode and bool(node.integer("ceil_mode", 0, 0, 1))
+    is_ceil = has_ceil_mode and node.flag("ceil_mode", False)
     mode = node.text("auto_pad", "NOTSET") or "NOTSET"
     modes = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
     if mode not in modes:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from qlower.diagnostics import QlowerError
 from qlower.tables.table import counted
 
+from ..accessor import Attributes
 from ..graph.schema import (
     NEWEST_OPSET,
     Array,
@@ -23,16 +23,13 @@ from ..graph.schema import (
     Port,
     SourceNode,
 )
-from ..site import Site
 from .program import Argument, Call, Program, Tensor
 
 TORCH = "torch"
 """The domain of operators that ONNX doesn't have, or has otherwise."""
 
-Attributes = Mapping[str, AttributeValue]
 
-
-class CallSite(Site):
+class CallSite(Attributes):
     """One call with typed access to its arguments, and the graph under construction.
 
     Every accessor raises a `QlowerError` that names call, argument and value.
@@ -47,30 +44,31 @@ class CallSite(Site):
 
     # Arguments
 
+    noun = "argument"
+    largest = 1 << 63
+
+    @property
+    def attributes(self) -> Mapping[str, object]:
+        return self.call.arguments
+
     def argument(self, name: str) -> Argument:
         return self.call.arguments.get(name)
-
-    def _bad(self, name: str, what: str) -> QlowerError:
-        value = self.argument(name)
-        if isinstance(value, bool | int | float | str):
-            return self.error(f"argument {name} is {value!r}, expected {what}")
-        return self.error(f"argument {name} is missing or not {what}")
 
     def tensor(self, name: str) -> str:
         """The name of a value."""
         value = self.argument(name)
         if not isinstance(value, Tensor):
-            raise self._bad(name, "a tensor")
+            raise self.bad(name, "a tensor")
         return self.translator.current(value.name)
 
     def tensors(self, name: str) -> list[str]:
         value = self.argument(name)
         if not isinstance(value, tuple):
-            raise self._bad(name, "a list of tensors")
+            raise self.bad(name, "a list of tensors")
         found: list[str] = []
         for item in value:
             if not isinstance(item, Tensor):
-                raise self._bad(name, "a list of tensors")
+                raise self.bad(name, "a list of tensors")
             found.append(self.translator.current(item.name))
         return found
 
@@ -96,17 +94,10 @@ class CallSite(Site):
         zero_point = np.array(self.integer(f"{prefix}zero_point"), np.uint8)
         return [self.constant(scale, "FLOAT"), self.constant(zero_point, "UINT8")]
 
-    def integer(self, name: str, default: int | None = None) -> int:
-        value = self.call.arguments.get(name)
-        value = default if value is None else value
-        if not isinstance(value, int):
-            raise self._bad(name, "an integer")
-        return int(value)
-
     def real(self, name: str, default: float | None = None) -> float:
         value = self.call.arguments.get(name, default)
         if not isinstance(value, int | float):
-            raise self._bad(name, "a number")
+            raise self.bad(name, "a number")
         return float(value)
 
     def integers(
@@ -118,23 +109,13 @@ class CallSite(Site):
         if isinstance(value, int):
             return (value,)
         if not isinstance(value, tuple):
-            raise self._bad(name, "a list of integers")
+            raise self.bad(name, "a list of integers")
         found: list[int] = []
         for item in value:
             if not isinstance(item, int):
-                raise self._bad(name, "a list of integers that are known")
+                raise self.bad(name, "a list of integers that are known")
             found.append(item)
         return tuple(found)
-
-    def expect(self, name: str, *supported: Argument) -> None:
-        """Refuse an argument with another value than these; the first is its
-        default."""
-        value = self.call.arguments.get(name, supported[0])
-        if value not in supported:
-            raise self.error(
-                f"{name} {value} is not supported; expected"
-                f" {' or '.join(map(str, supported))}"
-            )
 
     # The graph
 
@@ -142,7 +123,7 @@ class CallSite(Site):
         self,
         kind: str,
         inputs: Sequence[str],
-        attributes: Attributes | None = None,
+        attributes: Mapping[str, AttributeValue] | None = None,
         *,
         domain: str = "",
         results: Sequence[str] | None = None,

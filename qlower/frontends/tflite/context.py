@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -20,8 +19,8 @@ from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
 
+from ..accessor import Operands
 from ..graph.values import Place
-from ..site import Site
 from .schema import Operator, OptionValue, Tensor
 from .tensor_table import TensorTable
 from .types import Element, checked_shape, stored_bytes, tensor_type
@@ -48,7 +47,7 @@ ACTIVATION_NAMES = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT")
 _NAMES_A_TENSOR = re.compile(r"\btensor (index )?-?\d")
 
 
-class OperatorContext(Site):
+class OperatorContext(Operands):
     """One operator of the file, and the function that it is added to.
 
     Operands and results are numbered as in the file. Every accessor checks what it
@@ -103,10 +102,8 @@ class OperatorContext(Site):
 
     def shape(self, number: int, rank: int | None = None) -> tuple[int, ...]:
         """The shape of an operand, which must have `rank` dimensions."""
-        tensor = self.input(number)
         shape = self.input_type(number).get_shape()
-        if rank is not None and len(shape) != rank:
-            raise self.error(f"{tensor}: rank {len(shape)}, expected {rank}")
+        self.checked_rank(shape, number, rank)
         return shape
 
     def broadcast_shape(self, *numbers: int) -> tuple[int, ...]:
@@ -213,21 +210,13 @@ class OperatorContext(Site):
             raise self.error(f"{tensor}: operand {number} must be a constant")
         return data
 
-    def integers(self, number: int, what: str, count: int | None = None) -> list[int]:
-        """The elements of a constant INT32 or INT64 operand."""
-        tensor = self.input(number)
-        if tensor.type not in ("INT32", "INT64"):
-            self.constant(number)
-            raise self.error(
-                f"{tensor}: {what} of type {tensor.type} is not supported; expected"
-                " INT32 or INT64"
-            )
-        values = self.array(number)
-        if count is not None and values.size != count:
-            raise self.error(
-                f"{tensor}: {values.size} elements of {what}, expected {count}"
-            )
-        return cast(list[int], values.reshape(-1).tolist())
+    def described(self, number: int) -> str:
+        return str(self.input(number))
+
+    def plain_array(self, number: int, what: str) -> tuple[str, Array]:
+        type = self.input(number).type
+        is_known = type in ARRAY_TYPES or not self.constant(number)
+        return type, self.array(number) if is_known else np.empty(0)
 
     def array(self, number: int) -> Array:
         """A constant operand of plain numbers."""
@@ -268,28 +257,17 @@ class OperatorContext(Site):
             raise self.error(f"{tensor}: {len(data)} bytes of data, expected {size}")
         return int.from_bytes(data, "little", signed=tensor.type != "UINT8")
 
-    def axis(self, what: str, value: int, rank: int) -> int:
-        """A dimension number, counted from the end when negative."""
-        return self.check_range(what, value, -rank, rank - 1) % rank
-
     # Options
+
+    noun = "option"
+
+    @property
+    def attributes(self) -> Mapping[str, object]:
+        return self.options
 
     def option(self, name: str, low: int, high: int) -> int:
         """An integer option in [low, high]."""
-        return self.check_range(name, int(self._scalar(name)), low, high)
-
-    def flag(self, name: str) -> bool:
-        return bool(self._scalar(name))
-
-    def real(self, name: str) -> float:
-        """A finite float option."""
-        value = float(self._scalar(name))
-        if not math.isfinite(value):
-            raise self.error(f"{name} {value} is not finite")
-        return value
-
-    def integer_list(self, name: str) -> tuple[int, ...]:
-        return cast(tuple[int, ...], self.real_list(name))
+        return self.integer(name, None, low, high)
 
     def real_list(self, name: str) -> tuple[float, ...]:
         value = self.options[name]
@@ -298,7 +276,7 @@ class OperatorContext(Site):
 
     def activation(self) -> str | None:
         """The fused activation function, by its name in qnn."""
-        code = int(self._scalar("fused_activation_function"))
+        code = self.integer("fused_activation_function")
         if code not in ACTIVATIONS:
             known = 0 <= code < len(ACTIVATION_NAMES)
             raise self.error(
@@ -307,17 +285,6 @@ class OperatorContext(Site):
                 f" expected one of {', '.join(ACTIVATION_NAMES[:4])}"
             )
         return ACTIVATIONS[code]
-
-    def text(self, name: str) -> str:
-        """An option that is a name."""
-        value = self.options[name]
-        assert isinstance(value, str)
-        return value
-
-    def _scalar(self, name: str) -> int | float:
-        value = self.options[name]
-        assert isinstance(value, int | float)
-        return value
 
     # Results
 

@@ -123,7 +123,7 @@ def _truncated(dividend: Array, divisor: Array) -> Array:
 def _reduced(function: Callable[..., Array]) -> Evaluate:
     def evaluate(op: OperatorContext) -> Array:
         array = op.array(0)
-        axes = {op.axis("axis", axis, array.ndim) for axis in op.integers(1, "axes")}
+        axes = {op.axis(axis, array.ndim) for axis in op.integers(1, "axes")}
         keep = op.flag("keep_dims")
         return np.asarray(function(array, axis=tuple(axes), keepdims=keep))
 
@@ -171,7 +171,7 @@ def _unpack(op: OperatorContext) -> list[Array]:
 def _concatenation(op: OperatorContext) -> Array:
     arrays = _arrays(op)
     rank = arrays[0].ndim
-    axis = op.axis("axis", op.option("axis", -8, 8), rank)
+    axis = op.axis(op.option("axis", -8, 8), rank)
     rests = {(*array.shape[:axis], *array.shape[axis + 1 :]) for array in arrays}
     if len(rests) != 1 or any(array.ndim != rank for array in arrays):
         raise op.error("operands of shapes that do not join")
@@ -181,7 +181,7 @@ def _concatenation(op: OperatorContext) -> Array:
 def _gather(op: OperatorContext) -> Array:
     array, indices = _arrays(op)
     op.option("batch_dims", 0, 0)
-    axis = op.axis("axis", op.option("axis", -8, 8), array.ndim)
+    axis = op.axis(op.option("axis", -8, 8), array.ndim)
     for index in indices.reshape(-1).tolist():
         op.check_range("index", index, 0, array.shape[axis] - 1)
     return np.take(array, indices, axis)
@@ -202,7 +202,7 @@ def _reshape(op: OperatorContext) -> Array:
 def _squeeze(op: OperatorContext) -> Array:
     array = op.array(0)
     dims = [
-        op.axis("squeeze_dims", dim, array.ndim)
+        op.axis(dim, array.ndim, "squeeze_dims")
         for dim in op.integer_list("squeeze_dims")
     ]
     for dim in dims:
@@ -212,8 +212,7 @@ def _squeeze(op: OperatorContext) -> Array:
 
 def _expand_dims(op: OperatorContext) -> Array:
     array = op.array(0)
-    (axis,) = op.integers(1, "axis", count=1)
-    return np.expand_dims(array, op.axis("axis", axis, array.ndim + 1))
+    return np.expand_dims(array, op.axis_at(1, array.ndim + 1))
 
 
 def _slice(op: OperatorContext) -> Array:

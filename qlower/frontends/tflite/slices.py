@@ -69,7 +69,7 @@ def read_strided_slice(op: OperatorContext) -> Taken:
         elif place in new:
             result.append(1)
         elif shrink_mask >> place & 1:
-            first = op.axis(f"begin of dimension {dim}", begins[place], shape[dim])
+            first = op.axis(begins[place], shape[dim], f"begin of dimension {dim}")
             indices.append(range(first, first + 1))
         else:
             if strides[place] == 0:

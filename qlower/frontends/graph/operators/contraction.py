@@ -33,7 +33,7 @@ def import_conv(node: NodeContext) -> None:
 
     Weights are [O, C / groups, ...]. com.microsoft's form may have channels last.
     """
-    is_last = bool(node.integer("channels_last", 0, 0, 1))
+    is_last = node.flag("channels_last", False)
     image = as_image(node, node.stored(0, 1, 2), is_last)
     filters = filter_count(node, 3)
     stored = node.stored_array(3, node.axis_quantization(4, 5, 0, filters))
@@ -177,7 +177,7 @@ def import_gemm(node: NodeContext) -> None:
     node.expect("transA", 0)
     alpha = node.number("alpha", 1.0)
     rows, columns = node.shape(3, rank=2)
-    is_transposed = bool(node.integer("transB", 0, 0, 1))
+    is_transposed = node.flag("transB", False)
     units = rows if is_transposed else columns
     weights = node.stored_array(3, node.axis_quantization(4, 5, 0, units))
     if not is_transposed:

@@ -31,7 +31,7 @@ def import_average_pool(node: NodeContext) -> None:
 
 
 def import_qlinear_average_pool(node: NodeContext) -> None:
-    is_last = bool(node.integer("channels_last", 0, 0, 1))
+    is_last = node.flag("channels_last", False)
     kernel = kernel_of(node)
     image = as_image(node, node.stored(0, 1, 2), is_last)
     batch, height, width, channels = image.type.get_shape()
@@ -47,7 +47,7 @@ def import_qlinear_average_pool(node: NodeContext) -> None:
         kernel=kernel,
         stride=window.stride,
         pad=window.pad,
-        count_include_pad=bool(node.integer("count_include_pad", 0, 0, 1)),
+        count_include_pad=node.flag("count_include_pad", False),
     )
     from_image(node, operation, image, is_last)
 
@@ -87,7 +87,7 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
 
 def import_global_average_pool(node: NodeContext) -> None:
     """The mean over rows and columns, which stay with size 1."""
-    is_last = bool(node.integer("channels_last", 0, 0, 1))
+    is_last = node.flag("channels_last", False)
     image = as_image(node, node.stored(0, 1, 2), is_last)
     batch, _, _, channels = image.type.get_shape()
     type = node.typed(node.quantization(3, 4), (batch, 1, 1, channels), image.order)

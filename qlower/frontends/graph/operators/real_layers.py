@@ -252,7 +252,7 @@ def import_gemm(node: NodeContext) -> None:
     lhs = _in_order(node, real_operand(node, 0))
     packed = node.is_constant(1)
     rhs = _matrix(node, 1, lhs)
-    transposed = bool(node.integer("transB", 0, 0, 1))
+    transposed = node.flag("transB", False)
     columns, depth = rhs.shape if transposed else reversed(rhs.shape)
     if len(lhs.shape) < 2 or lhs.shape[-1] != depth:
         raise node.error(

@@ -54,7 +54,7 @@ def _counts(
     That is how many taps are inside of the image, or with count_include_pad inside of
     the padding that was asked for.
     """
-    includes = bool(node.integer("count_include_pad", 1, 0, 1))
+    includes = node.flag("count_include_pad", True)
     given = node.integer_list("pads", None, 0)
     after = given[len(given) // 2 :]
     sides, pad = image.type.get_shape()[1:3], window.pad
@@ -94,7 +94,7 @@ def import_adaptive_pool(node: NodeContext) -> None:
 def import_mean(node: NodeContext) -> None:
     rank = len(node.shape(0))
     axes = [node.axis(axis, rank, "dim") for axis in node.integer_list("axes", None)]
-    _mean(node, axes or range(rank), keeps=bool(node.integer("keepdims", 0, 0, 1)))
+    _mean(node, axes or range(rank), keeps=node.flag("keepdims", False))
 
 
 def _mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:

@@ -75,7 +75,7 @@ def import_softmax(op: OperatorContext) -> None:
             f"{op.output()}: quantization {result}, expected scale {scale} and"
             f" zero point {zero_point}"
         )
-    beta = op.real("beta")
+    beta = op.number("beta")
     if beta <= 0:
         raise op.error(f"beta {beta} is out of range: above 0")
     op.finish(
@@ -129,7 +129,7 @@ def import_fake_quant(op: OperatorContext) -> None:
 def _nudged_range(op: OperatorContext) -> tuple[np.float32, np.float32, np.float32]:
     """The scale, and what the first code and the last stand for
     (NudgeQuantizationRange)."""
-    low, high = np.float32(op.real("min")), np.float32(op.real("max"))
+    low, high = np.float32(op.number("min")), np.float32(op.number("max"))
     last = np.float32((1 << op.option("num_bits", 2, 16)) - 1)
     if not low < high:
         raise op.error(f"a range from {low} to {high}; expected min below max")
@@ -181,7 +181,7 @@ IMPORTERS = {
     ),
     "LEAKY_RELU": Importer(
         _activation(
-            lambda op, x, type: qnn.LeakyReluOp(x, type, alpha=op.real("alpha")),
+            lambda op, x, type: qnn.LeakyReluOp(x, type, alpha=op.number("alpha")),
             leaky_relu,
         ),
         (1, 1),

@@ -64,7 +64,7 @@ def import_broadcast_to(op: OperatorContext) -> None:
 
 def import_reverse(op: OperatorContext) -> None:
     shape = op.shape(0)
-    axes = {op.axis("axis", axis, len(shape)) for axis in op.integers(1, "axes")}
+    axes = {op.axis(axis, len(shape)) for axis in op.integers(1, "axes")}
     places = [
         range(size)[::-1] if dim in axes else range(size)
         for dim, size in enumerate(shape)
@@ -100,7 +100,7 @@ def import_gather(op: OperatorContext) -> None:
     """Indices that only run time knows are brought into the dimension's range, where
     LiteRT stops with an error."""
     source, indices = op.shape(0), op.shape(1)
-    axis = op.axis("axis", op.option("axis", -MAX_RANK, MAX_RANK), len(source))
+    axis = op.axis(op.option("axis", -MAX_RANK, MAX_RANK), len(source))
     batch_dims = op.option("batch_dims", -MAX_RANK, MAX_RANK)
     batch_dims += len(indices) if batch_dims < 0 else 0
     op.check_range("batch_dims", batch_dims, 0, min(len(indices), axis))

@@ -22,7 +22,7 @@ def import_concatenation(op: OperatorContext) -> None:
     operands = range(len(op.operator.inputs))
     numbers = [n for n in operands if 0 not in op.input(n).shape] or list(operands)
     first = op.shape(numbers[0])
-    axis = op.axis("axis", op.option("axis", -MAX_RANK, MAX_RANK), len(first))
+    axis = op.axis(op.option("axis", -MAX_RANK, MAX_RANK), len(first))
     activation = op.activation()
     if activation is not None:
         raise op.error(

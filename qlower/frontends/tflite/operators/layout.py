@@ -25,7 +25,7 @@ def import_reshape(op: OperatorContext) -> None:
 def import_squeeze(op: OperatorContext) -> None:
     """Drops the dimensions that the option lists, or all of size 1 without one."""
     shape = op.shape(0)
-    dims = {op.axis("squeeze_dims", d, len(shape)) for d in _squeeze_dims(op, shape)}
+    dims = {op.axis(d, len(shape), "squeeze_dims") for d in _squeeze_dims(op, shape)}
     for dim in dims:
         op.check_range(f"size of dimension {dim}", shape[dim], 1, 1)
     _finish_reshape(op, [s for d, s in enumerate(shape) if d not in dims])
@@ -38,15 +38,14 @@ def _squeeze_dims(op: OperatorContext, shape: Sequence[int]) -> Sequence[int]:
 
 def import_expand_dims(op: OperatorContext) -> None:
     shape = op.shape(0)
-    (axis,) = op.integers(1, "axis", count=1)
-    axis = op.axis("axis", axis, len(shape) + 1)
+    axis = op.axis_at(1, len(shape) + 1)
     _finish_reshape(op, (*shape[:axis], 1, *shape[axis:]))
 
 
 def import_transpose(op: OperatorContext) -> None:
     shape = op.shape(0)
     values = op.integers(1, "permutation", count=len(shape))
-    perm = [op.axis("permutation", value, len(shape)) for value in values]
+    perm = [op.axis(value, len(shape), "permutation") for value in values]
     type = op.result_type([shape[dim] for dim in perm])
     op.finish(qnn.TransposeOp(op.moved(0), type, perm=perm))
 

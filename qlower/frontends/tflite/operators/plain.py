@@ -205,8 +205,7 @@ def import_cumsum(op: OperatorContext) -> None:
     """Sums from one end on, each by itself, in the order of the running sum."""
     check_type(op, NUMBERS)
     shape = op.shape(0)
-    (axis,) = op.integers(1, "axis", count=1)
-    axis = op.axis("axis", axis, len(shape))
+    axis = op.axis_at(1, len(shape))
     size, rank = shape[axis], len(shape)
     is_exclusive, is_reverse = op.flag("exclusive"), op.flag("reverse")
     turned = [
@@ -247,7 +246,7 @@ def import_one_hot(op: OperatorContext) -> None:
 def reduced_shape(op: OperatorContext) -> tuple[list[int], tuple[int, ...]]:
     """The dimensions that an operator reduces, and the shape of its result."""
     shape = op.shape(0)
-    axes = {op.axis("axis", value, len(shape)) for value in op.integers(1, "axes")}
+    axes = {op.axis(value, len(shape)) for value in op.integers(1, "axes")}
     keep_dims = op.flag("keep_dims")
     result = tuple(
         1 if dim in axes else size
@@ -311,7 +310,7 @@ def initial_value(initial: str, type: str) -> float:
 
 
 def leaky_relu(op: OperatorContext) -> Unary:
-    alpha = op.real("alpha")
+    alpha = op.number("alpha")
 
     def compute(steps: Scalars, x: SSAValue) -> SSAValue:
         positive = steps.compare("gt", x, steps.constant(0.0, x.type))

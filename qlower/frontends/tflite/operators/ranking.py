@@ -177,8 +177,7 @@ def _position_type(op: OperatorContext) -> tuple[int, TensorType[Element]]:
     The kernel gives what the option says, so the tensor must be of that type.
     """
     shape = op.shape(0)
-    (axis,) = op.integers(1, "axis", count=1)
-    axis = op.axis("axis", axis, len(shape))
+    axis = op.axis_at(1, len(shape))
     result = op.output()
     if result.type not in OUTPUT_TYPES:
         raise op.error(

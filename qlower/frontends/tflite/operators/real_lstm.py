@@ -285,7 +285,7 @@ class _Lstm:
 
     def _clipped(self, steps: Scalars, value: SSAValue, option: str) -> SSAValue:
         """A value within both sides of an option, if that is positive."""
-        limit = self.op.real(option)
+        limit = self.op.number(option)
         if limit <= 0:
             return value
         low, high = (steps.constant(sign * limit, f32) for sign in (-1, 1))

@@ -27,7 +27,7 @@ LEAST_NORM = float(np.float32(1e-6))
 
 def import_real_softmax(op: OperatorContext) -> None:
     """The exponentials of each row, divided by their sum."""
-    beta, shape = op.real("beta"), _rows(op)
+    beta, shape = op.number("beta"), _rows(op)
     loops = range(len(shape))
     terms = _terms(op, _largest(op), beta)
     sums = _sums(op, terms)
@@ -80,7 +80,7 @@ def import_local_response_normalization(op: OperatorContext) -> None:
     check_type(op, REAL)
     shape = _rows(op)
     radius = op.option("radius", 1, MAX_KERNEL)
-    bias, alpha, beta = (op.real(name) for name in ("bias", "alpha", "beta"))
+    bias, alpha, beta = (op.number(name) for name in ("bias", "alpha", "beta"))
     if beta not in POWERS:
         raise op.error(
             f"beta {beta} is not supported; expected {', '.join(map(str, POWERS))}"

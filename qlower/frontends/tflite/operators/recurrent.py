@@ -72,7 +72,7 @@ def import_lstm(op: OperatorContext) -> None:
         TensorType(hidden, (*_ordered(op, *sequence), units)),
         state.type,
         cell.type,
-        cell_clip=max(op.real("cell_clip"), 0.0),
+        cell_clip=max(op.number("cell_clip"), 0.0),
     )
     states = _rows_first(op, op.emit(lstm), "states")
     op.graph.define(op.output(), op.retyped(states, type), op)

@@ -63,8 +63,7 @@ def import_strided_slice(op: OperatorContext) -> None:
 
 def import_split(op: OperatorContext) -> None:
     shape = op.shape(1)
-    (axis,) = op.integers(0, "axis", count=1)
-    axis = op.axis("axis", axis, len(shape))
+    axis = op.axis_at(0, len(shape))
     parts = len(op.operator.outputs)
     if shape[axis] % parts:
         raise op.error(f"dimension {axis} of size {shape[axis]} in {parts} parts")
@@ -79,8 +78,7 @@ def import_split_v(op: OperatorContext) -> None:
     shape = op.shape(0)
     parts = len(op.operator.outputs)
     sizes = op.integers(1, "sizes", count=parts)
-    (axis,) = op.integers(2, "axis", count=1)
-    axis = op.axis("axis", axis, len(shape))
+    axis = op.axis_at(2, len(shape))
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(sizes) - 1
     if min(sizes) < 0 or sum(sizes) != shape[axis]:
@@ -99,7 +97,7 @@ def import_split_v(op: OperatorContext) -> None:
 def import_unpack(op: OperatorContext) -> None:
     """Every index of a dimension by itself: a slice of size 1, and a reshape."""
     shape = op.shape(0)
-    axis = op.axis("axis", op.option("axis", -len(shape), len(shape) - 1), len(shape))
+    axis = op.axis(op.option("axis", -len(shape), len(shape) - 1), len(shape))
     parts = len(op.operator.outputs)
     if parts != shape[axis]:
         raise op.error(f"{parts} results, expected the {shape[axis]} of axis {axis}")
