@@ -25,9 +25,9 @@ pytestmark = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )
 
-SEEDS = 4
+SEEDS = 2
 
-PARTS = 3
+PARTS = 6
 """Cases of which one runs in every executor, unless all are asked for; test_run_files
 has every operator in all of them."""
 

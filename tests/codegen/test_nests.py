@@ -44,7 +44,7 @@ def check(text: str, x: Array, want: Array, target: Target) -> None:
 def test_windows(level: str, depthwise: bool):
     target = levels()[level]
     count = 24 if level in machine_levels() else 10 if "aarch64" in level else 5
-    for seed in a_part(range(count), 3, list(levels()).index(level)):
+    for seed in a_part(range(count), 5, list(levels()).index(level)):
         case = sampled(seed, depthwise=depthwise)
         text, x, want = build(case, seed)
         try:

@@ -16,13 +16,13 @@ pytestmark = pytest.mark.usefixtures("verify_each")
 LEVELS = sorted(levels())
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_random_networks(seed: int):
     check_network(seed)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(20, 40))
+@pytest.mark.parametrize("seed", range(10, 40))
 def test_more_random_networks(seed: int):
     check_network(seed)
 

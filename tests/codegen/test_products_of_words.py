@@ -38,7 +38,7 @@ def check(case: Window, level: str, seed: int = 0) -> None:
 @pytest.mark.parametrize("level", levels())
 def test_windows(level: str, depthwise: bool):
     turn = list(levels()).index(level)
-    for seed in a_part(range(12), 2, turn):
+    for seed in a_part(range(12), 4, turn):
         check(sampled(100 + seed, depthwise=depthwise, words=True), level, seed)
 
 

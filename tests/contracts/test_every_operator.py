@@ -35,7 +35,7 @@ from qlower.transforms.lower_qnn import LowerQnnPass
 PARTS = 24
 """Each contract runs one TFLite model in so many, unless all are asked for."""
 
-VERIFIED = 4
+VERIFIED = 11
 """For one contract in so many what each pass makes is verified, unless all are asked
 for: their operators are the same. Otherwise it is what the last of a level makes."""
 

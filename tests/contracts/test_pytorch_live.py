@@ -33,7 +33,7 @@ pytestmark = [
 ]
 
 CONTRACTION_SEEDS, OTHER_SEEDS, LEAST_OUTPUTS = (
-    (10, 5, 1_000_000) if is_asked_for(LARGE_VARIABLE) else (3, 2, 300_000)
+    (10, 5, 1_000_000) if is_asked_for(LARGE_VARIABLE) else (2, 1, 150_000)
 )
 """How many layers of each kind there are, and how many outputs all of them have."""
 

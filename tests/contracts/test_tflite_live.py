@@ -56,7 +56,7 @@ SYSTEMS = [
     pytest.param("tflm", marks=needs_tflm),
 ]
 
-SEEDS = 6
+SEEDS = 4
 """One of so many runs in every executor, with scales that make ties or not in turn:
 each layer's by every other contract, unless all are asked for."""
 
@@ -68,10 +68,10 @@ TURNS = list(product(LAYERS, DTYPES, CONTRACTS))
 """Whose native code is at one of the machine's levels after another: each layer's, by
 one contract or another, at all of them."""
 
-PARTS = 6
+PARTS = 12
 """Cases of `CASES` of which one runs in every executor, unless all are asked for."""
 
-EDGE_SEEDS = 4
+EDGE_SEEDS = 2
 LONG_EDGE_SEEDS = 200
 
 ONLY_INT8 = {"batch_matmul", "elu"}
