@@ -57,7 +57,7 @@ def layers(draw: Draw) -> Iterator[RandomLayer]:
     yield depthwise_conv2d(draw)
     yield quantize(draw)
     yield dequantize(draw)
-    for point in (-3, 0, 3):
+    for point in (-3, -1, 0, 3):
         y = quantized(BEYOND.shape, 1.0, point)
         real = TensorType(f32, BEYOND.shape)
         module = make_module([real], lambda x, y=y: [qnn.QuantizeOp(x, y).result])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 from support.all_values import (
     PAIRS,
@@ -21,6 +22,8 @@ from support.onnx_runtime import run_onnx_runtime
 from support.random_modules import Draw, RandomLayer
 from xdsl.ir import Attribute, SSAValue
 
+from qlower.contracts import load_contract
+from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 
 pytestmark = [
@@ -66,6 +69,20 @@ def layers(draw: Draw) -> Iterator[RandomLayer]:
 def compared(seed: int) -> int:
     draw = Draw(seed, signed=seed % 2 == 1)
     return compare("onnxruntime", layers(draw), run_onnx_runtime)
+
+
+def test_a_softmax_that_overflows_is_refused() -> None:
+    """148 times a row's size is the most that the table's numbers bear."""
+    rule = load_contract("onnxruntime").rule("softmax_output")
+    values = {
+        **{"term": np.float32(0.25), "sum": np.float32(1), "row_size": np.int32(10)},
+        **{"output_min": np.int32(-128), "output_max": np.int32(127)},
+        "output_zero_point": np.int32(-128),
+    }
+    least = {**values, "output_scale": np.float32(1 / 1480.5)}
+    assert rule.evaluate(least)[0] == 127
+    with pytest.raises(QlowerError, match="softmax overflows"):
+        rule.evaluate({**values, "output_scale": np.float32(1 / 1481.5)})
 
 
 def test_all_values() -> None:
