@@ -201,11 +201,11 @@ def test_every_gate_is_that_of_litert(
         (Lstm(missing=(13,)), "operand 13 is missing"),
         (
             Lstm(options={"diagonal_recurrent_tensors": True}),
-            "diagonal_recurrent_tensors is not supported",
+            "diagonal_recurrent_tensors True is not supported",
         ),
         (
             Lstm(options={"fused_activation_function": 1}),
-            "fused_activation_function 1 is out of range [4, 4]",
+            "fused_activation_function 1 is not supported; expected 4",
         ),
         (Lstm(intermediates=4), "4 intermediate tensors, expected 5"),
     ],

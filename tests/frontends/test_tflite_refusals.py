@@ -31,6 +31,7 @@ from qlower.diagnostics import QlowerError
 from qlower.frontends.load import load
 from qlower.frontends.tflite import import_tflite
 from qlower.frontends.tflite.evaluation import EVALUATORS
+from qlower.frontends.tflite.graph import entry_of
 from qlower.frontends.tflite.schema import Sparsity
 from qlower.model.entry import main_function
 
@@ -174,7 +175,9 @@ def test_graphs(data: bytes, message: str) -> None:
 def test_missing_operands_of_constants(operator: str) -> None:
     """Of any operator that is computed now: one operand is there, or none. What is
     refused is the missing one; one operand alone may give a number."""
-    low, high = EVALUATORS[operator].inputs
+    entry = entry_of(operator)
+    assert entry is not None
+    low, high = entry.inputs
     refused = re.compile(
         rf"operator 0 {operator}: "
         r"(operand (?P<missing>\d) is missing|tensor 1 'y': shape \[1\], expected)"
@@ -311,7 +314,7 @@ def test_tensors(data: bytes, message: str) -> None:
         ),
         (
             input_tensor(dtype="int32", scale=None),
-            "type INT32 is not supported by RELU here; expected FLOAT32",
+            "type INT32 is not supported by RELU here; expected INT8, UINT8, INT16 or",
         ),
         (
             input_tensor(dtype="uint8"),
@@ -398,10 +401,10 @@ def test_real_constants_are_not_computed_by_numpy(operator: str) -> None:
 @pytest.mark.parametrize(
     ("operator", "operands", "message"),
     [
-        ("REDUCE_PROD", ["uint8 4x4", [1]], "LiteRT has no REDUCE_PROD of UINT8"),
-        ("SQRT", ["uint8 4"], "LiteRT has no SQRT of UINT8"),
+        ("REDUCE_PROD", ["uint8 4x4", [1]], "type UINT8 is not supported by"),
+        ("SQRT", ["uint8 4"], "type UINT8 is not supported by"),
         ("FLOOR_DIV", ["int64 4", "int64 4"], "type INT64 is not supported by FLOOR"),
-        ("RIGHT_SHIFT", ["int8 4", "uint8 4"], "type UINT8 is not supported together"),
+        ("RIGHT_SHIFT", ["int8 4", "uint8 4"], "type UINT8 is not supported by"),
         ("ARG_MAX", ["int64 4", [0]], "type INT64 is not supported by ARG_MAX here"),
         ("GATHER_ND", ["int8 4x4", "int32 2x3"], "expected rows of 1 to 2"),
         ("GATHER_ND", ["int8 4x4", "float32 2x2"], "expected INT32 or INT64"),
@@ -415,7 +418,7 @@ def test_real_constants_are_not_computed_by_numpy(operator: str) -> None:
         (
             "DYNAMIC_UPDATE_SLICE",
             ["int8 4x4", "int8 2x2", [0]],
-            "expected INT32 or INT64 of shape [2]",
+            "tensor 2 'c2': shape [1], expected [2]",
         ),
         ("MATRIX_SET_DIAG", ["int8 4x3", "int8 4"], "a row of the shorter side"),
         (
@@ -723,7 +726,7 @@ def test_convolutions(data: bytes, message: str) -> None:
         ),
         (
             model("PRELU", ["int16 4 0.1 0", "int16 4 0.1 0"], "int16 4 0.1 0")(),
-            "PRELU of INT16 is not supported",
+            "type INT16 is not supported by PRELU",
         ),
         *(
             (
@@ -740,7 +743,7 @@ def test_convolutions(data: bytes, message: str) -> None:
                     [[0, 1]],
                     "float32 2",
                     7,
-                    "shape [2] for 1 places; expected [] or [1]",
+                    "shape [2], expected [] or [1]",
                 ),
                 ([0, 1], "float32 2", 7, "indices of shape [2] for [2, 3]"),
                 ([[0, 1]], "float32 1", [7, 8], "shape [2], expected one value"),

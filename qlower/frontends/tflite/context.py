@@ -19,7 +19,7 @@ from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
 
-from ..accessor import Operands
+from ..accessor import Operands, either
 from ..graph.values import Place
 from .schema import Operator, OptionValue, Tensor
 from .tensor_table import TensorTable
@@ -343,6 +343,14 @@ class OperatorContext(Operands):
             raise self.error(
                 f"{tensor}: type {tensor.type} is not supported together with"
                 f" {expected}"
+            )
+
+    def expect_type(self, tensor: Tensor, *legal: str) -> None:
+        """Refuse a tensor of another type than these."""
+        if tensor.type not in legal:
+            raise self.error(
+                f"{tensor}: type {tensor.type} is not supported by {self.operator.name}"
+                f" here; expected {either(legal)}"
             )
 
     def per_tensor(self, tensor: Tensor) -> QuantizedType:

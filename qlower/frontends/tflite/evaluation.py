@@ -16,7 +16,6 @@ import numpy as np
 from qlower.files.arrays import Array
 
 from .context import ARRAY_TYPES, OperatorContext
-from .importer import UNLIMITED
 from .schema import Tensor
 from .slices import read_slice, read_strided_slice
 
@@ -32,15 +31,14 @@ INTEGRAL = ("INT32", "INT64", "BOOL")
 class Evaluator:
     """How an operator is computed from constants.
 
-    Fields are as in `Importer`. Results of INT32, INT64 and BOOL are computed; with
-    `moves` the operator computes nothing, or what LiteRT does, so that FLOAT32 is as
-    good. With `looks_only` operands may have any value: their types decide.
+    It takes what its importer does, or where none is, what the `signature` says.
+    Results of INT32, INT64 and BOOL are computed; with `moves` the operator computes
+    nothing, or what LiteRT does, so that FLOAT32 is as good. With `looks_only` operands
+    may have any value: their types decide.
     """
 
     evaluate: Evaluate
-    inputs: tuple[int, int]
-    options: str | None = None
-    outputs: tuple[int, int] = (1, 1)
+    signature: str = ""
     moves: bool = False
     looks_only: bool = False
 
@@ -290,16 +288,12 @@ def _real_range(op: OperatorContext) -> Array:
     return np.add.accumulate(steps, dtype=np.float32)
 
 
-def _cast(op: OperatorContext) -> Array:
+def _same(op: OperatorContext) -> Array:
+    """A cast, or weights in float16, which converters widen by a DEQUANTIZE."""
     return op.array(0)
 
 
-def _widened(op: OperatorContext) -> Array:
-    """Weights in float16, which converters widen by a DEQUANTIZE."""
-    return op.array(0)
-
-
-_COMPARISONS: Mapping[str, Callable[..., Array]] = {
+_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "EQUAL": np.equal,
     "NOT_EQUAL": np.not_equal,
     "LESS": np.less,
@@ -310,52 +304,50 @@ _COMPARISONS: Mapping[str, Callable[..., Array]] = {
     "LOGICAL_OR": np.logical_or,
     "MAXIMUM": np.maximum,
     "MINIMUM": np.minimum,
+    "ADD": np.add,
+    "SUB": np.subtract,
+    "MUL": np.multiply,
+    "NEG": np.negative,
+    "ABS": np.abs,
+    "SIGN": np.sign,
+    "LOGICAL_NOT": np.logical_not,
 }
 
 EVALUATORS: Mapping[str, Evaluator] = {
-    "SHAPE": Evaluator(_shape, (1, 1), looks_only=True),
-    "RANK": Evaluator(_rank, (1, 1), looks_only=True),
-    "PACK": Evaluator(_pack, (1, UNLIMITED), "PackOptions", moves=True),
-    "UNPACK": Evaluator(_unpack, (1, 1), "UnpackOptions", (1, UNLIMITED), moves=True),
-    "CONCATENATION": Evaluator(
-        _concatenation, (1, UNLIMITED), "ConcatenationOptions", moves=True
-    ),
-    "GATHER": Evaluator(_gather, (2, 2), "GatherOptions", moves=True),
-    "RESHAPE": Evaluator(_reshape, (1, 2), "ReshapeOptions", moves=True),
-    "SQUEEZE": Evaluator(_squeeze, (1, 1), "SqueezeOptions", moves=True),
-    "EXPAND_DIMS": Evaluator(_expand_dims, (2, 2), moves=True),
-    "SLICE": Evaluator(_slice, (3, 3), moves=True),
-    "STRIDED_SLICE": Evaluator(
-        _strided_slice, (4, 4), "StridedSliceOptions", moves=True
-    ),
-    "TRANSPOSE": Evaluator(_transpose, (2, 2), moves=True),
-    "FILL": Evaluator(_fill, (2, 2), moves=True),
-    "TILE": Evaluator(_tile, (2, 2), moves=True),
-    "BROADCAST_TO": Evaluator(_broadcast_to, (2, 2), moves=True),
-    "BROADCAST_ARGS": Evaluator(_broadcast_arguments, (2, 2)),
-    "RANGE": Evaluator(_range, (3, 3), moves=True),
-    "DEQUANTIZE": Evaluator(_widened, (1, 1), moves=True),
-    "CAST": Evaluator(_cast, (1, 1)),
-    "ADD": Evaluator(_numpy(np.add), (2, 2), "AddOptions"),
-    "SUB": Evaluator(_numpy(np.subtract), (2, 2), "SubOptions"),
-    "MUL": Evaluator(_numpy(np.multiply), (2, 2), "MulOptions"),
-    "NEG": Evaluator(_numpy(np.negative), (1, 1)),
-    "ABS": Evaluator(_numpy(np.abs), (1, 1)),
-    "SIGN": Evaluator(_numpy(np.sign), (1, 1)),
-    "LOGICAL_NOT": Evaluator(_numpy(np.logical_not), (1, 1)),
-    "SELECT": Evaluator(_numpy(np.where), (3, 3), moves=True),
-    "SELECT_V2": Evaluator(_numpy(np.where), (3, 3), moves=True),
+    "SHAPE": Evaluator(_shape, signature="x", looks_only=True),
+    "RANK": Evaluator(_rank, signature="x", looks_only=True),
+    "BROADCAST_ARGS": Evaluator(_broadcast_arguments, signature="x, y"),
+    "RANGE": Evaluator(_range, signature="start, limit, delta", moves=True),
     **{
-        name: Evaluator(_numpy(function), (2, 2))
-        for name, function in _COMPARISONS.items()
+        name: Evaluator(evaluate, moves=True)
+        for name, evaluate in (
+            ("PACK", _pack),
+            ("UNPACK", _unpack),
+            ("CONCATENATION", _concatenation),
+            ("GATHER", _gather),
+            ("RESHAPE", _reshape),
+            ("SQUEEZE", _squeeze),
+            ("EXPAND_DIMS", _expand_dims),
+            ("SLICE", _slice),
+            ("STRIDED_SLICE", _strided_slice),
+            ("TRANSPOSE", _transpose),
+            ("FILL", _fill),
+            ("TILE", _tile),
+            ("BROADCAST_TO", _broadcast_to),
+            ("DEQUANTIZE", _same),
+            ("SELECT", _numpy(np.where)),
+            ("SELECT_V2", _numpy(np.where)),
+        )
     },
-    "DIV": Evaluator(_quotient(_truncated), (2, 2), "DivOptions"),
-    "FLOOR_DIV": Evaluator(_quotient(np.floor_divide), (2, 2)),
-    "FLOOR_MOD": Evaluator(_quotient(np.mod), (2, 2)),
-    "REDUCE_PROD": Evaluator(_reduced(np.prod), (2, 2), "ReducerOptions"),
-    "REDUCE_MAX": Evaluator(_reduced(np.max), (2, 2), "ReducerOptions"),
-    "REDUCE_MIN": Evaluator(_reduced(np.min), (2, 2), "ReducerOptions"),
-    "UNSORTED_SEGMENT_PROD": Evaluator(_segment_products, (3, 3)),
-    "SUM": Evaluator(_reduced(np.sum), (2, 2), "ReducerOptions"),
+    "CAST": Evaluator(_same),
+    **{name: Evaluator(_numpy(function)) for name, function in _FUNCTIONS.items()},
+    "DIV": Evaluator(_quotient(_truncated)),
+    "FLOOR_DIV": Evaluator(_quotient(np.floor_divide)),
+    "FLOOR_MOD": Evaluator(_quotient(np.mod)),
+    "SUM": Evaluator(_reduced(np.sum)),
+    "REDUCE_PROD": Evaluator(_reduced(np.prod)),
+    "REDUCE_MAX": Evaluator(_reduced(np.max)),
+    "REDUCE_MIN": Evaluator(_reduced(np.min)),
+    "UNSORTED_SEGMENT_PROD": Evaluator(_segment_products),
 }
 """Evaluator by the operator's name in the TFLite schema."""

@@ -21,6 +21,7 @@ from ..import_options import ImportOptions
 from ..site import Site
 from .context import OperatorContext
 from .evaluation import EVALUATORS
+from .importer import Importer, options_of, takes
 from .names import (
     find_tensor,
     short_tensor_names,
@@ -221,14 +222,13 @@ class _GraphImporter(TensorTable):
 
     def import_operator(self, operator: Operator) -> None:
         name = operator.name
-        importer, evaluator = IMPORTERS.get(name), EVALUATORS.get(name)
-        entry = importer or evaluator
+        entry, evaluator = entry_of(name), EVALUATORS.get(name)
         if entry is None:
             raise self.context(operator, None).error(
                 "this operator is not supported;"
                 f" {len(IMPORTERS.keys() | EVALUATORS.keys())} others are"
             )
-        context = self.context(operator, entry.options)
+        context = self.context(operator, options := options_of(name))
         for index in operator.inputs:
             if index != -1:
                 quantization = self.tensor(index, context).quantization
@@ -239,12 +239,9 @@ class _GraphImporter(TensorTable):
             ("results", len(operator.outputs), entry.outputs),
         ):
             context.check_range(f"number of {what}", count, low, high)
-        if entry.options is not None and operator.options_kind not in (
-            None,
-            entry.options,
-        ):
+        if options is not None and operator.options_kind not in (None, options):
             raise context.error(
-                f"options of kind {operator.options_kind}, expected {entry.options}"
+                f"options of kind {operator.options_kind}, expected {options}"
             )
         if evaluator is not None and evaluator.applies(context):
             for number, array in enumerate(evaluator.results(context)):
@@ -254,10 +251,8 @@ class _GraphImporter(TensorTable):
                     self.initial[result.index] = array.tobytes()
                 else:
                     self.know(result, array.tobytes(), array.shape, context)
-        elif importer is not None:
-            importer.build(context)
         else:
-            raise context.error("this operator is supported for constant operands only")
+            entry.build(context)
 
     def context(self, operator: Operator, options_kind: str | None) -> OperatorContext:
         options = (
@@ -372,6 +367,18 @@ def _is_quantized(module: ModuleOp) -> bool:
         isinstance(element_type(value.type), QuantizedType)
         for value in (*block.args, *values)
     )
+
+
+def entry_of(name: str) -> Importer | None:
+    """How an operator is imported; the entry of one that is only evaluated refuses."""
+    evaluator = EVALUATORS.get(name)
+    if name in IMPORTERS or evaluator is None:
+        return IMPORTERS.get(name)
+    return takes(evaluator.signature, _refuse)
+
+
+def _refuse(op: OperatorContext) -> None:
+    raise op.error("this operator is supported for constant operands only")
 
 
 def is_known(operator: Operator) -> bool:

@@ -3,58 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.qnn import QnnOp
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer
-from ..types import LEAST_SCALE, Element
-from .plain import (
-    REAL,
-    Unary,
-    c_function,
-    check_type,
-    hard_swish,
-    is_plain,
-    leaky_relu,
-    map_one,
-)
-from .real import either
+from ..importer import Importer, takes
+from ..types import LEAST_SCALE
+from .plain import c_function, hard_swish, leaky_relu, map_one, unary
+from .quantized import quantized
 from .real_norms import import_real_log_softmax, import_real_softmax
 
 
-def _activation(
-    quantized: Callable[[OperatorContext, SSAValue, TensorType[Element]], QnnOp],
-    real: Callable[[OperatorContext], Unary],
-) -> Callable[[OperatorContext], None]:
-    """An operation of quantized values, or steps of float32."""
-
-    def build(op: OperatorContext) -> None:
-        if is_plain(op):
-            check_type(op, REAL)
-            map_one(op, real(op))
-            return
-        type = op.quantized_result_type(op.shape(0))
-        op.finish(quantized(op, op.quantized(0), type))
-
-    return build
-
-
-def _clamp(low: float, high: float | None) -> Callable[[OperatorContext], Unary]:
-    return lambda op: lambda steps, x: steps.clamp(x, low, high)
-
-
-def _clamp_op(
-    low: float, high: float
-) -> Callable[[OperatorContext, SSAValue, TensorType[Element]], QnnOp]:
-    return lambda op, x, type: qnn.ClampOp(x, type, min=low, max=high)
+def _clamp(low: float, high: float | None) -> Importer:
+    """Bounds of real numbers."""
+    return unary(lambda steps, x: steps.clamp(x, low, high))
 
 
 SOFTMAX_SCALES = {"INT8": 1 / 256, "UINT8": 1 / 256, "INT16": 1 / 32768}
@@ -88,25 +55,10 @@ def import_softmax(op: OperatorContext) -> None:
     )
 
 
-def import_log_softmax(op: OperatorContext) -> None:
-    if is_plain(op):
-        import_real_log_softmax(op)
-        return
-    if op.input(0).type not in ("INT8", "UINT8"):
-        raise op.error(
-            f"{op.input(0)}: LOG_SOFTMAX of {op.input(0).type} is not supported;"
-            " expected INT8 or UINT8"
-        )
-    type = op.quantized_result_type(op.shape(0))
-    op.finish(qnn.LogSoftmaxOp(op.quantized(0), type))
-
-
 def import_fake_quant(op: OperatorContext) -> None:
     """Rounding to one of 2 ** num_bits codes, whose zero point is one of them, too
     (internal/reference/fake_quant.h, FakeQuantizeArray)."""
-    check_type(op, REAL)
-    if op.flag("narrow_range"):
-        raise op.error("narrow_range is not supported by LiteRT; expected false")
+    op.expect("narrow_range", False)
     scale, lowest, highest = _nudged_range(op)
 
     def compute(steps: Scalars, x: SSAValue) -> SSAValue:
@@ -143,52 +95,20 @@ def _nudged_range(op: OperatorContext) -> tuple[np.float32, np.float32, np.float
 
 
 IMPORTERS = {
-    "FAKE_QUANT": Importer(import_fake_quant, (1, 1), "FakeQuantOptions"),
-    "RELU": Importer(
-        _activation(lambda op, x, type: qnn.ReluOp(x, type), _clamp(0.0, None)), (1, 1)
-    ),
-    "RELU6": Importer(
-        _activation(lambda op, x, type: qnn.Relu6Op(x, type), _clamp(0.0, 6.0)), (1, 1)
-    ),
-    "RELU_N1_TO_1": Importer(
-        _activation(_clamp_op(-1.0, 1.0), _clamp(-1.0, 1.0)), (1, 1)
-    ),
-    "RELU_0_TO_1": Importer(_activation(_clamp_op(0.0, 1.0), _clamp(0.0, 1.0)), (1, 1)),
-    "LOGISTIC": Importer(
-        _activation(
-            lambda op, x, type: qnn.SigmoidOp(x, type), lambda op: Scalars.logistic
-        ),
-        (1, 1),
-    ),
-    "TANH": Importer(
-        _activation(
-            lambda op, x, type: qnn.TanhOp(x, type), lambda op: c_function("tanhf")
-        ),
-        (1, 1),
-    ),
-    "HARD_SWISH": Importer(
-        _activation(
-            lambda op, x, type: qnn.HardSwishOp(x, type), lambda op: hard_swish
-        ),
-        (1, 1),
-    ),
-    "ELU": Importer(
-        _activation(
-            lambda op, x, type: qnn.EluOp(x, type),
-            lambda op: c_function("elu"),
-        ),
-        (1, 1),
-    ),
-    "LEAKY_RELU": Importer(
-        _activation(
-            lambda op, x, type: qnn.LeakyReluOp(x, type, alpha=op.number("alpha")),
-            leaky_relu,
-        ),
-        (1, 1),
-        "LeakyReluOptions",
-    ),
-    "SOFTMAX": Importer(
-        either(import_real_softmax, import_softmax), (1, 1), "SoftmaxOptions"
-    ),
-    "LOG_SOFTMAX": Importer(import_log_softmax, (1, 1)),
+    "FAKE_QUANT": takes("x: REAL", import_fake_quant),
+    "RELU": quantized(qnn.ReluOp) | _clamp(0.0, None),
+    "RELU6": quantized(qnn.Relu6Op) | _clamp(0.0, 6.0),
+    "RELU_N1_TO_1": quantized(partial(qnn.ClampOp, min=-1.0, max=1.0))
+    | _clamp(-1.0, 1.0),
+    "RELU_0_TO_1": quantized(partial(qnn.ClampOp, min=0.0, max=1.0)) | _clamp(0.0, 1.0),
+    "LOGISTIC": quantized(qnn.SigmoidOp) | unary(Scalars.logistic),
+    "TANH": quantized(qnn.TanhOp) | unary(c_function("tanhf")),
+    "HARD_SWISH": quantized(qnn.HardSwishOp) | unary(hard_swish),
+    "ELU": quantized(qnn.EluOp) | unary(c_function("elu")),
+    "LEAKY_RELU": quantized(qnn.LeakyReluOp, "x: STORED", "alpha")
+    | takes("x: REAL", lambda op: map_one(op, leaky_relu(op))),
+    "SOFTMAX": takes("x: REAL", import_real_softmax)
+    | takes("x: STORED", import_softmax),
+    "LOG_SOFTMAX": takes("x: REAL", import_real_log_softmax)
+    | quantized(qnn.LogSoftmaxOp, "x: BYTE"),
 }

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineConstantExpr
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..nests import finish_map, read
 from ..types import stored_type
 from .plain import scalars
@@ -75,4 +75,4 @@ def _as_type(steps: Scalars, value: SSAValue, type: Attribute) -> SSAValue:
     return value if value.type == type else steps.step(arith.BitcastOp(value, type))
 
 
-IMPORTERS = {"BITCAST": Importer(import_bitcast, (1, 1))}
+IMPORTERS = {"BITCAST": takes("x", import_bitcast)}

@@ -13,7 +13,7 @@ from qlower.dialects.types import shape_of
 from qlower.model.nests import broadcast_indices
 
 from ..context import OperatorContext
-from ..importer import Build, Importer
+from ..importer import takes
 from ..nests import start
 from ..types import Element
 from ..weights import read_bias, read_real_bias, read_weights
@@ -31,8 +31,8 @@ from .volumes import import_conv3d, import_conv3d_transpose
 
 def import_conv2d(op: OperatorContext) -> None:
     """Groups are implied: the input has a multiple of the weights' channels."""
-    batch, height, width, channels = op.shape(0, rank=4)
-    filters, kernel_height, kernel_width, group_channels = op.shape(1, rank=4)
+    batch, height, width, channels = op.shape(0)
+    filters, kernel_height, kernel_width, group_channels = op.shape(1)
     if channels % group_channels or filters % (channels // group_channels):
         raise op.error(
             f"{channels} input channels and {filters} filters of {group_channels}"
@@ -56,8 +56,8 @@ def import_conv2d(op: OperatorContext) -> None:
 
 def import_depthwise_conv2d(op: OperatorContext) -> None:
     """The depth multiplier is that of the shapes; the option must agree."""
-    batch, height, width, channels = op.shape(0, rank=4)
-    _, kernel_height, kernel_width, filters = op.shape(1, rank=4)
+    batch, height, width, channels = op.shape(0)
+    _, kernel_height, kernel_width, filters = op.shape(1)
     multiplier = op.option("depth_multiplier", 0, filters)
     # 0 is what a writer leaves when it relies on the shapes.
     if filters % channels or multiplier not in (0, filters // channels):
@@ -110,13 +110,9 @@ def _finish(op: OperatorContext, layer: qnn.QnnOp) -> None:
 
 def import_fully_connected(op: OperatorContext) -> None:
     """The input is taken as a matrix of rows as long as the weights' rows."""
-    weights_format = op.option("weights_format", 0, 127)
-    if weights_format != 0:
-        raise op.error(
-            f"weights_format {weights_format} is not supported; expected 0 (DEFAULT)"
-        )
+    op.expect("weights_format", 0)
     input_shape = op.shape(0)
-    units, depth = op.shape(1, rank=2)
+    units, depth = op.shape(1)
     elements = math.prod(input_shape)
     if elements % depth:
         raise op.error(
@@ -205,26 +201,18 @@ def _transposed_if(
     return op.emit(qnn.TransposeOp(value, type, perm=perm), suffix)
 
 
-def unless_hybrid(hybrid: Build, build: Build) -> Build:
-    """The importer for the types of operand and weights."""
-    return lambda op: (hybrid if is_hybrid(op) else build)(op)
-
+HYBRID = "weights[4]: INT8, bias?"
+"""Weights of integers, which real numbers are multiplied by."""
 
 IMPORTERS = {
-    "CONV_2D": Importer(
-        unless_hybrid(import_hybrid_conv2d, import_conv2d),
-        (2, 3),
-        "Conv2DOptions",
+    "CONV_2D": takes(f"x[4]: REAL, {HYBRID}", import_hybrid_conv2d)
+    | takes("x[4], weights[4], bias?", import_conv2d),
+    "DEPTHWISE_CONV_2D": takes(f"x[4]: REAL, {HYBRID}", import_hybrid_depthwise)
+    | takes("x[4], weights[4], bias?", import_depthwise_conv2d),
+    "FULLY_CONNECTED": takes("x, weights[2], bias?", import_fully_connected),
+    "CONV_3D": takes("x[5]: REAL, weights[5]: REAL, bias?", import_conv3d),
+    "CONV_3D_TRANSPOSE": takes(
+        "shape: INT32, weights[5]: REAL, x[5]: REAL, bias?", import_conv3d_transpose
     ),
-    "DEPTHWISE_CONV_2D": Importer(
-        unless_hybrid(import_hybrid_depthwise, import_depthwise_conv2d),
-        (2, 3),
-        "DepthwiseConv2DOptions",
-    ),
-    "FULLY_CONNECTED": Importer(
-        import_fully_connected, (2, 3), "FullyConnectedOptions"
-    ),
-    "CONV_3D": Importer(import_conv3d, (2, 3), "Conv3DOptions"),
-    "CONV_3D_TRANSPOSE": Importer(import_conv3d_transpose, (3, 4), "Conv3DOptions"),
-    "BATCH_MATMUL": Importer(import_batch_matmul, (2, 2), "BatchMatMulOptions"),
+    "BATCH_MATMUL": takes("x, y", import_batch_matmul),
 }

@@ -3,12 +3,12 @@ operations, those of a loop as often as it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from qlower.dialects.types import shape_of
 
 from ..context import OperatorContext
-from ..importer import UNLIMITED, Importer
+from ..importer import UNLIMITED, takes
 from ..types import tensor_type
 from .variables import LAST_SUBGRAPH
 
@@ -64,7 +64,7 @@ def _give(op: OperatorContext, indices: Sequence[int]) -> None:
         op.graph.define(op.output(number), op.retyped(value, type), op)
 
 
-IMPORTERS: Mapping[str, Importer] = {
-    "IF": Importer(import_if, (1, UNLIMITED), "IfOptions", (0, UNLIMITED)),
-    "WHILE": Importer(import_while, (1, UNLIMITED), "WhileOptions", (0, UNLIMITED)),
+IMPORTERS = {
+    "IF": takes("condition, x*", import_if, (0, UNLIMITED)),
+    "WHILE": takes("x, more*", import_while, (0, UNLIMITED)),
 }

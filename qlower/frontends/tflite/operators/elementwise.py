@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects import arith
@@ -15,10 +14,11 @@ from qlower.interp.math import round_half_away
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import Importer, takes
 from ..nests import finish, finish_map, read
 from ..types import quantized_type
-from .plain import ACTIVATION_BOUNDS, NUMBERS, Binary, is_plain, map_two, scalars
+from .plain import ACTIVATION_BOUNDS, Binary, binary, scalars
+from .quantized import quantized
 
 POWER_WITHIN = 1e-3
 """How far from a whole number the logarithm of a power of 2 may be."""
@@ -30,25 +30,20 @@ MOST_PLACES = 15
 """Beyond, LiteRT's rounding shift of int16 is none."""
 
 
-def _import_binary(
-    binary: type[qnn.AddOp | qnn.SubOp | qnn.MulOp], compute: Binary
-) -> Callable[[OperatorContext], None]:
+def _binary(kind: type[qnn.AddOp | qnn.SubOp | qnn.MulOp], compute: Binary) -> Importer:
     """On quantized operands, or the same on plain ones."""
+    of_stored = quantized(kind, "x: STORED, y", activates=True)
 
     def build(op: OperatorContext) -> None:
-        if is_plain(op):
-            map_two(op, compute, NUMBERS)
-            return
+        powers = None
         if op.input(0).type == "INT16" and op.options.get("pot_scale_int16"):
             powers = _different_powers(op)
-            if powers is not None:
-                _import_shifted(op, compute, powers)
-                return
-        lhs, rhs = op.quantized(0), op.quantized(1)
-        type = op.quantized_result_type(op.broadcast_shape(0, 1))
-        op.finish(binary(lhs, rhs, type, activation=op.activation()))
+        if powers is None:
+            of_stored.build(op)
+        else:
+            _import_shifted(op, compute, powers)
 
-    return build
+    return binary(compute, "NUMBER") | takes("x: STORED, y", build)
 
 
 def _different_powers(op: OperatorContext) -> list[int] | None:
@@ -139,10 +134,7 @@ def import_quantize(op: OperatorContext) -> None:
 
 
 def import_dequantize(op: OperatorContext) -> None:
-    if op.output().type != "FLOAT32":
-        raise op.error(
-            f"{op.output()}: type {op.output().type} is not supported; expected FLOAT32"
-        )
+    op.expect_type(op.output(), "FLOAT32")
     element = op.per_tensor(op.input(0))
     if _are_weights(op):
         codes = op.stored_array(0).astype(np.int32) - element.zero_point
@@ -164,9 +156,9 @@ def _are_weights(op: OperatorContext) -> bool:
 
 
 IMPORTERS = {
-    "ADD": Importer(_import_binary(qnn.AddOp, Scalars.add), (2, 2), "AddOptions"),
-    "SUB": Importer(_import_binary(qnn.SubOp, Scalars.subtract), (2, 2), "SubOptions"),
-    "MUL": Importer(_import_binary(qnn.MulOp, Scalars.multiply), (2, 2), "MulOptions"),
-    "QUANTIZE": Importer(import_quantize, (1, 1)),
-    "DEQUANTIZE": Importer(import_dequantize, (1, 1)),
+    "ADD": _binary(qnn.AddOp, Scalars.add),
+    "SUB": _binary(qnn.SubOp, Scalars.subtract),
+    "MUL": _binary(qnn.MulOp, Scalars.multiply),
+    "QUANTIZE": takes("x", import_quantize),
+    "DEQUANTIZE": takes("x", import_dequantize),
 }

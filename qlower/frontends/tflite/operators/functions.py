@@ -5,7 +5,7 @@ comparisons, sums and norms; on plain numbers the same in float32.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i32
@@ -17,30 +17,26 @@ from qlower.model.nests import row_major_index
 
 from ...scalars import PACKET, Scalars
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import Importer, takes
 from ..nests import finish_map, read
 from .integers import cut_divide, integer_power
 from .plain import (
-    NUMBERS,
-    REAL,
     Unary,
+    binary,
     bounded,
     c_function,
-    check_type,
-    comparison,
-    fold,
-    fold_bits,
-    is_plain,
+    folded,
+    folded_bits,
     map_one,
     map_two,
     reciprocal_root,
     reduced_shape,
     scalars,
     squared_difference,
+    unary,
 )
+from .quantized import quantized, reduced
 from .real_norms import import_real_l2_normalization
-
-WORDS = ("INT8", "INT16")
 
 LARGEST_EXPONENT = float(1 << 31)
 WHOLE_WITHIN = float(np.float32(1e-5))
@@ -48,41 +44,14 @@ WHOLE_WITHIN = float(np.float32(1e-5))
 
 
 def _function(
-    name: str,
-    real: Unary,
-    plain: tuple[str, ...] = REAL,
-    stored: tuple[str, ...] = ("INT8",),
-) -> Callable[[OperatorContext], None]:
+    name: str, real: Unary, plain: str = "REAL", stored: str = "INT8 | INT16"
+) -> Importer:
     """A function of quantized values, or of plain ones, of some types each."""
-
-    def build(op: OperatorContext) -> None:
-        if is_plain(op):
-            check_type(op, plain)
-            map_one(op, real)
-            return
-        _check_kernel(op, stored)
-        type = op.quantized_result_type(op.shape(0))
-        op.finish(qnn.FunctionOp(op.quantized(0), type, function=name))
-
-    return build
-
-
-def _check_kernel(op: OperatorContext, types: tuple[str, ...]) -> None:
-    """Refuse a type that LiteRT has no kernel for."""
-    tensor = op.input(0)
-    if tensor.type not in types:
-        raise op.error(
-            f"{tensor}: LiteRT has no {op.operator.name} of {tensor.type}; expected"
-            f" {' or '.join(types)}"
-        )
+    of_stored = quantized(partial(qnn.FunctionOp, function=name), f"x: {stored}")
+    return of_stored | unary(real, plain)
 
 
 def import_gelu(op: OperatorContext) -> None:
-    if is_plain(op):
-        check_type(op, REAL)
-        _import_real_gelu(op)
-        return
-    _check_kernel(op, ("INT8", "UINT8", "INT16"))
     name = "gelu_tanh" if op.flag("approximate") else "gelu"
     type = op.quantized_result_type(op.shape(0))
     op.finish(qnn.FunctionOp(op.quantized(0), type, function=name))
@@ -103,39 +72,6 @@ def _import_real_gelu(op: OperatorContext) -> None:
     finish_map(op, steps.nest, result)
 
 
-def import_squared_difference(op: OperatorContext) -> None:
-    if is_plain(op):
-        map_two(op, squared_difference, NUMBERS)
-        return
-    _check_kernel(op, ("INT8",))
-    type = op.quantized_result_type(op.broadcast_shape(0, 1))
-    op.finish(qnn.SquaredDifferenceOp(op.quantized(0), op.quantized(1), type))
-
-
-def import_div(op: OperatorContext) -> None:
-    if is_plain(op):
-        is_integer = op.input(0).type == "INT32"
-        divide = cut_divide if is_integer else Scalars.divide
-        map_two(op, divide, ("FLOAT32", "INT32"))
-        return
-    type = op.quantized_result_type(op.broadcast_shape(0, 1))
-    lhs, rhs = op.quantized(0), op.quantized(1)
-    op.finish(qnn.DivOp(lhs, rhs, type, activation=op.activation()))
-
-
-def import_prelu(op: OperatorContext) -> None:
-    if is_plain(op):
-        map_two(op, _prelu, ("FLOAT32",))
-        return
-    if op.input(0).type == "INT16":
-        raise op.error(
-            f"{op.input(0)}: PRELU of INT16 is not supported, of which LiteRT takes the"
-            " bytes for elements; expected INT8 or UINT8"
-        )
-    type = op.quantized_result_type(op.broadcast_shape(0, 1))
-    op.finish(qnn.PReluOp(op.quantized(0), op.quantized(1), type))
-
-
 def _prelu(steps: Scalars, x: SSAValue, alpha: SSAValue) -> SSAValue:
     positive = steps.compare("ge", x, steps.constant(0.0, x.type))
     return steps.select(positive, x, steps.multiply(x, alpha))
@@ -144,15 +80,13 @@ def _prelu(steps: Scalars, x: SSAValue, alpha: SSAValue) -> SSAValue:
 def import_power(op: OperatorContext) -> None:
     """powf; by one whole exponent from 1 on, products (optimized_ops.h, BroadcastPow4D
     and IntegerExponentPow, which are the reference's, too)."""
-    whole, types = _whole_exponent(op), ("FLOAT32", "INT32")
-    if whole is None:
-        map_two(op, _real_power if op.is_float(0) else integer_power, types)
+    whole = _whole_exponent(op)
+    if whole is not None:
+        map_two(op, lambda steps, x, _: _product(steps, x, whole))
+    elif op.is_float(0):
+        map_two(op, lambda steps, x, y: steps.c("powf", x, y))
     else:
-        map_two(op, lambda steps, x, _: _product(steps, x, whole), types)
-
-
-def _real_power(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
-    return steps.c("powf", x, y)
+        map_two(op, integer_power)
 
 
 def _whole_exponent(op: OperatorContext) -> int | None:
@@ -180,46 +114,23 @@ def _product(steps: Scalars, x: SSAValue, exponent: int) -> SSAValue:
     return bounded(steps, steps.multiply(x, square)) if exponent % 2 else square
 
 
-def _comparison(predicate: str) -> Callable[[OperatorContext], None]:
+def _comparison(predicate: str) -> Importer:
+    """Of INT16 the kernel doesn't look at scales."""
+
     def build(op: OperatorContext) -> None:
-        if is_plain(op):
-            map_two(op, comparison(predicate), (*NUMBERS, "BOOL"))
-            return
-        if op.input(0).type == "INT16":  # the kernel doesn't look at scales
-            map_two(op, comparison(predicate), ("INT16",))
-            return
         for number in (0, 1):
             op.per_tensor(op.input(number))
-        op.check_type(op.input(1), op.input(0).type)
         type = op.result_type(op.broadcast_shape(0, 1))
         lhs, rhs = op.value(0), op.value(1)
         op.finish(qnn.CompareOp(lhs, rhs, type, predicate=predicate))
 
-    return build
-
-
-def import_sum(op: OperatorContext) -> None:
-    if op.input(0).type == "BOOL":
-        fold_bits(op, "or")
-        return
-    if is_plain(op):
-        fold(op, Scalars.add, "0")
-        return
-    axes, shape = reduced_shape(op)
-    type = op.quantized_result_type(shape)
-    op.finish(
-        qnn.SumOp(op.quantized(0), type, axes=axes, keep_dims=op.flag("keep_dims"))
+    of_plain = binary(
+        lambda steps, x, y: steps.compare(predicate, x, y), "PLAIN | INT16"
     )
+    return of_plain | takes("x: BYTE, y: as x", build)
 
 
 def import_product(op: OperatorContext) -> None:
-    if op.input(0).type == "BOOL":
-        fold_bits(op, "and")
-        return
-    if is_plain(op):
-        fold(op, Scalars.multiply, "1")
-        return
-    _check_kernel(op, WORDS)
     axes, shape = reduced_shape(op)
     type = op.quantized_result_type(shape)
     value, keep_dims = op.quantized(0), op.flag("keep_dims")
@@ -230,33 +141,30 @@ def import_product(op: OperatorContext) -> None:
     op.finish(qnn.ProductOp(value, type, axes=axes, keep_dims=keep_dims))
 
 
-def import_l2_normalization(op: OperatorContext) -> None:
-    if is_plain(op):
-        check_type(op, REAL)
-        import_real_l2_normalization(op)
-        return
-    type = op.quantized_result_type(op.shape(0))
-    op.finish(qnn.L2NormalizeOp(op.quantized(0), type))
-
-
 IMPORTERS = {
-    "ABS": Importer(
-        _function("abs", Scalars.absolute, ("FLOAT32", "INT32"), WORDS), (1, 1)
-    ),
-    "RSQRT": Importer(_function("rsqrt", reciprocal_root, stored=WORDS), (1, 1)),
-    "SQRT": Importer(_function("sqrt", Scalars.sqrt, stored=WORDS), (1, 1)),
-    "EXP": Importer(_function("exp", c_function("expf"), stored=WORDS), (1, 1)),
-    "LOG": Importer(_function("log", c_function("logf"), stored=WORDS), (1, 1)),
-    "GELU": Importer(import_gelu, (1, 1), "GeluOptions"),
-    "SQUARED_DIFFERENCE": Importer(import_squared_difference, (2, 2)),
-    "DIV": Importer(import_div, (2, 2), "DivOptions"),
-    "PRELU": Importer(import_prelu, (2, 2)),
-    "POW": Importer(import_power, (2, 2)),
-    "SUM": Importer(import_sum, (2, 2), "ReducerOptions"),
-    "REDUCE_PROD": Importer(import_product, (2, 2), "ReducerOptions"),
-    "L2_NORMALIZATION": Importer(import_l2_normalization, (1, 1), "L2NormOptions"),
+    "ABS": _function("abs", Scalars.absolute, "FLOAT32 | INT32"),
+    "RSQRT": _function("rsqrt", reciprocal_root),
+    "SQRT": _function("sqrt", Scalars.sqrt),
+    "EXP": _function("exp", c_function("expf")),
+    "LOG": _function("log", c_function("logf")),
+    "GELU": takes("x: REAL", _import_real_gelu) | takes("x: STORED", import_gelu),
+    "SQUARED_DIFFERENCE": binary(squared_difference, "NUMBER")
+    | quantized(qnn.SquaredDifferenceOp, "x: INT8, y"),
+    "DIV": binary(Scalars.divide, "REAL")
+    | binary(cut_divide, "INT32")
+    | quantized(qnn.DivOp, "x: STORED, y", activates=True),
+    "PRELU": binary(_prelu, "REAL") | quantized(qnn.PReluOp, "x: BYTE, y"),
+    "POW": takes("x: FLOAT32 | INT32, y: as x", import_power),
+    "SUM": takes("x: BOOL, axes", folded_bits("or"))
+    | takes("x: NUMBER, axes", folded(Scalars.add, "0"))
+    | takes("x: STORED, axes", reduced(qnn.SumOp)),
+    "REDUCE_PROD": takes("x: BOOL, axes", folded_bits("and"))
+    | takes("x: NUMBER, axes", folded(Scalars.multiply, "1"))
+    | takes("x: INT8 | INT16, axes", import_product),
+    "L2_NORMALIZATION": takes("x: REAL", import_real_l2_normalization)
+    | quantized(qnn.L2NormalizeOp),
     **{
-        name: Importer(_comparison(predicate), (2, 2))
+        name: _comparison(predicate)
         for name, predicate in (
             ("EQUAL", "eq"),
             ("NOT_EQUAL", "ne"),

@@ -21,7 +21,7 @@ from qlower.model.nests import broadcast_indices, extract, widen
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..nests import finish, read, start, take
 from ..types import MAX_ELEMENTS, MAX_RANK
 from ..weights import check_weights
@@ -118,11 +118,6 @@ def import_gather(op: OperatorContext) -> None:
         taken = take(op, op.elements(0), places)
         finish(op, _reshape(op, taken, result))
         return
-    if op.input(1).type not in ("INT32", "INT64"):
-        raise op.error(
-            f"{op.input(1)}: indices of type {op.input(1).type};"
-            " expected INT32 or INT64"
-        )
     nest = start(op, result)
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     places_of_index = [*range(batch_dims), *range(axis, axis + len(kept))]
@@ -136,7 +131,7 @@ def import_gather(op: OperatorContext) -> None:
 def import_embedding_lookup(op: OperatorContext) -> None:
     """Rows of a table; the indices come first. Of a table of int8 they may be float32:
     the stored numbers times their scale (embedding_lookup.cc, EvalHybrid)."""
-    (count,), source = op.shape(0, rank=1), op.shape(1)
+    (count,), source = op.shape(0), op.shape(1)
     result = (count, *source[1:])
     op.result_type(result)
     is_real = op.output().type == "FLOAT32" and op.input(1).type == "INT8"
@@ -159,7 +154,7 @@ def import_embedding_lookup(op: OperatorContext) -> None:
 
 
 def import_depth_to_space(op: OperatorContext) -> None:
-    batch, height, width, channels = op.shape(0, rank=4)
+    batch, height, width, channels = op.shape(0)
     block = op.option("block_size", 1, MAX_REPEATS)
     depth, rest = divmod(channels, block * block)
     if rest:
@@ -171,7 +166,7 @@ def import_depth_to_space(op: OperatorContext) -> None:
 
 
 def import_space_to_depth(op: OperatorContext) -> None:
-    batch, height, width, channels = op.shape(0, rank=4)
+    batch, height, width, channels = op.shape(0)
     block = op.option("block_size", 1, MAX_REPEATS)
     if height % block or width % block:
         raise op.error(f"an image of [{height}, {width}] has no blocks of {block}")
@@ -284,14 +279,14 @@ def _reshape(op: OperatorContext, value: SSAValue, shape: Sequence[int]) -> SSAV
 
 
 IMPORTERS = {
-    "TILE": Importer(import_tile, (2, 2)),
-    "BROADCAST_TO": Importer(import_broadcast_to, (2, 2)),
-    "REVERSE_V2": Importer(import_reverse, (2, 2)),
-    "MIRROR_PAD": Importer(import_mirror_pad, (2, 2), "MirrorPadOptions"),
-    "GATHER": Importer(import_gather, (2, 2), "GatherOptions"),
-    "EMBEDDING_LOOKUP": Importer(import_embedding_lookup, (2, 2)),
-    "DEPTH_TO_SPACE": Importer(import_depth_to_space, (1, 1), "DepthToSpaceOptions"),
-    "SPACE_TO_DEPTH": Importer(import_space_to_depth, (1, 1), "SpaceToDepthOptions"),
-    "SPACE_TO_BATCH_ND": Importer(import_space_to_batch, (3, 3)),
-    "BATCH_TO_SPACE_ND": Importer(import_batch_to_space, (3, 3)),
+    "TILE": takes("x, multiples", import_tile),
+    "BROADCAST_TO": takes("x, shape", import_broadcast_to),
+    "REVERSE_V2": takes("x, axes", import_reverse),
+    "MIRROR_PAD": takes("x, paddings", import_mirror_pad),
+    "GATHER": takes("x, indices: INDEX", import_gather),
+    "EMBEDDING_LOOKUP": takes("indices[1], table", import_embedding_lookup),
+    "DEPTH_TO_SPACE": takes("x[4]", import_depth_to_space),
+    "SPACE_TO_DEPTH": takes("x[4]", import_space_to_depth),
+    "SPACE_TO_BATCH_ND": takes("x, block_shape, paddings", import_space_to_batch),
+    "BATCH_TO_SPACE_ND": takes("x, block_shape, crops", import_batch_to_space),
 }

@@ -21,10 +21,10 @@ from qlower.model.nests import Nest, extract, to_index
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import Importer, takes
 from ..nests import finish, finish_map, start
 from ..types import MAX_ELEMENTS, MAX_RANK
-from .plain import Binary, check_type, initial_value
+from .plain import Binary, initial_value
 
 
 def import_gather_nd(op: OperatorContext) -> None:
@@ -49,10 +49,7 @@ def import_scatter_nd(op: OperatorContext) -> None:
     op.check_range("number of dimensions", len(shape), 1, MAX_RANK)
     depth = _depth(op, 0, shape)
     expected = (*indices[:-1], *shape[depth:])
-    if op.shape(1) != expected:
-        raise op.error(
-            f"{op.input(1)}: shape {list(op.shape(1))}, expected {list(expected)}"
-        )
+    op.check_shape(1, expected)
     op.check_type(op.output(), op.input(1).type)
     op.result_type(shape)
     nest = start(op, (*shape, *indices[:-1]), reductions=len(indices) - 1)
@@ -86,7 +83,6 @@ def import_reverse_sequence(op: OperatorContext) -> None:
             f" {batch} of {list(shape)}, expected [{shape[batch]}] and a dimension"
             f" other than {axis}"
         )
-    op.check_type(op.input(1), "INT32")
     nest = start(op, shape)
     steps = Scalars(nest)
     length, position = nest.input(op.value(1), [batch]), _loop(steps, axis, i32)
@@ -126,12 +122,7 @@ def import_dynamic_update_slice(op: OperatorContext) -> None:
 
 def _check_box(op: OperatorContext, shape: Sequence[int], box: Sequence[int]) -> None:
     """Refuse a box that is larger than what it goes into, or has other places."""
-    op.check_type(op.input(1), op.input(0).type)
-    if op.input(2).type not in ("INT32", "INT64") or op.shape(2) != (len(shape),):
-        raise op.error(
-            f"{op.input(2)}: {op.input(2).type} of shape {list(op.shape(2))}; expected"
-            f" INT32 or INT64 of shape [{len(shape)}]"
-        )
+    op.check_shape(2, [len(shape)])
     if len(box) != len(shape) or any(map(operator.gt, box, shape)):
         raise op.error(
             f"{op.input(1)}: shape {list(box)} does not fit into {list(shape)}"
@@ -142,8 +133,6 @@ def segments(compute: Binary, initial: str) -> Importer:
     """Rows of equal numbers are combined, one after the other."""
 
     def build(op: OperatorContext) -> None:
-        check_type(op, ("FLOAT32", "INT32"))
-        op.check_type(op.input(1), "INT32")
         shape, rows = op.shape(0), op.shape(1)
         if shape[: len(rows)] != rows:
             raise op.error(
@@ -168,7 +157,7 @@ def segments(compute: Binary, initial: str) -> Importer:
 
         finish(op, nest.reduce([init], combine)[0])
 
-    return Importer(build, (3, 3))
+    return takes("x: FLOAT32 | INT32, rows: INT32, count", build)
 
 
 def import_matrix_diag(op: OperatorContext) -> None:
@@ -188,7 +177,6 @@ def import_matrix_set_diag(op: OperatorContext) -> None:
             f"{op.input(1)}: shape {list(op.shape(1))} for matrices {list(shape)};"
             " expected a row of the shorter side for each"
         )
-    op.check_type(op.input(1), op.input(0).type)
     _import_diagonal(op, shape, 1)
 
 
@@ -225,10 +213,6 @@ def _limited(steps: Scalars, index: SSAValue, most: int) -> SSAValue:
 def _depth(op: OperatorContext, number: int, shape: Sequence[int]) -> int:
     """How many dimensions of `shape` a row of the operand's indices is a place of."""
     tensor, indices = op.input(number), op.shape(number)
-    if tensor.type not in ("INT32", "INT64"):
-        raise op.error(
-            f"{tensor}: indices of type {tensor.type}; expected INT32 or INT64"
-        )
     depth = indices[-1] if indices else 0
     if not 1 <= depth <= len(shape):
         raise op.error(
@@ -254,16 +238,16 @@ def _loop(steps: Scalars, loop: int, type: Attribute) -> SSAValue:
 
 
 IMPORTERS = {
-    "GATHER_ND": Importer(import_gather_nd, (2, 2)),
-    "SCATTER_ND": Importer(import_scatter_nd, (3, 3)),
-    "DYNAMIC_UPDATE_SLICE": Importer(import_dynamic_update_slice, (3, 3)),
+    "GATHER_ND": takes("x, indices: INDEX", import_gather_nd),
+    "SCATTER_ND": takes("indices: INDEX, updates, shape", import_scatter_nd),
+    "DYNAMIC_UPDATE_SLICE": takes(
+        "x, update: as x, start: INDEX", import_dynamic_update_slice
+    ),
     "UNSORTED_SEGMENT_SUM": segments(Scalars.add, "0"),
     "UNSORTED_SEGMENT_PROD": segments(Scalars.multiply, "1"),
     "UNSORTED_SEGMENT_MAX": segments(Scalars.larger, "lowest"),
     "UNSORTED_SEGMENT_MIN": segments(Scalars.smaller, "highest"),
-    "MATRIX_DIAG": Importer(import_matrix_diag, (1, 1)),
-    "MATRIX_SET_DIAG": Importer(import_matrix_set_diag, (2, 2)),
-    "REVERSE_SEQUENCE": Importer(
-        import_reverse_sequence, (2, 2), "ReverseSequenceOptions"
-    ),
+    "MATRIX_DIAG": takes("x", import_matrix_diag),
+    "MATRIX_SET_DIAG": takes("x, diagonal: as x", import_matrix_set_diag),
+    "REVERSE_SEQUENCE": takes("x, lengths: INT32", import_reverse_sequence),
 }

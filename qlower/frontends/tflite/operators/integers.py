@@ -17,8 +17,8 @@ from qlower.dialects.fixed import RoundingMode, ShiftRightOp
 from ...scalars import Scalars
 from .plain import binary
 
-SIGNED = ("INT8", "INT16", "INT32")
-BITS = (*SIGNED, "UINT8")
+SIGNED = "INT8 | INT16 | INT32"
+BITS = f"{SIGNED} | UINT8"
 
 
 def cut_divide(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -118,8 +118,8 @@ def shift_right(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 IMPORTERS = {
-    "FLOOR_DIV": binary(floor_divide, ("FLOAT32", *SIGNED)),
-    "FLOOR_MOD": binary(floor_modulo, ("FLOAT32", *SIGNED, "INT64")),
+    "FLOOR_DIV": binary(floor_divide, f"REAL | {SIGNED}"),
+    "FLOOR_MOD": binary(floor_modulo, f"REAL | {SIGNED} | INT64"),
     "BITWISE_XOR": binary(exclusive_or, BITS),
     "RIGHT_SHIFT": binary(shift_right, BITS),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
@@ -9,7 +11,7 @@ from qlower.dialects import qnn
 from qlower.dialects.types import element_type
 
 from ..context import OperatorContext
-from ..importer import UNLIMITED, Importer
+from ..importer import takes
 from ..nests import finish, start
 from ..types import MAX_ELEMENTS, MAX_RANK
 from .plain import is_plain
@@ -23,11 +25,7 @@ def import_concatenation(op: OperatorContext) -> None:
     numbers = [n for n in operands if 0 not in op.input(n).shape] or list(operands)
     first = op.shape(numbers[0])
     axis = op.axis(op.option("axis", -MAX_RANK, MAX_RANK), len(first))
-    activation = op.activation()
-    if activation is not None:
-        raise op.error(
-            f"fused activation function {activation} is not supported; expected none"
-        )
+    op.expect("fused_activation_function", 0)
     operand = op.moved if op.output().type == "INT16" else op.value
     values = [operand(number) for number in numbers]
     for number in numbers:
@@ -56,11 +54,7 @@ def import_pack(op: OperatorContext) -> None:
     for number in range(len(op.operator.inputs)):
         value = op.moved(number)
         layer = TensorType(element_type(value.type), (*shape[:axis], 1, *shape[axis:]))
-        if op.shape(number) != shape:
-            raise op.error(
-                f"{op.input(number)}: shape {list(op.shape(number))}, expected"
-                f" {list(shape)}"
-            )
+        op.check_shape(number, shape)
         reshape = qnn.ReshapeOp(value, layer)
         values.append(op.emit(reshape, f"reshape_{number}"))
     type = op.result_type((*shape[:axis], len(values), *shape[axis:]))
@@ -101,16 +95,8 @@ def import_pad(op: OperatorContext) -> None:
     )
 
 
-def import_resize_nearest(op: OperatorContext) -> None:
-    _import_resize(op, "nearest")
-
-
-def import_resize_bilinear(op: OperatorContext) -> None:
-    _import_resize(op, "bilinear")
-
-
-def _import_resize(op: OperatorContext, mode: str) -> None:
-    batch, _, _, channels = op.shape(0, rank=4)
+def _import_resize(mode: str, op: OperatorContext) -> None:
+    batch, _, _, channels = op.shape(0)
     height, width = op.integers(1, "size", count=2)
     for size in (height, width):
         op.check_range("size", size, 1, MAX_ELEMENTS)
@@ -136,16 +122,10 @@ def _import_resize(op: OperatorContext, mode: str) -> None:
 
 
 IMPORTERS = {
-    "CONCATENATION": Importer(
-        import_concatenation, (1, UNLIMITED), "ConcatenationOptions"
-    ),
-    "PACK": Importer(import_pack, (1, UNLIMITED), "PackOptions"),
-    "PAD": Importer(import_pad, (2, 2)),
-    "PADV2": Importer(import_pad, (3, 3)),
-    "RESIZE_NEAREST_NEIGHBOR": Importer(
-        import_resize_nearest, (2, 2), "ResizeNearestNeighborOptions"
-    ),
-    "RESIZE_BILINEAR": Importer(
-        import_resize_bilinear, (2, 2), "ResizeBilinearOptions"
-    ),
+    "CONCATENATION": takes("x, more*", import_concatenation),
+    "PACK": takes("x, more*", import_pack),
+    "PAD": takes("x, paddings", import_pad),
+    "PADV2": takes("x, paddings, value", import_pad),
+    "RESIZE_NEAREST_NEIGHBOR": takes("x[4], size", partial(_import_resize, "nearest")),
+    "RESIZE_BILINEAR": takes("x[4], size", partial(_import_resize, "bilinear")),
 }

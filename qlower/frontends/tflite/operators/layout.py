@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from qlower.dialects import qnn
 
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 
 
 def import_reshape(op: OperatorContext) -> None:
@@ -69,8 +69,8 @@ def _resolve_shape(op: OperatorContext, shape: Sequence[int]) -> list[int]:
 
 
 IMPORTERS = {
-    "RESHAPE": Importer(import_reshape, (1, 2), "ReshapeOptions"),
-    "SQUEEZE": Importer(import_squeeze, (1, 1), "SqueezeOptions"),
-    "EXPAND_DIMS": Importer(import_expand_dims, (2, 2)),
-    "TRANSPOSE": Importer(import_transpose, (2, 2)),
+    "RESHAPE": takes("x, shape?", import_reshape),
+    "SQUEEZE": takes("x", import_squeeze),
+    "EXPAND_DIMS": takes("x, axis", import_expand_dims),
+    "TRANSPOSE": takes("x, permutation", import_transpose),
 }

@@ -19,7 +19,7 @@ from qlower.dialects.types import element_type, shape_of
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import UNLIMITED, Importer
+from ..importer import Build, Importer, takes
 from ..nests import finish, finish_map, read, start, take
 from ..types import PLAIN_TYPES, stored_type
 
@@ -27,9 +27,6 @@ Unary: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
 Binary: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 
 REAL = ("FLOAT32",)
-NUMBERS = ("FLOAT32", "INT32", "INT64")
-STORED = (*NUMBERS, "INT8", "UINT8", "INT16")
-BOOLEAN = ("BOOL",)
 
 LOWEST, LARGEST = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
 
@@ -46,21 +43,9 @@ def is_plain(op: OperatorContext) -> bool:
     return op.input(0).type in PLAIN_TYPES
 
 
-def check_types(op: OperatorContext, legal: tuple[str, ...]) -> None:
-    """Refuse operands of several types, or of others."""
-    check_type(op, legal)
-    for number in range(1, len(op.operator.inputs)):
-        op.check_type(op.input(number), op.input(0).type)
-
-
 def check_type(op: OperatorContext, legal: tuple[str, ...]) -> None:
     """Refuse a first operand of another type."""
-    tensor = op.input(0)
-    if tensor.type not in legal:
-        raise op.error(
-            f"{tensor}: type {tensor.type} is not supported by {op.operator.name}"
-            f" here; expected {' or '.join(legal)}"
-        )
+    op.expect_type(op.input(0), *legal)
 
 
 def scalars(op: OperatorContext, rank_of: tuple[int, ...], number: int = 0) -> Scalars:
@@ -73,14 +58,14 @@ def c_function(name: str) -> Unary:
     return lambda steps, x: steps.c(name, x)
 
 
-def unary(compute: Unary, legal: tuple[str, ...] = REAL) -> Importer:
+def unary(compute: Unary, legal: str = "REAL") -> Importer:
     """An operator on one element."""
+    return takes(f"x: {legal}", lambda op: map_one(op, compute))
 
-    def build(op: OperatorContext) -> None:
-        check_type(op, legal)
-        map_one(op, compute)
 
-    return Importer(build, (1, 1))
+def binary(compute: Binary, legal: str) -> Importer:
+    """An operator on two operands."""
+    return takes(f"x: {legal}, y: as x", lambda op: map_two(op, compute))
 
 
 def map_one(op: OperatorContext, compute: Unary) -> None:
@@ -89,9 +74,8 @@ def map_one(op: OperatorContext, compute: Unary) -> None:
     finish_map(op, steps.nest, compute(steps, read(op, steps.nest, 0)))
 
 
-def map_two(op: OperatorContext, compute: Binary, legal: tuple[str, ...]) -> None:
+def map_two(op: OperatorContext, compute: Binary) -> None:
     """The operator on elements of two operands that broadcast, and its activation."""
-    check_types(op, legal)
     steps = scalars(op, op.broadcast_shape(0, 1))
     x, y = (read(op, steps.nest, number) for number in (0, 1))
     value = compute(steps, x, y)
@@ -121,17 +105,6 @@ def bounded(
     return steps.clamp(value, low, high)
 
 
-def binary(
-    compute: Binary, legal: tuple[str, ...], options: str | None = None
-) -> Importer:
-    """An operator on two operands."""
-    return Importer(lambda op: map_two(op, compute, legal), (2, 2), options)
-
-
-def comparison(predicate: str) -> Binary:
-    return lambda steps, x, y: steps.compare(predicate, x, y)
-
-
 def squared_difference(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
     difference = steps.subtract(x, y)
     return steps.multiply(difference, difference)
@@ -154,10 +127,6 @@ def import_cast(op: OperatorContext) -> None:
 def import_select(op: OperatorContext) -> None:
     """What SELECT takes has one shape, or its condition is one or one for each row;
     in SELECT_V2 all broadcast."""
-    if op.input(0).type != "BOOL":
-        raise op.error(
-            f"{op.input(0)}: a condition of type {op.input(0).type}; expected BOOL"
-        )
     op.check_type(op.input(2), op.input(1).type)
     op.check_type(op.output(), op.input(1).type)
     condition, values, others = (op.shape(number) for number in range(3))
@@ -185,7 +154,6 @@ def import_fill(op: OperatorContext) -> None:
 
 
 def import_zeros_like(op: OperatorContext) -> None:
-    check_types(op, NUMBERS)
     type = op.input_type(0).element_type
     steps = scalars(op, op.shape(0))
     finish_map(op, steps.nest, steps.constant(0, type))
@@ -193,7 +161,6 @@ def import_zeros_like(op: OperatorContext) -> None:
 
 def import_add_n(op: OperatorContext) -> None:
     """One operand after the other, each sum of floats finite or NaN."""
-    check_types(op, NUMBERS)
     steps = scalars(op, op.shape(0))
     total = read(op, steps.nest, 0)
     for number in range(1, len(op.operator.inputs)):
@@ -203,7 +170,6 @@ def import_add_n(op: OperatorContext) -> None:
 
 def import_cumsum(op: OperatorContext) -> None:
     """Sums from one end on, each by itself, in the order of the running sum."""
-    check_type(op, NUMBERS)
     shape = op.shape(0)
     axis = op.axis_at(1, len(shape))
     size, rank = shape[axis], len(shape)
@@ -256,27 +222,21 @@ def reduced_shape(op: OperatorContext) -> tuple[list[int], tuple[int, ...]]:
     return sorted(axes), result
 
 
-def reduction(
-    compute: Binary, legal: tuple[str, ...], initial: str, of_bits: str
-) -> Importer:
+def reduction(compute: Binary, initial: str, of_bits: str) -> Importer:
     """A reduction in the order of the elements, from an initial value on; of booleans
     by `of_bits`, "and" or "or"."""
-
-    def build(op: OperatorContext) -> None:
-        if op.input(0).type == "BOOL":
-            fold_bits(op, of_bits)
-            return
-        check_type(op, legal)
-        fold(op, compute, initial)
-
-    return Importer(build, (2, 2), "ReducerOptions")
+    of_numbers = takes("x: NUMBER | STORED, axes", folded(compute, initial))
+    return of_numbers | takes("x: BOOL, axes", folded_bits(of_bits))
 
 
-def fold_bits(op: OperatorContext, name: str) -> None:
+def folded_bits(name: str) -> Build:
     """Whether all booleans ("and") or some ("or") are true."""
-    check_type(op, BOOLEAN)
     initial = "1" if name == "and" else "0"
-    fold(op, lambda steps, before, x: steps.logical(name, before, x), initial)
+    return folded(lambda steps, before, x: steps.logical(name, before, x), initial)
+
+
+def folded(compute: Binary, initial: str) -> Build:
+    return lambda op: fold(op, compute, initial)
 
 
 def fold(op: OperatorContext, compute: Binary, initial: str) -> None:
@@ -331,40 +291,38 @@ def reciprocal_root(steps: Scalars, x: SSAValue) -> SSAValue:
 
 
 IMPORTERS = {
-    "NEG": unary(Scalars.negate, (*NUMBERS, "INT8", "INT16")),
+    "NEG": unary(Scalars.negate, "NUMBER | INT8 | INT16"),
     "SQUARE": unary(lambda steps, x: steps.multiply(x, x)),
     "FLOOR": unary(Scalars.floor),
     "CEIL": unary(Scalars.ceil),
     "ROUND": unary(Scalars.round_half_even),
     "SIN": unary(c_function("sinf")),
     "COS": unary(c_function("cosf")),
-    "SIGN": unary(sign, NUMBERS),
-    "LOGICAL_NOT": unary(Scalars.invert, BOOLEAN),
-    "LOGICAL_AND": binary(lambda s, x, y: s.logical("and", x, y), BOOLEAN),
-    "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), BOOLEAN),
-    "ATAN2": binary(lambda steps, y, x: steps.c("atan2f", y, x), REAL),
-    "CUMSUM": Importer(import_cumsum, (2, 2), "CumsumOptions"),
-    "ADD_N": Importer(import_add_n, (1, UNLIMITED)),
-    "MAXIMUM": binary(Scalars.larger, STORED),
-    "MINIMUM": binary(Scalars.smaller, STORED),
-    "CAST": Importer(import_cast, (1, 1)),
-    "SELECT": Importer(import_select, (3, 3)),
-    "SELECT_V2": Importer(import_select, (3, 3)),
-    "FILL": Importer(import_fill, (2, 2)),
-    "ZEROS_LIKE": Importer(import_zeros_like, (1, 1)),
-    "ONE_HOT": Importer(import_one_hot, (4, 4), "OneHotOptions"),
+    "SIGN": unary(sign, "NUMBER"),
+    "LOGICAL_NOT": unary(Scalars.invert, "BOOL"),
+    "LOGICAL_AND": binary(lambda s, x, y: s.logical("and", x, y), "BOOL"),
+    "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), "BOOL"),
+    "ATAN2": binary(lambda steps, y, x: steps.c("atan2f", y, x), "REAL"),
+    "CUMSUM": takes("x: NUMBER, axis", import_cumsum),
+    "ADD_N": takes("x: NUMBER, more*: as x", import_add_n),
+    "MAXIMUM": binary(Scalars.larger, "NUMBER | STORED"),
+    "MINIMUM": binary(Scalars.smaller, "NUMBER | STORED"),
+    "CAST": takes("x", import_cast),
+    "SELECT": takes("condition: BOOL, x, y", import_select),
+    "SELECT_V2": takes("condition: BOOL, x, y", import_select),
+    "FILL": takes("dims, value", import_fill),
+    "ZEROS_LIKE": takes("x: NUMBER", import_zeros_like),
+    "ONE_HOT": takes("indices, depth, on, off", import_one_hot),
     "REDUCE_MAX": reduction(
         lambda s, before, x: s.select(s.compare("gt", x, before), x, before),
-        STORED,
         "lowest",
         of_bits="or",
     ),
     "REDUCE_MIN": reduction(
         lambda s, before, x: s.select(s.compare("lt", x, before), x, before),
-        STORED,
         "highest",
         of_bits="and",
     ),
-    "REDUCE_ANY": Importer(lambda op: fold_bits(op, "or"), (2, 2), "ReducerOptions"),
-    "REDUCE_ALL": Importer(lambda op: fold_bits(op, "and"), (2, 2), "ReducerOptions"),
+    "REDUCE_ANY": takes("x: BOOL, axes", folded_bits("or")),
+    "REDUCE_ALL": takes("x: BOOL, axes", folded_bits("and")),
 }

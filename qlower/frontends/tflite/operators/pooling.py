@@ -7,10 +7,10 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..window import MAX_KERNEL, read_window
-from .plain import REAL, check_type, is_plain, reduced_shape
-from .real import either, import_plain_mean, import_real_pool
+from .quantized import reduced
+from .real import import_plain_mean, import_real_pool
 
 SCALE_TOLERANCE = 1e-6
 """What TFLite allows between the scales of an average pool's input and result."""
@@ -31,17 +31,12 @@ def import_max_pool2d(op: OperatorContext) -> None:
     _import_pool(op, qnn.MaxPool2DOp, op.moved(0))
 
 
-def import_l2_pool2d(op: OperatorContext) -> None:
-    check_type(op, REAL)
-    import_real_pool(op)
-
-
 def _import_pool(
     op: OperatorContext,
     pool: type[qnn.AvgPool2DOp | qnn.MaxPool2DOp],
     value: SSAValue,
 ) -> None:
-    batch, height, width, channels = op.shape(0, rank=4)
+    batch, height, width, channels = op.shape(0)
     kernel = (
         op.option("filter_height", 1, MAX_KERNEL),
         op.option("filter_width", 1, MAX_KERNEL),
@@ -59,24 +54,12 @@ def _import_pool(
     )
 
 
-def import_mean(op: OperatorContext) -> None:
-    if is_plain(op):
-        import_plain_mean(op)
-        return
-    axes, shape = reduced_shape(op)
-    type = op.quantized_result_type(shape)
-    op.finish(
-        qnn.MeanOp(op.quantized(0), type, axes=axes, keep_dims=op.flag("keep_dims"))
-    )
-
-
 IMPORTERS = {
-    "AVERAGE_POOL_2D": Importer(
-        either(import_real_pool, import_avg_pool2d), (1, 1), "Pool2DOptions"
-    ),
-    "MAX_POOL_2D": Importer(
-        either(import_real_pool, import_max_pool2d), (1, 1), "Pool2DOptions"
-    ),
-    "L2_POOL_2D": Importer(import_l2_pool2d, (1, 1), "Pool2DOptions"),
-    "MEAN": Importer(import_mean, (2, 2), "ReducerOptions"),
+    "AVERAGE_POOL_2D": takes("x[4]: REAL", import_real_pool)
+    | takes("x[4]: STORED", import_avg_pool2d),
+    "MAX_POOL_2D": takes("x[4]: REAL", import_real_pool)
+    | takes("x[4]: STORED", import_max_pool2d),
+    "L2_POOL_2D": takes("x[4]: REAL", import_real_pool),
+    "MEAN": takes("x: NUMBER, axes", import_plain_mean)
+    | takes("x: STORED, axes", reduced(qnn.MeanOp)),
 }

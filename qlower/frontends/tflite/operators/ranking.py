@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from xdsl.dialects import arith
@@ -17,18 +18,18 @@ from qlower.dialects import qnn
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..nests import finish, read, start
 from ..types import MAX_ELEMENTS, MAX_RANK, Element
-from .plain import NUMBERS, check_type, is_plain, scalars
+from .plain import scalars
 
-RANKED = ("FLOAT32", "INT8", "UINT8", "INT16", "INT32", "INT64")
+PLAIN = "FLOAT32 | INT32 | BOOL"
+"""What positions of plain numbers are found of."""
 
 
 def import_top_k(op: OperatorContext) -> None:
     """Elements and their positions by rank: from the largest on, NaN last, of equal
     ones the first (topk_v2.cc, TopContainer)."""
-    check_type(op, RANKED)
     op.check_type(op.output(), op.input(0).type)
     op.check_range("number of dimensions", len(op.shape(0)), 1, MAX_RANK)
     *rows, size = op.shape(0)
@@ -84,18 +85,8 @@ OUTPUT_TYPES = {"INT32": 2, "INT64": 4}
 """What ARG_MAX can give, by the schema's numbers of element types."""
 
 
-def import_arg_max(op: OperatorContext) -> None:
-    if is_plain(op):
-        _import_plain_position(op, "gt")
-    else:
-        _import_stored_position(op, op.value(0))
-
-
 def import_arg_min(op: OperatorContext) -> None:
     """With all bits turned, the smallest stored value is the largest."""
-    if is_plain(op):
-        _import_plain_position(op, "lt")
-        return
     type = op.input_type(0)
     op.per_tensor(op.input(0))
     steps = scalars(op, op.shape(0))
@@ -110,10 +101,9 @@ def _import_stored_position(op: OperatorContext, value: SSAValue) -> None:
     op.finish(qnn.ArgMaxOp(value, type, axis=axis))
 
 
-def _import_plain_position(op: OperatorContext, predicate: str) -> None:
+def _import_plain_position(predicate: str, op: OperatorContext) -> None:
     """Where the first of the largest ("gt") or smallest ("lt") plain numbers is. NaN is
     passed over; in LiteRT what it does depends on how many numbers there are."""
-    check_type(op, ("FLOAT32", "INT32", "BOOL"))
     axis, type = _position_type(op)
     shape = op.shape(0)
     kept = [dim for dim in range(len(shape)) if dim != axis]
@@ -142,7 +132,6 @@ def _import_plain_position(op: OperatorContext, predicate: str) -> None:
 def import_bucketize(op: OperatorContext) -> None:
     """How many boundaries are not above each element, NaN being above all. Elements are
     compared in float32."""
-    check_type(op, NUMBERS)
     op.check_type(op.output(), "INT32")
     boundaries = np.array(op.real_list("boundaries"), np.float32)
     op.check_range("number of boundaries", boundaries.size, 1, MAX_ELEMENTS)
@@ -179,18 +168,17 @@ def _position_type(op: OperatorContext) -> tuple[int, TensorType[Element]]:
     shape = op.shape(0)
     axis = op.axis_at(1, len(shape))
     result = op.output()
-    if result.type not in OUTPUT_TYPES:
-        raise op.error(
-            f"{result}: type {result.type} is not supported; expected INT32 or INT64"
-        )
+    op.expect_type(result, *OUTPUT_TYPES)
     expected = OUTPUT_TYPES[result.type]
     op.option("output_type", expected, expected)
     return axis, op.result_type((*shape[:axis], *shape[axis + 1 :]))
 
 
 IMPORTERS = {
-    "TOPK_V2": Importer(import_top_k, (2, 2), outputs=(2, 2)),
-    "ARG_MAX": Importer(import_arg_max, (2, 2), "ArgMaxOptions"),
-    "ARG_MIN": Importer(import_arg_min, (2, 2), "ArgMinOptions"),
-    "BUCKETIZE": Importer(import_bucketize, (1, 1), "BucketizeOptions"),
+    "TOPK_V2": takes("x: NUMBER | STORED, k", import_top_k, (2, 2)),
+    "ARG_MAX": takes(f"x: {PLAIN}, axis", partial(_import_plain_position, "gt"))
+    | takes("x: STORED, axis", lambda op: _import_stored_position(op, op.value(0))),
+    "ARG_MIN": takes(f"x: {PLAIN}, axis", partial(_import_plain_position, "lt"))
+    | takes("x: STORED, axis", import_arg_min),
+    "BUCKETIZE": takes("x: NUMBER", import_bucketize),
 }

@@ -16,7 +16,7 @@ from qlower.dialects import qnn
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..nests import finish_map, start
 from ..window import MAX_KERNEL
 from .plain import LOWEST, REAL, Unary, check_type
@@ -159,9 +159,5 @@ def _sums(op: OperatorContext, terms: SSAValue) -> SSAValue:
 
 
 IMPORTERS = {
-    "LOCAL_RESPONSE_NORMALIZATION": Importer(
-        import_local_response_normalization,
-        (1, 1),
-        "LocalResponseNormalizationOptions",
-    ),
+    "LOCAL_RESPONSE_NORMALIZATION": takes("x", import_local_response_normalization)
 }

@@ -18,7 +18,7 @@ from qlower.interp.values import Array
 from qlower.model.nests import dense
 
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..weights import check_bias, check_weights
 from .real_lstm import import_real_lstm
 
@@ -26,6 +26,9 @@ INPUT_WEIGHTS, STATE_WEIGHTS, BIASES = 1, 5, 12
 """The first operand of each four, one for each of `qnn.GATES`."""
 
 STATE, CELL = 18, 19
+
+LSTM = ", ".join(f"x{number}{'?' * (number > CELL)}" for number in range(24))
+"""The signature: the last operands normalize layers."""
 
 HIDDEN = 4
 """The intermediate tensor that has the scale by which states are stored."""
@@ -109,9 +112,8 @@ def _check_form(op: OperatorContext) -> None:
             "an LSTM whose input gate is 1 - forget is not supported; expected one of"
             " its own"
         )
-    if op.flag("diagonal_recurrent_tensors"):
-        raise op.error("diagonal_recurrent_tensors is not supported; expected false")
-    op.option("fused_activation_function", TANH, TANH)
+    op.expect("diagonal_recurrent_tensors", False)
+    op.expect("fused_activation_function", TANH)
 
 
 def _joined_weights(
@@ -121,11 +123,7 @@ def _joined_weights(
     scales: list[float] = []
     arrays: list[Array] = []
     for number in range(first, first + len(qnn.GATES)):
-        if op.shape(number, rank=2) != shape:
-            raise op.error(
-                f"{op.input(number)}: shape {list(op.shape(number))}, expected"
-                f" {list(shape)}"
-            )
+        op.check_shape(number, shape)
         op.per_tensor(op.input(number))
         element = check_weights(op, number, 0, "INT8")
         scales += np.broadcast_to(element.scales, shape[0]).tolist()
@@ -150,8 +148,8 @@ def _joined_biases(op: OperatorContext, units: int) -> SSAValue:
 def import_svdf(op: OperatorContext) -> None:
     """The state is [batch, filters * places] in the file. LiteRT's kernel takes no
     other activation function than RELU, and leaves its bound to the zero point."""
-    batch, _ = op.shape(0, rank=2)
-    filters, places = op.shape(SVDF_TIME_WEIGHTS, rank=2)
+    batch, _ = op.shape(0)
+    filters, places = op.shape(SVDF_TIME_WEIGHTS)
     _check_svdf(op, batch, filters, places)
     units = filters // op.option("rank", 1, filters)
     state = op.state(SVDF_STATE)
@@ -182,12 +180,8 @@ def _check_svdf(op: OperatorContext, batch: int, filters: int, places: int) -> N
     for number in (1, SVDF_TIME_WEIGHTS):
         zero_point = op.per_tensor(op.input(number)).zero_points[0]
         op.check_range(f"{op.input(number)}: zero point", zero_point, 0, 0)
-    if op.shape(SVDF_STATE, rank=2) != (batch, filters * places):
-        raise op.error(
-            f"{op.input(SVDF_STATE)}: shape {list(op.shape(SVDF_STATE))}, expected"
-            f" {[batch, filters * places]}"
-        )
-    op.option("fused_activation_function", RELU, RELU)
+    op.check_shape(SVDF_STATE, (batch, filters * places))
+    op.expect("fused_activation_function", RELU)
     op.check_range("filters modulo rank", filters % op.option("rank", 1, filters), 0, 0)
 
 
@@ -198,8 +192,6 @@ def _svdf_bias(op: OperatorContext, units: int) -> SSAValue:
 
 
 IMPORTERS = {
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Importer(
-        import_lstm, (20, 24), "UnidirectionalSequenceLSTMOptions"
-    ),
-    "SVDF": Importer(import_svdf, (5, 5), "SVDFOptions"),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": takes(LSTM, import_lstm),
+    "SVDF": takes("x[2], weights, time_weights[2], bias?, state[2]", import_svdf),
 }

@@ -10,7 +10,7 @@ from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
 
 from ..context import OperatorContext
-from ..importer import UNLIMITED, Importer
+from ..importer import UNLIMITED, takes
 from ..nests import finish, take
 from ..slices import read_slice, read_strided_slice
 
@@ -131,9 +131,9 @@ def _take(
 
 
 IMPORTERS = {
-    "SLICE": Importer(import_slice, (3, 3)),
-    "STRIDED_SLICE": Importer(import_strided_slice, (4, 4), "StridedSliceOptions"),
-    "SPLIT": Importer(import_split, (2, 2), outputs=(1, UNLIMITED)),
-    "SPLIT_V": Importer(import_split_v, (3, 3), outputs=(1, UNLIMITED)),
-    "UNPACK": Importer(import_unpack, (1, 1), "UnpackOptions", (1, UNLIMITED)),
+    "SLICE": takes("x, begin, size", import_slice),
+    "STRIDED_SLICE": takes("x, begin, end, strides", import_strided_slice),
+    "SPLIT": takes("axis, x", import_split, (1, UNLIMITED)),
+    "SPLIT_V": takes("x, sizes, axis", import_split_v, (1, UNLIMITED)),
+    "UNPACK": takes("x", import_unpack, (1, UNLIMITED)),
 }

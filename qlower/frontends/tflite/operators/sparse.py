@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
 from qlower.files.arrays import Array
 
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..schema import Sparsity
 from ..types import checked_shape
 
@@ -33,12 +32,7 @@ def import_densify(op: OperatorContext) -> None:
     tensor = op.input(0)
     if tensor.sparsity is None:
         raise op.error(f"{tensor}: a dense tensor is not supported; expected a sparse")
-    dtype = DTYPES.get(tensor.type)
-    if dtype is None:
-        raise op.error(
-            f"{tensor}: type {tensor.type} is not supported; expected one of"
-            f" {', '.join(DTYPES)}"
-        )
+    dtype = DTYPES[tensor.type]
     op.check_type(op.output(), tensor.type)
     data, shape = op.constant(0), checked_shape(tensor, op)
     most = max(SPARSEST * len(data), MOST_ELEMENTS)
@@ -124,6 +118,4 @@ def _sizes_and_steps(
     return outer + [(inner[dim], steps[dim]) for dim in blocks]
 
 
-IMPORTERS: Mapping[str, Importer] = {
-    "DENSIFY": Importer(import_densify, (1, 1)),
-}
+IMPORTERS = {"DENSIFY": takes(f"x: {' | '.join(DTYPES)}", import_densify)}

@@ -16,7 +16,7 @@ from qlower.model.nests import extract, to_index
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..nests import finish_map, read, start
 from ..types import MAX_ELEMENTS, MAX_RANK
 from .indexing import nearest
@@ -54,11 +54,7 @@ def import_sparse_to_dense(op: OperatorContext) -> None:
         op.check_range("size", size, 1, MAX_ELEMENTS)
     op.check_range("number of elements", math.prod(shape), 1, MAX_ELEMENTS)
     rows = _rows(op, shape)
-    if op.shape(2) not in ((), (len(rows),)):
-        raise op.error(
-            f"{op.input(2)}: shape {list(op.shape(2))} for {len(rows)} places;"
-            f" expected [] or [{len(rows)}]"
-        )
+    op.check_shape(2, [], [len(rows)])
     _check_default(op, 3, 2)
     numbers = np.full(shape, -1)
     for number, row in enumerate(rows):
@@ -99,6 +95,6 @@ def _check_default(op: OperatorContext, number: int, values: int) -> None:
 
 
 IMPORTERS = {
-    "DILATE": Importer(import_dilate, (3, 3)),
-    "SPARSE_TO_DENSE": Importer(import_sparse_to_dense, (4, 4)),
+    "DILATE": takes("x, dilations, value: as x", import_dilate),
+    "SPARSE_TO_DENSE": takes("indices, shape, values, other", import_sparse_to_dense),
 }

@@ -18,7 +18,7 @@ from qlower.operators.transposed import Axis, filters_of, phase_weights
 from qlower.operators.windows import same_padding
 
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..types import PLAIN_TYPES
 from ..weights import check_bias, check_weights
 from ..window import MAX_STRIDE, SAME, VALID
@@ -27,8 +27,8 @@ from .real_images import convolve_blocks
 
 
 def import_transpose_conv(op: OperatorContext) -> None:
-    batch, height, width, depth = op.shape(2, rank=4)
-    filters, *kernel, weight_depth = op.shape(1, rank=4)
+    batch, height, width, depth = op.shape(2)
+    filters, *kernel, weight_depth = op.shape(1)
     if weight_depth != depth:
         raise op.error(f"{weight_depth} channels of weights, expected {depth}")
     result = op.integers(0, "output shape", count=4)
@@ -163,5 +163,5 @@ def _blocks_to_image(
 
 
 IMPORTERS = {
-    "TRANSPOSE_CONV": Importer(import_transpose_conv, (3, 4), "TransposeConvOptions"),
+    "TRANSPOSE_CONV": takes("shape, weights[4], x[4], bias?", import_transpose_conv),
 }

@@ -3,14 +3,12 @@ ASSIGN_VARIABLE."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from qlower.dialects.types import shape_of
 
 from ..context import OperatorContext
-from ..importer import Importer
+from ..importer import takes
 from ..schema import Operator, Subgraph
 from ..variables import handles_of
 
@@ -115,9 +113,9 @@ def _check_shape(
         )
 
 
-IMPORTERS: Mapping[str, Importer] = {
-    "CALL_ONCE": Importer(import_call_once, (0, 0), "CallOnceOptions", (0, 0)),
-    "VAR_HANDLE": Importer(import_var_handle, (0, 0), "VarHandleOptions"),
-    "READ_VARIABLE": Importer(import_read_variable, (1, 1)),
-    "ASSIGN_VARIABLE": Importer(import_assign_variable, (2, 2), outputs=(0, 0)),
+IMPORTERS = {
+    "CALL_ONCE": takes("", import_call_once, (0, 0)),
+    "VAR_HANDLE": takes("", import_var_handle),
+    "READ_VARIABLE": takes("handle", import_read_variable),
+    "ASSIGN_VARIABLE": takes("handle, value", import_assign_variable, (0, 0)),
 }
