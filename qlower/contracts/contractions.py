@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
 from qlower.contracts import Contract, Rule
-from qlower.contracts.accumulator_range import sum_bounds
+from qlower.contracts.accumulator_range import centred_rows, sum_bounds
 from qlower.contracts.products import EXACT
 from qlower.contracts.values import (
     Values,
@@ -46,6 +46,8 @@ def contraction_values(
         values["bias"] = integer_bias(contract, op, model_bias())
     if "real_bias" in wanted:
         values["real_bias"] = _real_bias(contract, op, model_bias())
+    if "weight_sum" in wanted:
+        values["weight_sum"] = _weight_sum(contract, op)
     if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
         start = start_of_sum(contract, op, model_bias)
         bounds = sum_bounds(op, product_of(contract, op) != EXACT)
@@ -156,6 +158,18 @@ def _real_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
     if bias.dtype == np.float32:
         return bias
     return _other_bias(contract, op, "dequantize_bias", {"bias": bias})
+
+
+def _weight_sum(contract: Contract, op: Contraction) -> Array:
+    """The sum of each channel's weights without their zero points, [channel] as i32."""
+    rows = centred_rows(op)
+    if rows is None:
+        raise QlowerError(
+            f"contract {contract.name} asks for the sum of a channel's weights, which "
+            "needs constant weights",
+            op.location,
+        )
+    return rows.sum(axis=1).astype(np.int32)
 
 
 def _other_bias(

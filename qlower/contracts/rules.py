@@ -138,6 +138,9 @@ _CONTRACTION = _inlined(
         "real_bias": f32,
         **_LAYER,
         **_ACCUMULATOR_RANGE,
+        # The sum of the channel's weights without their zero point, which must be
+        # constants: for what a system adds to the codes that it multiplies.
+        "weight_sum": i32,
         **_HALF_SCALES,
         **_INPUT,
         **_operand("weight"),

@@ -648,6 +648,7 @@ def check_operator(model, number, contracts, entries):
             channel_count=len(rows),
             per_channel=len(scales) > 1,
             weights_symmetric=not any(points),
+            weight_sum=sum(row),
             accumulator_min=low,
             accumulator_max=high,
         )

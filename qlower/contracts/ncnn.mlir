@@ -1,0 +1,160 @@
+// The arithmetic of ncnn's int8 layers on x86 CPUs with AVX and FMA (ncnn 1.0.20261020), with
+// the option `use_packing_layout` off.
+// # Formula
+// ncnn's scales multiply: t = F(1 / s) for each scale s here, u = F(1 / F(t_x t_w)); a is the
+// activation, of real numbers. r1(v) = trunc(F(v +- 0.5)), r2(v) is v rounded half away.
+// - conv2d: `y = r1(F(a(fma(acc, u, b)) t_y))`; r2 at the last pixels of a channel, after whole
+//   fours
+// - depthwise_conv2d: `y = r2(F(a(F(F(acc u) + b)) t_y))`; with a kernel of 3x3, no dilation and
+//   equal strides of 1 or 2 an FMA, as in conv2d, but for activations other than ReLU
+// - linear: InnerProduct gives real numbers, `a(F(F(acc u) + b))`, which the next layer
+//   quantizes; both together are this rule
+// - quantize: `y = r1(F(x t_y))`, r2 after whole fours as in conv2d
+// # Ties
+// Half away from zero. r1 makes 1 of 0.49999997, the only number where it isn't r2.
+// # Operands
+// float32 as written; there are no zero points, and -128 never occurs. A scale of ncnn's that is
+// no F(1 / s) can't be said.
+// # Quirks
+// - A real number of 2^31 steps or more gives -127.
+// - A graph's int8 chains are those of convolutions alone: ncnn adds, pools and concatenates
+//   what they give as real numbers. Such operations have no rule here.
+// # Not matched
+// - With `use_packing_layout`, which is on by default, a depthwise convolution of 8n channels
+//   multiplies by `rcpps`, the processor's approximate reciprocal, which AMD and Intel compute
+//   differently: 0.03 to 0.2 % of its outputs differ. All other layers differ only in where r2
+//   takes the place of r1.
+// # Checked against
+// ncnn 1.0.20261020 live, `tests/contracts/test_phone_systems_live.py`.
+// # Sources
+// Files of Tencent/ncnn at a4d2ea1d:
+// - src/layer/x86/requantize_x86.cpp, convolution_x86.cpp, innerproduct_x86.cpp, quantize_x86.cpp
+// - src/layer/x86/convolutiondepthwise_x86.cpp, convolutiondepthwise_3x3_int8.h
+// - src/layer/x86/x86_usability.h, float2int8
+
+module attributes {contract.family = "ncnn", contract.base = "_steps",
+    contract.summary = "ncnn on x86: one FMA, half away from zero, no zero points, no -128"} {
+
+func.func private @inverse(%scale: f32) -> f32 { %result = arith.divf 1.0, %scale : f32 }
+
+func.func private @require_no_zero_points(%input_zero_point: i32) {
+  %points = arith.ori %input_zero_point, %output_zero_point : i32
+  %zero = arith.cmpi eq, %points, 0 : i32
+  cf.assert %zero, "ncnn has no zero points"
+}
+
+// 1 / (bottom_scale * weight_scale)
+func.func private @step() -> f32 {
+  %x = func.call @inverse(%input_scale) : (f32) -> f32
+  %w = func.call @inverse(%weight_scale) : (f32) -> f32
+  %product = arith.mulf %x, %w : f32
+  %result = func.call @inverse(%product) : (f32) -> f32
+}
+
+// float2int8, whose conversion makes -2^31 of what int32 can't hold.
+func.func private @code(%steps: f32, %exactly: i1) -> i32 {
+  %negative = arith.cmpf olt, %steps, 0.0 : f32
+  %half = arith.select %negative, -0.5, 0.5 : f32
+  %moved = arith.addf %steps, %half : f32
+  %approximate = fixed.convert %moved {rounding = toward_zero} : f32 to i32
+  %exact = fixed.convert %steps {rounding = half_away} : f32 to i32
+  %rounded = arith.select %exactly, %exact, %approximate : i32
+  %limit = arith.constant 2147483648.0 : f32
+  %held = arith.cmpf olt, %steps, %limit : f32
+  %number = arith.select %held, %rounded, -127 : i32
+  %result = func.call @clamp_code(%number, -127, 127) : (i32, i32, i32) -> i32
+}
+
+// Of a sum with its bias: activation, output scale.
+func.func private @store(%real: f32, %exactly: i1) -> i32 {
+  cf.assert %weights_symmetric, "ncnn has no zero points"
+  func.call @require_no_zero_points(%input_zero_point) : (i32) -> ()
+  %above = arith.maximumf %real, %activation_min : f32
+  %active = arith.minimumf %above, %activation_max : f32
+  %scale = func.call @inverse(%output_scale) : (f32) -> f32
+  %steps = arith.mulf %active, %scale : f32
+  %result = func.call @code(%steps, %exactly) : (f32, i1) -> i32
+}
+
+func.func private @fused(%accumulator: i32) -> f32 {
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %result = math.fma %sum, @step, %real_bias : f32
+}
+
+func.func private @in_two_steps(%accumulator: i32) -> f32 {
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %scaled = arith.mulf %sum, @step : f32
+  %result = arith.addf %scaled, %real_bias : f32
+}
+
+// Whether an element of an image lies in its channel after whole vectors of 4.
+func.func private @is_last(%element: i32) -> i1 {
+  %pixel = arith.divsi %element, %channel_count : i32
+  %pixels = arith.divsi %element_count, %channel_count : i32
+  %result = func.call @is_in_tail(%pixel, %pixels, 4) : (i32, i32, i32) -> i1
+}
+
+func.func @conv2d(%accumulator: i32, %element: i32) -> i32 {
+  %real = func.call @fused(%accumulator) : (i32) -> f32
+  %last = func.call @is_last(%element) : (i32) -> i1
+  %result = func.call @store(%real, %last) : (f32, i1) -> i32
+}
+
+// convdw3x3s1_int8_requant_sse, convdw3x3s2_int8_requant_sse
+func.func private @has_own_kernel() -> i1 {
+  %kernel = arith.muli %kernel_height, 16 : i32
+  %size = arith.addi %kernel, %kernel_width : i32
+  %three = arith.cmpi eq, %size, 51 : i32
+  %dilation = arith.muli %dilation_height, %dilation_width : i32
+  %dense = arith.cmpi eq, %dilation, 1 : i32
+  %even = arith.cmpi eq, %stride_height, %stride_width : i32
+  %small = arith.cmpi sle, %stride_height, 2 : i32
+  %single = arith.cmpi eq, %channel_count, %input_channels : i32
+  %infinity = arith.constant 0x7F800000 : f32
+  %open = arith.cmpf oeq, %activation_max, %infinity : f32
+  %a = arith.andi %three, %dense : i1
+  %b = arith.andi %even, %small : i1
+  %c = arith.andi %a, %b : i1
+  %d = arith.andi %single, %open : i1
+  %result = arith.andi %c, %d : i1
+}
+
+// Several outputs of a channel are convolutions of a channel each.
+func.func @depthwise_conv2d(%accumulator: i32, %element: i32) -> i32 {
+  %fused = func.call @fused(%accumulator) : (i32) -> f32
+  %plain = func.call @in_two_steps(%accumulator) : (i32) -> f32
+  %several = arith.cmpi ne, %channel_count, %input_channels : i32
+  %fuses = arith.ori @has_own_kernel, %several : i1
+  %real = arith.select %fuses, %fused, %plain : f32
+  %single = arith.xori %several, true : i1
+  %last = func.call @is_last(%element) : (i32) -> i1
+  %exactly = arith.ori %single, %last : i1
+  %result = func.call @store(%real, %exactly) : (f32, i1) -> i32
+}
+
+// The row is one vector, of which the last up to three are rounded one by one.
+func.func @linear(%accumulator: i32) -> i32 {
+  %real = func.call @in_two_steps(%accumulator) : (i32) -> f32
+  %last = func.call @is_in_tail(%channel, %channel_count, 4) : (i32, i32, i32) -> i1
+  %result = func.call @store(%real, %last) : (f32, i1) -> i32
+}
+
+func.func @dequantize_bias() -> f32 {
+  %steps = arith.sitofp %bias : i32 to f32
+  %result = arith.mulf %steps, @step : f32
+}
+
+func.func @quantize(%input: f32, %element: i32) -> i32 {
+  func.call @require_no_zero_points(0) : (i32) -> ()
+  %scale = func.call @inverse(%output_scale) : (f32) -> f32
+  %steps = arith.mulf %input, %scale : f32
+  %last = func.call @is_last(%element) : (i32) -> i1
+  %result = func.call @code(%steps, %last) : (f32, i1) -> i32
+}
+
+// Not used: activations bound real numbers.
+func.func @bound(%real: f32) -> i32 {
+  %result = fixed.convert %real {rounding = toward_zero} : f32 to i32
+}
+
+}

@@ -1,0 +1,229 @@
+"""The contracts of OpenVINO, ncnn and MNN against these, where they are installed.
+
+Half of the outputs are ties or near ties, at which mutants of each contract, one step
+changed, are told apart from it: each of them has to differ somewhere from what the
+system gives.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import random_modules
+from support.lanes import LARGE_VARIABLE, is_asked_for
+from support.native import machine_levels
+from support.near_ties import (
+    Change,
+    mutants,
+    near_tie_layer,
+)
+from support.phone_systems import One, one_of, run_ncnn, run_openvino
+from support.random_modules import Draw, RandomLayer
+
+import qlower
+from qlower.compilation import Compilation
+from qlower.contracts import load_contract
+from qlower.dialects import qnn
+from qlower.dialects.types import shape_of
+from qlower.interp.values import Array
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        "avx512vnni" not in machine_levels(),
+        reason="the contracts are those of a CPU with AVX-512 VNNI",
+    ),
+]
+
+CHANNELS, LAYERS, ROWS = (
+    (1024, 9, 1024) if is_asked_for(LARGE_VARIABLE) else (48, 4, 64)
+)
+
+
+OUTPUTS = 3000
+RANDOM = 300_000 if is_asked_for(LARGE_VARIABLE) else 9_000
+
+
+def has_one_group(one: One) -> bool:
+    """Of the drawn layers those that are written for a system."""
+    op = one.op
+    if isinstance(op, qnn.AvgPool2DOp):
+        return not any(op.pad)
+    return not isinstance(op, qnn.Conv2DOp) or op.groups == 1
+
+
+def has_one_image(one: One) -> bool:
+    """ncnn has no batch, and depthwise convolutions of an output for each channel."""
+    shape, op = shape_of(one.op.results[0]), one.op
+    if len(shape) == 4 and shape[0] > 1:
+        return False
+    if isinstance(op, qnn.DepthwiseConv2DOp):
+        return op.input.type.get_shape()[-1] == shape[-1]
+    return has_one_group(one)
+
+
+@dataclass(frozen=True)
+class System:
+    """A system: the package that it needs, and how a layer runs there.
+
+    `signed` activations may be, `zero_points` they may have; `changes` make mutants by
+    the rule in which they show.
+    """
+
+    package: str
+    run: Callable[[RandomLayer], Array]
+    changes: Mapping[str, Sequence[Change]]
+    signs: Sequence[bool] = (False, True)
+    zero_points: bool = True
+    kinds: Sequence[str] = ("conv2d", "depthwise_conv2d", "linear", "quantize")
+    takes: Callable[[One], bool] = has_one_group
+
+
+FMA = "math.fma %active, %scale, %shift : f32"
+SYSTEMS = {
+    "openvino": System(
+        "openvino",
+        run_openvino,
+        kinds=(
+            *("conv2d", "depthwise_conv2d", "linear", "quantize"),
+            *("avg_pool2d", "mean"),
+        ),
+        changes=dict.fromkeys(
+            ("conv2d", "depthwise_conv2d", "linear"),
+            (
+                # one rounding fewer, a zero point for the shift, a combined scale
+                (
+                    "%scaled = arith.mulf %sum, @weight_step : f32\n"
+                    "  %biased = arith.addf %scaled, %real_bias : f32",
+                    "%biased = math.fma %sum, @weight_step, %real_bias : f32",
+                ),
+                (
+                    "%shift = arith.divf %steps, %width : f32",
+                    "%shift = arith.mulf %negated, %scale : f32",
+                ),
+                (
+                    f"%steps = {FMA}",
+                    "%product = arith.mulf %active, %scale : f32\n"
+                    "  %steps = arith.addf %product, %shift : f32",
+                ),
+            ),
+        ),
+    ),
+    "ncnn": System(
+        "ncnn",
+        run_ncnn,
+        {
+            "conv2d": (
+                (
+                    "%real = func.call @fused(%accumulator)",
+                    "%real = func.call @in_two_steps(%accumulator)",
+                ),
+                (
+                    "%approximate = fixed.convert %moved {rounding = toward_zero}",
+                    "%approximate = fixed.convert %steps {rounding = half_even}",
+                ),
+                (
+                    "%result = func.call @inverse(%product) : (f32) -> f32",
+                    "%result = arith.mulf %input_scale, %weight_scale : f32",
+                ),
+            ),
+            "depthwise_conv2d": (
+                (
+                    "%real = arith.select %fuses, %fused, %plain",
+                    "%real = arith.select %fuses, %plain, %fused",
+                ),
+            ),
+            "linear": (
+                (
+                    "%real = func.call @in_two_steps(%accumulator)",
+                    "%real = func.call @fused(%accumulator)",
+                ),
+            ),
+        },
+        signs=(True,),
+        zero_points=False,
+        kinds=("conv2d", "depthwise_conv2d", "linear"),
+        takes=has_one_image,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"), [(n, rule) for n, s in SYSTEMS.items() for rule in s.changes]
+)
+def test_near_ties(name: str, rule: str, tmp_path: Path) -> None:
+    system = SYSTEMS[name]
+    pytest.importorskip(system.package)
+    contract = load_contract(name)
+    others = mutants(name, system.changes[rule], tmp_path)
+    random = np.random.default_rng([len(rule), len(name)])
+    apart: Counter[Change] = Counter()
+    loaded = [load_contract(path) for path in others.values()]
+    for number in range(LAYERS):
+        turn = number % len(loaded)
+        layer = near_tie_layer(
+            random,
+            rule,
+            [contract, *loaded[turn:], *loaded[:turn]],
+            CHANNELS,
+            signed=system.signs[number % len(system.signs)],
+            zero_points=system.zero_points,
+            relu=number % 4 >= 2,
+        )
+        expected = system.run(layer)
+        np.testing.assert_array_equal(
+            given(layer, name), expected, str(layer.module)[:2000]
+        )
+        for change, mutant in others.items():
+            apart[change] += int((given(layer, mutant) != expected).sum())
+    assert not [change for change in others if not apart[change]]
+
+
+class Symmetric(Draw):
+    """Codes without zero points, and without -128."""
+
+    def zero_point(self) -> int:
+        return 0
+
+    def codes(self, shape: tuple[int, ...]) -> Array:
+        return super().codes(shape).clip(-127)
+
+
+def drawn(system: System, kind: str, seed: int) -> RandomLayer:
+    make = Draw if system.zero_points else Symmetric
+    signed = system.signs[seed % len(system.signs)]
+    # a window is as it may be in every system
+    draw = make(seed, OUTPUTS, signed=signed, activations=("relu",), even_groups=False)
+    return getattr(random_modules, kind)(draw)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(n, kind) for n, s in SYSTEMS.items() for kind in s.kinds]
+)
+def test_random_layers(name: str, kind: str) -> None:
+    system = SYSTEMS[name]
+    pytest.importorskip(system.package)
+    compared = 0
+    for seed in range(1000):
+        layer = drawn(system, kind, seed)
+        if not system.takes(one_of(layer)):
+            continue
+        expected = system.run(layer)
+        np.testing.assert_array_equal(
+            given(layer, name), expected, f"seed {seed}, {str(layer.module)[-1500:]}"
+        )
+        compared += expected.size
+        if compared >= RANDOM:
+            return
+    raise AssertionError("too few layers are taken")
+
+
+def given(layer: RandomLayer, contract: str) -> Array:
+    compilation = Compilation(qlower.Model(layer.module), contract)
+    ((result,), _) = compilation.interpreter("qnn").run(layer.inputs, {})
+    return result

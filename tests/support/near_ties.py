@@ -1,0 +1,233 @@
+"""Layers of which most outputs are ties, or nearly, chosen so that formulas part.
+
+Each output channel has one weight, so that its sums are known: a bias is solved for
+which the sum of one code lies at a tie of the output. Channels at which a contract and
+one of its mutants, the same text with one step changed, give different codes come
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from qlower.contracts import Contract
+from qlower.dialects import qnn
+from qlower.interp.values import Array
+from qlower.model.build import constant, make_module, quantized, quantized_per_axis
+from support.random_modules import RandomLayer
+from support.rule_values import Layer, LayerValues
+
+WITHOUT_ZERO_POINTS = ("ncnn",)
+"""Contracts that refuse what has one."""
+
+Change = tuple[str, str]
+"""A piece of a contract's text, and what a mutant has there instead."""
+
+SIDE = 16
+CODES = SIDE * SIDE
+TRIED = 40
+"""Channels that are tried for each that is taken."""
+
+QUANTIZATIONS = 20
+
+
+def mutants(
+    contract: str, changes: Sequence[Change], folder: Path
+) -> dict[Change, str]:
+    """Files of the contract with each of the changes alone."""
+    text = (files("qlower.contracts") / f"{contract}.mlir").read_text()
+    found: dict[Change, str] = {}
+    for number, change in enumerate(changes):
+        assert text.count(change[0]) >= 1, f"{contract} has no {change[0]!r}"
+        mutant = folder / f"{contract}-{number}.mlir"
+        mutant.write_text(text.replace(*change))
+        found[change] = str(mutant)
+    return found
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """Scales and zero points of what goes in and what comes out."""
+
+    x_scale: float
+    x_zero: int
+    y_scale: float
+    y_zero: int
+    signed: bool
+    lowest: int
+
+    @property
+    def codes(self) -> Array:
+        """All codes; the lowest of the type may be one that doesn't occur."""
+        low = -128 if self.signed else 0
+        return np.arange(low, low + CODES).clip(self.lowest)
+
+
+@dataclass(frozen=True)
+class Channels:
+    """A weight, its scale and a bias for each channel."""
+
+    weights: Array
+    scales: Array
+    biases: Array
+
+    def at(self, places: Array) -> Channels:
+        return Channels(self.weights[places], self.scales[places], self.biases[places])
+
+
+def draw_quantization(
+    random: np.random.Generator, *, signed: bool, zero_points: bool
+) -> Quantization:
+    """A third of scales are powers of two."""
+    x_scale, y_scale = (float(np.float32(random.uniform(0.01, 0.2))) for _ in "xy")
+    if random.integers(3) == 0:
+        x_scale, y_scale = (2.0 ** -float(random.integers(3, 6)) for _ in "xy")
+    x_zero, y_zero = (int(random.integers(-90, 91)) for _ in "xy")
+    if not zero_points:
+        x_zero = y_zero = 0
+    shift = 0 if signed else 128
+    lowest = shift - 128 + (not zero_points)
+    zeros = x_zero + shift, y_zero + shift
+    return Quantization(x_scale, zeros[0], y_scale, zeros[1], signed, lowest)
+
+
+def _drawn(
+    random: np.random.Generator, count: int, q: Quantization
+) -> tuple[Channels, Array]:
+    """Channels, and for each the sum that is at a tie.
+
+    Half of them have a ratio of 1 or 1/2, or nearly: all or half of their sums are
+    ties, or nearly.
+    """
+    code = random.choice(q.codes, count) - q.x_zero
+    weights = random.integers(1, 128, count) * random.choice([-1, 1], count)
+    scales = random.uniform(0.001, 0.02, count) * q.y_scale / q.x_scale
+    simple = random.random(count) < 0.6
+    weights = np.where(simple, random.choice([-2, -1, 1, 2], count), weights)
+    ratio = random.choice([1.0, 0.5, 1.0], count) * q.y_scale / q.x_scale
+    scales = np.where(simple, ratio / np.abs(weights), scales).astype(np.float32)
+    for _ in range(2):
+        up = np.where(random.random(count) < 0.3, np.float32(1e9), scales)
+        scales = np.nextafter(scales, up.astype(np.float32))
+    sums = code * weights
+    real = (random.integers(-60, 60, count) + 0.5) * q.y_scale
+    biases = real - sums * (np.float64(q.x_scale) * scales)
+    channels = Channels(weights, scales, biases.astype(np.float32))
+    return channels, sums
+
+
+def codes_of(
+    contract: Contract,
+    rule: str,
+    q: Quantization,
+    channels: Channels,
+    sums: Array,
+    relu: bool,
+) -> Array:
+    """What a contract's rule gives for sums of such channels, [channel, ...]."""
+    column = (slice(None), *(np.newaxis,) * (sums.ndim - 1))
+    zeros = (q.x_zero, 0, q.y_zero)
+    layer = Layer("near ties", (q.x_scale, 1.0, q.y_scale), zeros, not q.signed)
+    values = LayerValues(layer, contract, rule).of(contract.rule(rule))
+    known: Mapping[str, Array] = {
+        "accumulator": sums.astype(np.int32),
+        "weight_scale": channels.scales[column],
+        "real_bias": channels.biases[column],
+        "weight_sum": channels.weights[column].astype(np.int32),
+        "activation_min": np.array(0.0 if relu else -np.inf, np.float32),
+        "activation_max": np.array(np.inf, np.float32),
+        "channel": np.array(0, np.int32),
+        "element": np.array(0, np.int32),
+        "channel_count": np.array(1 << 6, np.int32),
+        "element_count": np.array(1 << 14, np.int32),
+        "input_channels": np.array(1 << 6, np.int32),
+        "groups": np.array(1, np.int32),
+        "transposed": np.array(False),
+        "weights_symmetric": np.array(True),
+        **{f"kernel_{side}": np.array(3, np.int32) for side in ("height", "width")},
+        **{f"stride_{side}": np.array(1, np.int32) for side in ("height", "width")},
+        **{f"dilation_{side}": np.array(1, np.int32) for side in ("height", "width")},
+    }
+    values |= {name: value for name, value in known.items() if name in values}
+    (found,) = contract.rule(rule).evaluate(values)
+    return found
+
+
+def near_tie_layer(
+    random: np.random.Generator,
+    rule: str,
+    contracts: Sequence[Contract],
+    count: int,
+    *,
+    signed: bool,
+    zero_points: bool,
+    relu: bool = False,
+) -> RandomLayer:
+    """A layer of `count` channels and all codes; `contracts` are one and mutants.
+
+    `rule` is conv2d, depthwise_conv2d (a window of 3x3 whose centre alone has a weight)
+    or linear. The first mutant is told apart if one of some quantizations can do it.
+    """
+    tries = QUANTIZATIONS
+    while True:
+        q = draw_quantization(random, signed=signed, zero_points=zero_points)
+        channels, sums = _drawn(random, count * TRIED, q)
+        found = [codes_of(c, rule, q, channels, sums, relu) for c in contracts]
+        tries -= 1
+        if (found[0] != found[1]).any() or not tries:
+            break
+    order = [
+        np.flatnonzero(other != found[0])[: count // len(found)] for other in found[1:]
+    ]
+    chosen = np.concatenate([*order, np.arange(count)])[:count]
+    return _layer(random, rule, q, channels.at(chosen), relu)
+
+
+def _layer(
+    random: np.random.Generator,
+    rule: str,
+    q: Quantization,
+    channels: Channels,
+    relu: bool,
+) -> RandomLayer:
+    count = len(channels.weights)
+    codes = random.permutation(q.codes).astype(np.int8 if q.signed else np.uint8)
+    scales, activation = channels.scales.tolist(), "relu" if relu else None
+    weights = channels.weights.astype(np.int8)
+    match rule:
+        case "linear":
+            stored, shape, result = codes[:, None], (count, 1), (CODES, count)
+            weights = weights.reshape(shape)
+        case "conv2d":
+            stored, shape = codes.reshape(1, SIDE, SIDE, 1), (count, 1, 1, 1)
+            result, weights = (1, SIDE, SIDE, count), weights.reshape(shape)
+        case _:
+            stored = np.repeat(codes.reshape(1, SIDE, SIDE, 1), count, 3)
+            shape, result = (1, 3, 3, count), (1, SIDE, SIDE, count)
+            window = np.zeros(shape, np.int8)
+            window[0, 1, 1] = weights
+            weights = window
+    x = quantized(stored.shape, q.x_scale, q.x_zero, signed=q.signed)
+    y = quantized(result, q.y_scale, q.y_zero, signed=q.signed)
+    axis = 3 if rule == "depthwise_conv2d" else 0
+
+    def body(value: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized_per_axis(shape, axis, scales))
+        b = constant(channels.biases)
+        match rule:
+            case "linear":
+                return [qnn.LinearOp(value, w, b, y, activation=activation).result]
+            case "conv2d":
+                op = qnn.Conv2DOp
+            case _:
+                op = qnn.DepthwiseConv2DOp
+        pad = (1, 1, 1, 1) if rule == "depthwise_conv2d" else (0, 0, 0, 0)
+        return [op(value, w, b, y, pad=pad, activation=activation).results[0]]
+
+    return RandomLayer(make_module([x], body), [stored])

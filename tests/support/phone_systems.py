@@ -1,0 +1,263 @@
+"""Modules of one qnn operation on OpenVINO, ncnn and MNN.
+
+Needs the optional packages; tests skip without them. All get codes as real numbers, and
+give codes: a layer of theirs that gives integers comes before or after, as they want.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from qlower.contracts.accumulator_range import constant_integers
+from qlower.contracts.values import ACTIVATION_BOUNDS
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType, quantized_element
+from qlower.dialects.types import shape_of
+from qlower.emit.tensors import constant_of
+from qlower.interp.values import Array
+from support.random_modules import RandomLayer
+
+F = np.float32
+
+
+@dataclass(frozen=True)
+class One:
+    """The operation of a layer, with its constants as numbers."""
+
+    op: Operation
+    codes: Array
+    x: QuantizedType
+    y: QuantizedType
+
+    @property
+    def weights(self) -> Array:
+        weights = constant_integers(self.op.operands[1])
+        assert weights is not None
+        return weights
+
+    @property
+    def weight_scales(self) -> Array:
+        scales = quantized_element(self.op.operands[1].type).scales
+        count = shape_of(self.op.results[0])[-1]
+        return np.broadcast_to(np.array(scales, F), count).copy()
+
+    @property
+    def bias(self) -> Array:
+        bias = constant_of(self.op.operands[2])
+        assert bias is not None
+        assert bias.dtype == F
+        return bias
+
+    @property
+    def relu(self) -> bool:
+        name = getattr(self.op, "activation", None)
+        assert name is None or ACTIVATION_BOUNDS[name] == (0.0, None)
+        return name is not None
+
+    @property
+    def real_input(self) -> Array:
+        """The codes as real numbers, images with their channels first."""
+        if isinstance(self.op, qnn.QuantizeOp):
+            return self.codes.reshape(1, 1, 1, -1)
+        steps = self.codes.astype(F) - F(self.x.zero_point)
+        real = (steps * F(self.x.scales[0])).astype(F)
+        return real.transpose(0, 3, 1, 2) if real.ndim == 4 else real
+
+
+def one_of(layer: RandomLayer) -> One:
+    """The operation of a layer that has one, and one input."""
+    main = layer.module.body.block.first_op
+    assert isinstance(main, FuncOp)
+    ops = main.body.block.ops
+    (op,) = (o for o in ops if isinstance(o, qnn.QnnOp) and o.operands)
+    y = quantized_element(op.results[0].type)
+    is_real = isinstance(op, qnn.QuantizeOp)
+    x = y if is_real else quantized_element(op.operands[0].type)
+    return One(op, layer.inputs[0], x, y)
+
+
+def _channels_last(found: Array) -> Array:
+    return found.transpose(0, 2, 3, 1) if found.ndim == 4 else found
+
+
+# ---------------------------------------------------------------- OpenVINO
+
+
+class _OpenVino:
+    """Graphs of one operation between two FakeQuantize; a layer of int8 that does
+    nothing follows, else the last one stays in real numbers."""
+
+    def __init__(self) -> None:
+        self.module: Any = import_module("openvino")
+        self.ops: Any = import_module("openvino.opset13")
+        self.core = self.module.Core()
+
+    def run(self, one: One) -> Array:
+        ops, x = self.ops, one.real_input
+        entry = ops.parameter(list(x.shape), np.float32)
+        result: Any = entry
+        count = 1
+        if not isinstance(one.op, qnn.QuantizeOp):
+            result = self._result(one, self._quantized(entry, one.x, x.ndim))
+            count = shape_of(one.op.results[0])[-1]
+        result = self._quantized(result, one.y, x.ndim)
+        if x.ndim == 4:
+            shape = (count, count, 1, 1)
+            weights = self._weights(np.eye(count).reshape(shape), np.ones(count, F))
+            result = ops.convolution(result, weights, [1, 1], [0, 0], [0, 0], [1, 1])
+        else:
+            weights = self._weights(np.eye(count), np.ones(count, F))
+            result = ops.matmul(result, weights, False, True)
+        model = self.module.Model([result], [entry], "layer")
+        options = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+        found = self.core.compile_model(model, "CPU", options)(x)[0]
+        low, high = (self._range(one.y)[i].astype(np.float64) for i in (0, 1))
+        steps = found.astype(np.float64) / ((high - low) / 255)
+        codes = np.rint(steps) + one.y.zero_point
+        return codes.ravel() if one.codes.ndim == 1 else _channels_last(codes)
+
+    def _result(self, one: One, x: Any) -> Any:
+        ops, op = self.ops, one.op
+        match op:
+            case qnn.AvgPool2DOp():
+                return ops.avg_pool(
+                    x, list(op.stride), [0, 0], [0, 0], list(op.kernel), True
+                )
+            case qnn.MeanOp():
+                return ops.reduce_mean(x, [2, 3], True)
+            case qnn.LinearOp():
+                w = self._weights(one.weights, one.weight_scales)
+                y = ops.matmul(x, w, False, True)
+                y = ops.add(y, ops.constant(one.bias.reshape(1, -1)))
+            case qnn.DepthwiseConv2DOp():
+                groups, window = op.input.type.get_shape()[-1], one.weights.shape[1:3]
+                w = one.weights.transpose(3, 0, 1, 2)
+                w = self._weights(w.reshape(groups, -1, 1, *window), one.weight_scales)
+                y = ops.group_convolution(x, w, *self._window(op))
+                y = ops.add(y, ops.constant(one.bias.reshape(1, -1, 1, 1)))
+            case _:
+                assert isinstance(op, qnn.Conv2DOp)
+                assert op.groups == 1
+                w = one.weights.transpose(0, 3, 1, 2)
+                y = ops.convolution(
+                    x, self._weights(w, one.weight_scales), *self._window(op)
+                )
+                y = ops.add(y, ops.constant(one.bias.reshape(1, -1, 1, 1)))
+        return ops.relu(y) if one.relu else y
+
+    def _window(self, op: Any) -> tuple[list[int], ...]:
+        top, bottom, left, right = op.pad
+        return list(op.stride), [top, left], [bottom, right], list(op.dilation)
+
+    def _weights(self, weights: Array, scales: Array) -> Any:
+        ops = self.ops
+        stored = ops.convert(ops.constant(weights.astype(np.int8)), np.float32)
+        ends = 2 if weights.ndim == 5 else 1
+        shape = (*weights.shape[:ends], *(1,) * (weights.ndim - ends))
+        return ops.multiply(stored, ops.constant(scales.reshape(shape)))
+
+    def _range(self, type: QuantizedType) -> tuple[Array, Array]:
+        low = F(type.storage_min - type.zero_point) * F(type.scales[0])
+        high = F(type.storage_max - type.zero_point) * F(type.scales[0])
+        return np.asarray(low), np.asarray(high)
+
+    def _quantized(self, value: Any, type: QuantizedType, rank: int) -> Any:
+        ends = [
+            self.ops.constant(end.reshape((1,) * rank)) for end in self._range(type)
+        ]
+        return self.ops.fake_quantize(value, *ends, *ends, 256)
+
+
+def run_openvino(layer: RandomLayer) -> Array:
+    """What OpenVINO gives: codes."""
+    one = one_of(layer)
+    return _OpenVino().run(one).astype(np.int8 if one.y.signed else np.uint8)
+
+
+# ---------------------------------------------------------------- ncnn
+
+_NCNN_INT8_WEIGHTS = 0x000D4B38
+
+
+def run_ncnn(layer: RandomLayer, *, packed: bool = False) -> Array:
+    """What ncnn gives: codes. `packed` is its option `use_packing_layout`."""
+    one = one_of(layer)
+    rows = [one.codes] if one.codes.ndim == 4 else list(one.codes[:, None])
+    assert one.codes.ndim == 2 or len(one.codes) == 1, "ncnn has no batch"
+    net: Any = import_module("ncnn")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "layer"
+        _write_ncnn(one, path)
+        made = net.Net()
+        made.opt.num_threads = 1
+        made.opt.use_packing_layout = packed
+        assert not made.load_param(f"{path}.param")
+        assert not made.load_model(f"{path}.bin")
+        found: list[Array] = []
+        for row in rows:
+            extractor = made.create_extractor()
+            real = (row.astype(F) * F(one.x.scales[0])).astype(F)
+            real = real[0].transpose(2, 0, 1) if row.ndim == 4 else real[0]
+            # ncnn's matrix is only a view of it
+            kept = np.ascontiguousarray(real)
+            extractor.input("data", net.Mat(kept))
+            status, result = extractor.extract("out")
+            assert status == 0
+            found.append(np.array(result).copy())
+    if one.codes.ndim == 4:
+        shape = shape_of(one.op.results[0])
+        image = found[0].reshape(shape[3], shape[1], shape[2])
+        return image.transpose(1, 2, 0)[None].astype(np.int8)
+    return np.stack(found).astype(np.int8)
+
+
+def _write_ncnn(one: One, path: Path) -> None:
+    op, count = one.op, shape_of(one.op.results[0])[-1]
+    x, w, y = (
+        F(1) / np.array(s, F) for s in (one.x.scales, one.weight_scales, one.y.scales)
+    )
+    lines = ["Input data 0 1 data"]
+    match op:
+        case qnn.LinearOp():
+            weights, scales = one.weights, [w, x]
+            lines.append(
+                f"InnerProduct layer 1 1 data real 0={count} 1=1 2={weights.size} "
+                f"8=1 9={int(one.relu)}"
+            )
+            lines.append("Quantize store 1 1 real out 0=1")
+        case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp():
+            is_depthwise = isinstance(op, qnn.DepthwiseConv2DOp)
+            order = (3, 0, 1, 2) if is_depthwise else (0, 3, 1, 2)
+            weights, scales = one.weights.transpose(order), [w, x, y]
+            kernel = op.weight.type.get_shape()[1:3]
+            top, bottom, left, right = op.pad
+            kind = "ConvolutionDepthWise" if is_depthwise else "Convolution"
+            groups = f" 7={op.input.type.get_shape()[-1]}" if is_depthwise else ""
+            lines.append(
+                f"{kind} layer 1 1 data out 0={count} 1={kernel[1]} 11={kernel[0]} "
+                f"2={op.dilation[1]} 12={op.dilation[0]} 3={op.stride[1]} "
+                f"13={op.stride[0]} 4={left} 14={top} 15={right} 16={bottom} 5=1 "
+                f"6={weights.size} 8=101 9={int(one.relu)}{groups}"
+            )
+        case _:
+            raise AssertionError(op.name)
+    blobs = len(lines)
+    Path(f"{path}.param").write_text(
+        "\n".join(["7767517", f"{len(lines)} {blobs}", *lines, ""])
+    )
+    data = np.ascontiguousarray(weights).astype(np.int8).tobytes()
+    data += bytes(-len(data) % 4)
+    with Path(f"{path}.bin").open("wb") as file:
+        file.write(np.uint32(_NCNN_INT8_WEIGHTS).tobytes() + data)
+        for numbers in (one.bias, *scales):
+            file.write(np.asarray(numbers, F).tobytes())
+        if isinstance(op, qnn.LinearOp):
+            file.write(y.tobytes())
