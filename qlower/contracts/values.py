@@ -20,6 +20,7 @@ from qlower.contracts import Contract
 from qlower.contracts.accumulator_range import accumulator_range
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn, quant
+from qlower.dialects.operations import named_operands
 from qlower.dialects.qnn.constraints import check_storage
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, is_tensor_type
@@ -179,8 +180,67 @@ def window_values(op: qnn.ConvolutionOp | qnn.PoolOp, kernel: Sequence[int]) -> 
     }
 
 
-def matmul_values(contract: Contract, op: qnn.MatMulOp) -> Values:
-    """All that is constant about a product of matrices."""
+def operation_values(contract: Contract, op: Operation) -> Values:
+    """All that is constant about an operation with one result.
+
+    Scale, zero point and signedness of each quantized operand, by its name, and of the
+    result, whose range an activation may narrow; and what the operation states itself.
+    Raises QlowerError for what the contract has no arithmetic for.
+    """
+    values: Values = {}
+    for name, operand in named_operands(op):
+        if isinstance(element_type(operand.type), QuantizedType):
+            values |= element_values(name, operand.type)
+    (result,) = op.results
+    if isinstance(element_type(result.type), QuantizedType):
+        values |= output_values(contract, result.type, _bounds_of(op))
+        values |= element_values("output", result.type)
+    match op:
+        case qnn.BinaryOp():
+            values |= _factor_values(op) | {"lhs_is_scalar": _lhs_is_scalar(op)}
+        case qnn.MatMulOp():
+            values |= _factor_values(op) | _matmul_values(contract, op)
+        case qnn.LeakyReluOp():
+            values["alpha"] = np.array(op.alpha, np.float32)
+        case qnn.SoftmaxOp() | qnn.LogSoftmaxOp():
+            values["beta"] = np.array(op.beta, np.float32)
+            values["row_size"] = np.array(op.input.type.get_shape()[-1], np.int32)
+        case qnn.AvgPool2DOp():
+            values |= window_values(op, op.kernel) | {
+                "window_size": np.array(math.prod(op.kernel), np.int32),
+                "count_include_pad": np.array(op.count_include_pad),
+            }
+        case qnn.AdaptiveAvgPool2DOp():
+            values |= _adaptive_avg_pool_values(op)
+        case qnn.ReductionOp():
+            values |= _reduced_values(op) | rounding_values(op)
+        case _:
+            pass
+    return values
+
+
+def mapping_rule(op: Operation) -> str:
+    """The rule of an operation on one element of each operand."""
+    if isinstance(op, qnn.QnnOp):
+        return op.rules[0]
+    return "quantize" if isinstance(op, quant.QuantizeCastOp) else "dequantize"
+
+
+def _bounds_of(op: Operation) -> tuple[float | None, float | None]:
+    """The real bounds of an operation's result."""
+    match op:
+        case qnn.ReluOp() | qnn.Relu6Op():
+            return ACTIVATION_BOUNDS[op.kind]
+        case qnn.ClampOp():
+            return op.min, op.max
+        case qnn.ActivatedOp(activation=str(activation)):
+            return ACTIVATION_BOUNDS[activation]
+        case _:
+            return None, None
+
+
+def _matmul_values(contract: Contract, op: qnn.MatMulOp) -> Values:
+    """The reach of a product of matrices, and whether its scales are of f16."""
     reach = accumulator_range(op)
     assert reach is not None
     is_half = quantized_element(op.result.type).expressed_type == f16
@@ -190,53 +250,26 @@ def matmul_values(contract: Contract, op: qnn.MatMulOp) -> Values:
         )
     return {
         "half_scales": np.array(is_half),
-        **_factor_values(op),
-        **activation_values(contract, op.result.type, op.activation),
         "accumulator_min": np.array(reach.minimum, np.int64),
         "accumulator_max": np.array(reach.maximum, np.int64),
     }
 
 
 def _factor_values(op: qnn.MatMulOp | qnn.BinaryOp) -> Values:
-    """Both operands, which a product also calls input and weight."""
+    """Both operands by the names that a product has for them."""
     return {
-        **operand_values("lhs", op.lhs.type),
-        **operand_values("rhs", op.rhs.type),
         **operand_values("input", op.lhs.type),
         **operand_values("weight", op.rhs.type),
         "per_channel": np.array(False),
     }
 
 
-def unary_values(contract: Contract, op: qnn.UnaryOp) -> Values:
-    """All that is constant about an operation on one element."""
-    match op:
-        case qnn.ReluOp() | qnn.Relu6Op():
-            bounds = ACTIVATION_BOUNDS[op.kind]
-        case qnn.ClampOp():
-            bounds = (op.min, op.max)
-        case _:
-            bounds = (None, None)
-    values = {
-        **operand_values("input", op.input.type),
-        **output_values(contract, op.result.type, bounds),
-    }
-    if isinstance(op, qnn.LeakyReluOp):
-        values["alpha"] = np.array(op.alpha, np.float32)
-    return values
-
-
-def binary_values(contract: Contract, op: qnn.BinaryOp) -> Values:
-    """All that is constant about an operation on two elements."""
+def _lhs_is_scalar(op: qnn.BinaryOp) -> Array:
+    """Whether the lhs has size 1 along the innermost dimension of the result that is
+    larger than 1, or there is none."""
     lhs, result = op.lhs.type.get_shape(), op.result.type.get_shape()
-    # Which of the result's last dimensions is the innermost that is larger than 1.
     inner = next((n for n, size in enumerate(reversed(result)) if size > 1), None)
-    is_scalar = inner is None or inner >= len(lhs) or lhs[-1 - inner] == 1
-    return {
-        **_factor_values(op),
-        **activation_values(contract, op.result.type, op.activation),
-        "lhs_is_scalar": np.array(is_scalar),
-    }
+    return np.array(inner is None or inner >= len(lhs) or lhs[-1 - inner] == 1)
 
 
 def position_values(shape: Sequence[int]) -> Values:
@@ -251,16 +284,7 @@ def position_values(shape: Sequence[int]) -> Values:
     }
 
 
-def avg_pool_values(op: qnn.AvgPool2DOp) -> Values:
-    """Size, steps and padding of an average's window."""
-    return {
-        **window_values(op, op.kernel),
-        "window_size": np.array(math.prod(op.kernel), np.int32),
-        "count_include_pad": np.array(op.count_include_pad),
-    }
-
-
-def adaptive_avg_pool_values(op: qnn.AdaptiveAvgPool2DOp) -> Values:
+def _adaptive_avg_pool_values(op: qnn.AdaptiveAvgPool2DOp) -> Values:
     """Size of each window, along (y, x, c), and the number of windows."""
     rows, columns = (
         np.array([len(window) for window in axis], np.int32) for axis in op.windows
@@ -288,19 +312,26 @@ def rounding_values(op: Operation) -> Values:
     return {"double_round": np.array(mode.data == "DOUBLE_ROUND")}
 
 
-def reduced_values(op: qnn.ReductionOp) -> Values:
-    """What is constant about the operand of a sum or mean, and how that rounds."""
-    return {**operand_values("input", op.input.type), **rounding_values(op)}
-
-
-def softmax_values(contract: Contract, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp) -> Values:
-    """All that is constant about a softmax: the size of a row among it."""
-    return {
-        "beta": np.array(op.beta, np.float32),
-        "row_size": np.array(op.input.type.get_shape()[-1], np.int32),
-        **operand_values("input", op.input.type),
-        **output_values(contract, op.result.type),
-    }
+def resize_positions(
+    contract: Contract, op: qnn.ResizeOp
+) -> Sequence[tuple[Array, ...]]:
+    """What the contract's rule gives for each row, and for each column, of a result:
+    the place of the nearest pixel, or of two, and the weight of the second."""
+    sizes = zip(op.input.type.get_shape(), op.result.type.get_shape(), strict=True)
+    return [
+        contract.rule(f"resize_{op.mode}_position").evaluate_each(
+            {
+                "output_index": np.arange(output_size, dtype=np.int32),
+                "input_size": np.array(input_size, np.int32),
+                "output_size": np.array(output_size, np.int32),
+                "align_corners": np.array(op.align_corners),
+                "half_pixel_centers": np.array(op.half_pixel_centers),
+                **operand_values("input", op.input.type),
+            },
+            (output_size,),
+        )
+        for input_size, output_size in list(sizes)[1:3]
+    ]
 
 
 def lstm_gate_values(op: qnn.LstmOp) -> Values:
@@ -347,8 +378,8 @@ def svdf_values(contract: Contract, op: qnn.SvdfOp) -> Values:
     }
 
 
-def mean_values(op: qnn.ReductionOp) -> Values:
-    """How many values a mean is of, and which of the source's dimensions."""
+def _reduced_values(op: qnn.ReductionOp) -> Values:
+    """How many values are reduced to one, and along which dimensions."""
     type = op.input.type
     assert isinstance(type, TensorType)
     shape = type.get_shape()

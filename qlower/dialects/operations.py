@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import new_class
 from typing import Self, cast
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -29,6 +29,13 @@ def operations_of(kind: type[Kind]) -> list[type[Kind]]:
 def kind_of(op: Operation | type[Operation]) -> str:
     """An operation's name without the dialect's: `conv2d`."""
     return op.name.partition(".")[2]
+
+
+def named_operands(op: Operation) -> Iterable[tuple[str, SSAValue]]:
+    """The operands of an operation that has one of each, with their names."""
+    assert isinstance(op, IRDLOperation)
+    names = (name for name, _ in op.get_irdl_definition().operands)
+    return zip(names, op.operands, strict=True)
 
 
 def define(

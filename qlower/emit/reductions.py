@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from qlower.dialects.types import shape_of
+from qlower.dialects.types import integer_range, shape_of
 from qlower.emit.tensors import pad
-from qlower.model.nests import Emitter, Nest
+from qlower.interp.values import integer_width
+from qlower.model.nests import Emitter, Nest, scalar_constant
 from qlower.operators.sums import Sums
 
 
@@ -41,3 +45,47 @@ def axes_nest(
     order = [*kept, *sorted(axes)]
     nest = Nest(emit, [shape[axis] for axis in order], reductions=len(axes))
     return nest, [order.index(axis) for axis in range(len(shape))]
+
+
+def reduced_by(
+    nest: Nest, combine: Callable[..., Operation], value: SSAValue, neutral: float
+) -> SSAValue:
+    """The elements of a nest combined by an operation on two, from `neutral` on."""
+
+    def step(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return nest.add(combine(accumulators[0], value)).results
+
+    init = nest.emitter.filled(nest.output_shape, value.type, neutral)
+    return nest.reduce([init], step)[0]
+
+
+def summed(nest: Nest, value: SSAValue) -> SSAValue:
+    """The sum of the elements of a nest, from 0 on."""
+    init = nest.emitter.filled(nest.output_shape, value.type, 0)
+    return nest.reduce([init], nest.adding(value))[0]
+
+
+def first_of_largest(
+    emit: Emitter,
+    shape: Sequence[int],
+    axis: int,
+    read: Callable[[Nest, Sequence[int]], SSAValue],
+    position_type: IntegerType,
+) -> SSAValue:
+    """The first position along an axis that has the largest element; that axis goes.
+
+    `read` reads an element in a nest, at these loops, as a signed integer.
+    """
+    nest, indices = axes_nest(emit, shape, [axis])
+    value = read(nest, indices)
+    least, _ = integer_range(integer_width(value.type))
+    largest = reduced_by(nest, arith.MaxSIOp, value, least)
+    nest, indices = axes_nest(emit, shape, [axis])
+    value = read(nest, indices)
+    most = nest.input(largest, range(nest.parallel))
+    equal = nest.add(arith.CmpiOp(value, most, "eq")).result
+    position = nest.add(IndexOp(nest.parallel)).result
+    position = nest.add(arith.IndexCastOp(position, position_type)).result
+    beyond = nest.add(scalar_constant(shape[axis], position_type)).result
+    candidate = nest.add(arith.SelectOp(equal, position, beyond)).result
+    return reduced_by(nest, arith.MinSIOp, candidate, shape[axis])

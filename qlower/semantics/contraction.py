@@ -17,7 +17,7 @@ from qlower.contracts.contractions import (
     start_of_sum,
 )
 from qlower.contracts.products import EXACT
-from qlower.contracts.values import matmul_values
+from qlower.contracts.values import operation_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.interp.engine import implement, register_implementations
@@ -71,7 +71,7 @@ class ContractionFunctions(RuleFunctions):
             return (sums,)
         values = {
             "accumulator": sums,
-            **matmul_values(self.contract(op), op),
+            **operation_values(self.contract(op), op),
         }
         return self.finish(op, "matmul", values, op.result)
 

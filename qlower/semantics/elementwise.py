@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from xdsl.dialects.builtin import f32
 from xdsl.interpreter import PythonValues
+from xdsl.ir import Operation
 
-from qlower.contracts.values import (
-    binary_values,
-    element_values,
-    operand_values,
-    output_values,
-    softmax_values,
-    unary_values,
-)
+from qlower.contracts.values import mapping_rule, operand_values, operation_values
 from qlower.dialects import qnn, quant
-from qlower.dialects.operations import operations_of
+from qlower.dialects.operations import named_operands, operations_of
+from qlower.dialects.types import element_type
 from qlower.interp.engine import implement, register_implementations
 from qlower.interp.values import Array
 
@@ -36,26 +32,22 @@ COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {
 class ElementwiseFunctions(RuleFunctions):
     """Every element by itself, through the rule."""
 
-    @implement(*operations_of(qnn.BinaryOp))
-    def run_binary(self, op: qnn.BinaryOp, args: PythonValues) -> PythonValues:
-        values = {
-            "lhs": args[0].astype(np.int32),
-            "rhs": args[1].astype(np.int32),
-            **binary_values(self.contract(op), op),
-        }
-        return self.finish(op, op.rules[0], values, op.result)
-
     @implement(
-        qnn.RequantizeOp,
+        *operations_of(qnn.BinaryOp),
         *operations_of(qnn.BoundedOp),
         *operations_of(qnn.TabulatedOp),
+        qnn.RequantizeOp,
+        qnn.QuantizeOp,
+        qnn.DequantizeOp,
+        quant.QuantizeCastOp,
+        quant.DequantizeCastOp,
     )
-    def run_unary(self, op: qnn.UnaryOp, args: PythonValues) -> PythonValues:
-        values = {
-            "input": args[0].astype(np.int32),
-            **unary_values(self.contract(op), op),
-        }
-        return self.finish(op, op.rules[0], values, op.result)
+    def run_mapped(self, op: Operation, args: PythonValues) -> PythonValues:
+        values = operation_values(self.contract(op), op)
+        for (name, operand), stored in zip(named_operands(op), args, strict=True):
+            is_real = element_type(operand.type) == f32
+            values[name] = stored if is_real else stored.astype(np.int32)
+        return self.finish(op, mapping_rule(op), values, op.results[0])
 
     @implement(qnn.CompareOp)
     def run_compare(self, op: qnn.CompareOp, args: PythonValues) -> PythonValues:
@@ -73,27 +65,6 @@ class ElementwiseFunctions(RuleFunctions):
         )
         return (COMPARISONS[op.predicate](lhs, rhs),)
 
-    @implement(qnn.QuantizeOp, quant.QuantizeCastOp)
-    def run_quantize(
-        self, op: qnn.QuantizeOp | quant.QuantizeCastOp, args: PythonValues
-    ) -> PythonValues:
-        values = {
-            "input": args[0],
-            **output_values(self.contract(op), op.result.type),
-            **element_values("output", op.result.type),
-        }
-        return self.finish(op, "quantize", values, op.result)
-
-    @implement(qnn.DequantizeOp, quant.DequantizeCastOp)
-    def run_dequantize(
-        self, op: qnn.DequantizeOp | quant.DequantizeCastOp, args: PythonValues
-    ) -> PythonValues:
-        values = {
-            "input": args[0].astype(np.int32),
-            **element_values("input", op.input.type),
-        }
-        return self.finish(op, "dequantize", values, op.result)
-
     @implement(qnn.LutOp)
     def run_lut(self, op: qnn.LutOp, args: PythonValues) -> PythonValues:
         table = args[1].view(stored_dtype(op.result.type))
@@ -107,7 +78,7 @@ class ElementwiseFunctions(RuleFunctions):
         stored = args[0].astype(np.int32)
         values = {
             "difference": stored - stored.max(axis=-1, keepdims=True),
-            **softmax_values(contract, op),
+            **operation_values(contract, op),
         }
         (term,) = contract.rule("softmax_term").evaluate_each(values, stored.shape)
         values["term"] = term

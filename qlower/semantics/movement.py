@@ -7,7 +7,12 @@ import math
 import numpy as np
 from xdsl.interpreter import PythonValues
 
-from qlower.contracts.values import operand_values, output_values
+from qlower.contracts.values import (
+    operand_values,
+    operation_values,
+    output_values,
+    resize_positions,
+)
 from qlower.dialects import qnn, quant
 from qlower.dialects.operations import operations_of
 from qlower.dialects.types import element_type, shape_of
@@ -55,21 +60,7 @@ class MovementFunctions(RuleFunctions):
     @implement(qnn.ResizeOp)
     def run_resize(self, op: qnn.ResizeOp, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
-        axes = [
-            contract.rule(f"resize_{op.mode}_position").evaluate_each(
-                {
-                    "output_index": np.arange(size, dtype=np.int32),
-                    "input_size": np.array(shape_of(op.input)[axis], np.int32),
-                    "output_size": np.array(size, np.int32),
-                    "align_corners": np.array(op.align_corners),
-                    "half_pixel_centers": np.array(op.half_pixel_centers),
-                    **operand_values("input", op.input.type),
-                },
-                (size,),
-            )
-            for axis, size in enumerate(shape_of(op.result)[1:3], 1)
-        ]
-        rows, columns = axes
+        rows, columns = resize_positions(contract, op)
         if op.mode == "nearest":
             return (args[0][:, rows[0]][:, :, columns[0]],)
         corners = {
@@ -83,8 +74,7 @@ class MovementFunctions(RuleFunctions):
             **corners,
             "y_weight": rows[2][:, np.newaxis, np.newaxis],
             "x_weight": columns[2][:, np.newaxis],
-            **operand_values("input", op.input.type),
-            **output_values(contract, op.result.type),
+            **operation_values(contract, op),
         }
         return self.finish(op, "resize_bilinear", values, op.result)
 

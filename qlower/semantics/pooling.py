@@ -7,15 +7,7 @@ from itertools import product
 import numpy as np
 from xdsl.interpreter import PythonValues
 
-from qlower.contracts.values import (
-    activation_values,
-    adaptive_avg_pool_values,
-    avg_pool_values,
-    mean_values,
-    operand_values,
-    output_values,
-    reduced_values,
-)
+from qlower.contracts.values import operation_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
@@ -35,12 +27,11 @@ class PoolingFunctions(RuleFunctions):
         # What counts: pixels of the image, and padding where it is included, as real 0.
         counted = np.ones((1, *image.shape[1:3], 1), np.int32)
         zero_point = quantized_element(op.input.type).zero_point
-        input = operand_values("input", op.input.type)
-        total = "accumulator"
+        values, total = operation_values(contract, op), "accumulator"
         if "sum" in contract.rule("avg_pool2d").values:
             total, zero_point = "sum", 0
             addend = contract.rule("avg_pool2d_addend")
-            (image,) = addend.evaluate_each({"input": image, **input}, image.shape)
+            (image,) = addend.evaluate_each({**values, "input": image}, image.shape)
         sums, counts = (
             np.asarray(
                 sum(
@@ -52,13 +43,7 @@ class PoolingFunctions(RuleFunctions):
             )
             for source, around in ((image, zero_point), (counted, 1))
         )
-        values = {
-            total: sums,
-            "count": counts,
-            **avg_pool_values(op),
-            **input,
-            **activation_values(contract, op.result.type, op.activation),
-        }
+        values |= {total: sums, "count": counts}
         return self.finish(op, "avg_pool2d", values, op.result)
 
     @implement(qnn.AdaptiveAvgPool2DOp)
@@ -70,12 +55,8 @@ class PoolingFunctions(RuleFunctions):
         for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
             window = args[0][:, row.start : row.stop, column.start : column.stop]
             sums[:, y, x] = window.sum(axis=(1, 2), dtype=np.int64)
-        values = {
-            "accumulator": sums.astype(np.int32),
-            **adaptive_avg_pool_values(op),
-            **operand_values("input", op.input.type),
-            **output_values(self.contract(op), op.result.type),
-        }
+        values = operation_values(self.contract(op), op)
+        values["accumulator"] = sums.astype(np.int32)
         return self.finish(op, "adaptive_avg_pool2d", values, op.result)
 
     @implement(qnn.MaxPool2DOp)
@@ -84,7 +65,7 @@ class PoolingFunctions(RuleFunctions):
         largest = np.full(shape_of(op.result), lowest, args[0].dtype)
         for _, view in op.sums.views(args[0], op.kernel, lowest):
             largest = np.maximum(largest, view)
-        values = activation_values(self.contract(op), op.result.type, op.activation)
+        values = operation_values(self.contract(op), op)
         low, high = int(values["output_min"]), int(values["output_max"])
         return (np.clip(largest, low, high) if op.activation else largest,)
 
@@ -92,26 +73,16 @@ class PoolingFunctions(RuleFunctions):
     def run_reduction(self, op: qnn.ReductionOp, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
         addends = args[0].astype(np.int32)
-        input = reduced_values(op)
-        total = "accumulator"
+        values, total = operation_values(contract, op), "accumulator"
         if "sum" in contract.rule(op.kind).values:
             total, rule = "sum", contract.rule(f"{op.kind}_addend")
-            (addends,) = rule.evaluate_each({"input": addends, **input}, addends.shape)
-        values = {
-            total: addends.sum(op.axes, addends.dtype, keepdims=op.keep_dims),
-            **mean_values(op),
-            **input,
-            **output_values(contract, op.result.type),
-        }
+            (addends,) = rule.evaluate_each({**values, "input": addends}, addends.shape)
+        values[total] = addends.sum(op.axes, addends.dtype, keepdims=op.keep_dims)
         return self.finish(op, op.kind, values, op.result)
 
     @implement(qnn.ProductOp)
     def run_product(self, op: qnn.ProductOp, args: PythonValues) -> PythonValues:
-        values = {
-            **mean_values(op),
-            **operand_values("input", op.input.type),
-            **output_values(self.contract(op), op.result.type),
-        }
+        values = operation_values(self.contract(op), op)
         last = range(-len(op.axes), 0)
         factors = np.moveaxis(args[0].astype(np.int32), sorted(op.axes), last)
         factors = factors.reshape((*shape_of(op.result), -1))
@@ -127,9 +98,8 @@ class PoolingFunctions(RuleFunctions):
     ) -> PythonValues:
         squares = np.square(centred(args[0], op.input).astype(np.int64))
         values = {
+            **operation_values(self.contract(op), op),
             "input": args[0].astype(np.int32),
             "accumulator": squares.sum(axis=-1, keepdims=True).astype(np.int32),
-            **operand_values("input", op.input.type),
-            **output_values(self.contract(op), op.result.type),
         }
         return self.finish(op, "l2_normalize", values, op.result)

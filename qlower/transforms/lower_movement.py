@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn, stablehlo, tosa
@@ -13,9 +14,16 @@ from qlower.emit.movement import concatenated, folded, moved, padded
 from qlower.emit.tensors import constant_of, storage_type
 from qlower.transforms.lowered_function import LoweredFunction
 
+ConstantOp: TypeAlias = qnn.ConstantOp | stablehlo.ConstantOp | tosa.ConstOp
 MovementOp: TypeAlias = qnn.MovementOp | stablehlo.MovementOp | tosa.MovementOp
 PadOp: TypeAlias = stablehlo.PadOp | tosa.PadOp
 ConcatOp: TypeAlias = stablehlo.ConcatenateOp | tosa.ConcatOp
+
+
+def lower_constant(lowering: LoweredFunction, op: ConstantOp) -> SSAValue:
+    """The elements, as they are stored."""
+    elements = op.values if isinstance(op, tosa.ConstOp) else op.value
+    return lowering.emit.add(arith.ConstantOp(elements)).result
 
 
 def lower_movement(lowering: LoweredFunction, op: MovementOp) -> SSAValue:

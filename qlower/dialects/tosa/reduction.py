@@ -16,6 +16,7 @@ from xdsl.irdl import (
 
 from qlower.operators.shapes import Shape, reduced
 
+from ..operations import define
 from ..types import shape_of
 from .base import TosaOp
 
@@ -31,46 +32,31 @@ class ReductionOp(TosaOp, ABC):
         return reduced(shape_of(self.input), [self.axis.value.data], keep=True)
 
 
-class ReduceSumOp(ReductionOp, name="tosa.reduce_sum"):
-    """Sums."""
-
-    SIGNATURES: ClassVar = ("i32 -> i32",)
-
-
-class ReduceMaxOp(ReductionOp, name="tosa.reduce_max"):
-    """The largest elements."""
-
-    SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16", "i32 -> i32")
+class ExtremeReductionOp(ReductionOp, ABC):
+    """One of the elements, the largest or the smallest."""
 
     nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
 
 
-class ReduceMinOp(ReductionOp, name="tosa.reduce_min"):
-    """The smallest elements."""
-
-    SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16", "i32 -> i32")
-
-    nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
-
-
-class ReduceAllOp(ReductionOp, name="tosa.reduce_all"):
-    """Whether all hold."""
-
-    SIGNATURES: ClassVar = ("i1 -> i1",)
-
-
-class ReduceAnyOp(ReductionOp, name="tosa.reduce_any"):
-    """Whether any holds."""
-
-    SIGNATURES: ClassVar = ("i1 -> i1",)
-
-
-class ArgMaxOp(ReductionOp, name="tosa.argmax"):
+class ArgMaxOp(ExtremeReductionOp, name="tosa.argmax"):
     """The first place along `axis` that holds the largest element; the axis goes."""
 
     SIGNATURES: ClassVar = ("i8 -> i32", "i16 -> i32")
 
-    nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
-
     def result_shape(self) -> Shape:
         return reduced(shape_of(self.input), [self.axis.value.data])
+
+
+_ORDERED = ("i8 -> i8", "i16 -> i16", "i32 -> i32")
+
+REDUCTIONS = [
+    define(f"tosa.{name}", base, meaning, SIGNATURES=signatures)
+    for name, base, signatures, meaning in (
+        ("reduce_all", ReductionOp, ("i1 -> i1",), "Whether all hold."),
+        ("reduce_any", ReductionOp, ("i1 -> i1",), "Whether any holds."),
+        ("reduce_max", ExtremeReductionOp, _ORDERED, "The largest elements."),
+        ("reduce_min", ExtremeReductionOp, _ORDERED, "The smallest elements."),
+        ("reduce_sum", ReductionOp, ("i32 -> i32",), "Sums."),
+    )
+]
+"""The operations that have nothing but a name, a meaning and element types."""

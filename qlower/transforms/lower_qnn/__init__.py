@@ -27,7 +27,7 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.emit.tensors import storage_type
 from qlower.model.entry import defined_functions
-from qlower.transforms.lower_movement import lower_movement
+from qlower.transforms.lower_movement import lower_constant, lower_movement
 from qlower.transforms.lower_qnn import (
     contraction,
     elementwise,
@@ -43,7 +43,7 @@ from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lowered_function import Lower, find_lowering
 
 LOWERINGS: Mapping[type[Operation], Lower] = {
-    qnn.ConstantOp: movement.lower_constant,
+    qnn.ConstantOp: lower_constant,
     qnn.Conv2DOp: contraction.lower_contraction,
     qnn.DepthwiseConv2DOp: contraction.lower_contraction,
     qnn.LinearOp: contraction.lower_contraction,
@@ -56,12 +56,12 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.SumOp: pooling.lower_mean,
     qnn.ProductOp: pooling.lower_product,
     qnn.L2NormalizeOp: pooling.lower_l2_normalize,
-    qnn.BinaryOp: elementwise.lower_binary,
+    qnn.BinaryOp: elementwise.lower_mapped,
     qnn.CompareOp: elementwise.lower_compare,
-    qnn.RequantizeOp: elementwise.lower_rescaled,
-    qnn.QuantizeOp: elementwise.lower_quantize,
-    qnn.DequantizeOp: elementwise.lower_dequantize,
-    qnn.BoundedOp: elementwise.lower_rescaled,
+    qnn.RequantizeOp: elementwise.lower_mapped,
+    qnn.QuantizeOp: elementwise.lower_mapped,
+    qnn.DequantizeOp: elementwise.lower_mapped,
+    qnn.BoundedOp: elementwise.lower_mapped,
     qnn.TabulatedOp: table.lower_tabulated,
     qnn.LutOp: table.lower_lut,
     qnn.SoftmaxOp: softmax.lower_softmax,
@@ -73,8 +73,8 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     qnn.ArgMaxOp: movement.lower_arg_max,
     qnn.LstmOp: recurrent.lower_lstm,
     qnn.SvdfOp: recurrent.lower_svdf,
-    quant.QuantizeCastOp: elementwise.lower_quantize,
-    quant.DequantizeCastOp: elementwise.lower_dequantize,
+    quant.QuantizeCastOp: elementwise.lower_mapped,
+    quant.DequantizeCastOp: elementwise.lower_mapped,
     quant.StorageCastOp: movement.lower_storage_cast,
     arith.ConstantOp: plain.keep,
     linalg.FillOp: plain.keep,

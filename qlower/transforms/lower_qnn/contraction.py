@@ -14,9 +14,8 @@ from qlower.contracts.contractions import (
     product_of,
 )
 from qlower.contracts.products import EXACT
-from qlower.contracts.values import matmul_values
+from qlower.contracts.values import operation_values
 from qlower.dialects import qnn
-from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.emit.sums import Factor, from_zero, sum_products
 from qlower.model.nests import Nest
@@ -30,7 +29,7 @@ from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.pairs import accumulate_pairs
 
 
-def lower_contraction(lowering: Lowering, op: Contraction) -> Sequence[SSAValue]:
+def lower_contraction(lowering: Lowering, op: Contraction) -> SSAValue:
     """Sums of products, and the rule."""
     product = product_of(lowering.contract, op)
     if product == EXACT:
@@ -38,20 +37,18 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> Sequence[SSAValue]
     else:
         accumulator = accumulate_pairs(lowering, op, product)
     if qnn.gives_sums(op):
-        return [accumulator]
+        return accumulator
     nest = Nest(lowering.emit, shape_of(op.result))
     bias = computed_bias(lowering, nest, op)
     known = (lambda: np.array(0, np.int32)) if bias else lambda: constant_bias(op)
     constants = contraction_values(lowering.contract, op, known)
-    return [
-        lowering.finish_with_rule(
-            nest,
-            contraction_rule(op),
-            {"accumulator": nest.input(accumulator, range(nest.parallel)), **bias},
-            {name: value for name, value in constants.items() if name not in bias},
-            quantized_element(op.result.type),
-        )
-    ]
+    return lowering.finish_with_rule(
+        nest,
+        contraction_rule(op),
+        {"accumulator": nest.input(accumulator, range(nest.parallel)), **bias},
+        {name: value for name, value in constants.items() if name not in bias},
+        op.result,
+    )
 
 
 def _accumulate_exactly(lowering: Lowering, op: Contraction) -> SSAValue:
@@ -75,18 +72,14 @@ def _factors(
     )
 
 
-def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> Sequence[SSAValue]:
+def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> SSAValue:
     """Sums of products from zero, and the rule."""
     zero = from_zero(lowering.emit, accumulator_type(op.lhs))
     factors = _factors(lowering, op)
     accumulator = sum_products(lowering.emit, op.sums, factors, zero)
     if qnn.gives_sums(op):
-        return [accumulator]
+        return accumulator
     nest = Nest(lowering.emit, shape_of(op.result))
-    scalar = nest.input(accumulator, range(nest.parallel))
-    type = quantized_element(op.result.type)
-    values = matmul_values(lowering.contract, op)
-    rule = "matmul"
-    return [
-        lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, values, type)
-    ]
+    runtime = {"accumulator": nest.input(accumulator, range(nest.parallel))}
+    values = operation_values(lowering.contract, op)
+    return lowering.finish_with_rule(nest, "matmul", runtime, values, op.result)

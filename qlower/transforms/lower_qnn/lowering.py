@@ -13,7 +13,8 @@ from xdsl.ir import Operation, SSAValue
 
 from qlower.contracts import Contract
 from qlower.contracts.values import position_values, rounding_values
-from qlower.dialects.quant import QuantizedType, quantized_element
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.emit.inline_rule import inline_rule
 from qlower.emit.tensors import pad, reshape, storage_type
 from qlower.interp.values import Array
@@ -36,9 +37,11 @@ class Lowering(LoweredFunction):
         return self._contract_of(self.op)
 
     def read(self, nest: Nest, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        """Read a quantized tensor in a nest: its stored integer as i32."""
+        """Read a tensor in a nest: a number of f32, or a stored integer as i32."""
         scalar = nest.input(self.value(source), indices)
-        return self.widen(nest, scalar, quantized_element(source.type))
+        type = element_type(source.type)
+        is_stored = isinstance(type, QuantizedType)
+        return self.widen(nest, scalar, type) if is_stored else scalar
 
     def widen(self, nest: Nest, scalar: SSAValue, type: QuantizedType) -> SSAValue:
         """A stored integer as i32, by its own signedness."""
@@ -54,11 +57,13 @@ class Lowering(LoweredFunction):
         name: str,
         runtime: Mapping[str, SSAValue],
         constants: Mapping[str, Array],
-        type: QuantizedType,
+        stored: SSAValue,
     ) -> SSAValue:
-        """Finish a map whose result is what rule `name` gives, stored as `type`."""
+        """Finish a map whose result is what rule `name` gives, as `stored` has it."""
         result = self.apply_rule(nest, name, runtime, constants)
-        return nest.build([self.narrow(nest, result, type)])[0]
+        if isinstance(type := element_type(stored.type), QuantizedType):
+            result = self.narrow(nest, result, type)
+        return nest.build([result])[0]
 
     def apply_rule(
         self,

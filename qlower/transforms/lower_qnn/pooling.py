@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
@@ -13,69 +14,46 @@ from xdsl.dialects.builtin import IndexType, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import BlockArgument, SSAValue
 
-from qlower.contracts.values import (
-    activation_values,
-    adaptive_avg_pool_values,
-    avg_pool_values,
-    mean_values,
-    operand_values,
-    output_values,
-    position_values,
-    reduced_values,
-)
+from qlower.contracts.values import operation_values, position_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import integer_range, shape_of
 from qlower.emit.inline_rule import inline_rule
-from qlower.emit.reductions import axes_nest, window_nest
+from qlower.emit.reductions import axes_nest, reduced_by, summed, window_nest
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
 from qlower.model.windows import taps_inside
 from qlower.transforms.lower_qnn.lowering import Lowering
 
 
-def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> Sequence[SSAValue]:
+def lower_avg_pool2d(lowering: Lowering, op: qnn.AvgPool2DOp) -> SSAValue:
     """Sums of stored integers, loops (n, y, x, c | kh, kw), then the rule.
 
     Padding that counts is real zero; padding that doesn't adds nothing to the sum.
     Where the contract sums addends of its own, that is what real zero adds.
     """
-    input = operand_values("input", op.input.type)
-    sums_addends = "sum" in lowering.contract.rule("avg_pool2d").values
-    pads_zero = op.count_include_pad or sums_addends
-    padding = quantized_element(op.input.type).zero_point if pads_zero else 0
-    result = shape_of(op.result)
+    constants = operation_values(lowering.contract, op)
+    type = quantized_element(op.input.type)
+    pads_zero = op.count_include_pad or _sums_addends(lowering, op)
     nest, stored = window_nest(
-        lowering.emit, op.sums, lowering.value(op.input), op.kernel, padding
+        lowering.emit,
+        op.sums,
+        lowering.value(op.input),
+        op.kernel,
+        type.zero_point if pads_zero else 0,
     )
-    addend = lowering.widen(nest, stored, quantized_element(op.input.type))
-    if sums_addends:
-        rule = lowering.contract.rule("avg_pool2d_addend")
-        (addend,) = inline_rule(rule, {"input": addend}, input, nest)
-    init = lowering.emit.filled(result, addend.type, 0)
-    (total,) = nest.reduce([init], nest.adding(addend))
-    nest = Nest(lowering.emit, result)
-    constants = {
-        **input,
-        **activation_values(lowering.contract, op.result.type, op.activation),
-        **avg_pool_values(op),
-        "count": _tap_counts(op),
-    }
-    runtime = {
-        "sum" if sums_addends else "accumulator": nest.input(total, range(4)),
-    }
-    type = quantized_element(op.result.type)
-    return [lowering.finish_with_rule(nest, "avg_pool2d", runtime, constants, type)]
+    constants["count"] = _tap_counts(op)
+    total = _total(lowering, op, nest, lowering.widen(nest, stored, type), constants)
+    return _finished(lowering, op, op.kind, total, constants)
 
 
 def lower_adaptive_avg_pool2d(
     lowering: Lowering, op: qnn.AdaptiveAvgPool2DOp
-) -> Sequence[SSAValue]:
+) -> SSAValue:
     """Sums of stored integers, loops (n, y, x, c | kh, kw) over the largest window of
     which each place takes its own part, then the rule."""
-    result = shape_of(op.result)
     largest = [max(map(len, axis)) for axis in op.windows]
-    nest = Nest(lowering.emit, (*result, *largest), reductions=2)
+    nest = Nest(lowering.emit, (*shape_of(op.result), *largest), reductions=2)
     nest.window((4, 5))
     batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, 3))
     rows, columns = (_window_place(nest, op, axis) for axis in (0, 1))
@@ -88,20 +66,9 @@ def lower_adaptive_avg_pool2d(
         if place.inside is not None:
             zero = nest.add(scalar_constant(0, i32)).result
             wide = nest.add(arith.SelectOp(place.inside, wide, zero)).result
-    init = lowering.emit.filled(result, i32, 0)
-    (total,) = nest.reduce([init], nest.adding(wide))
-    nest = Nest(lowering.emit, result)
-    constants = {
-        **operand_values("input", op.input.type),
-        **output_values(lowering.contract, op.result.type),
-        **adaptive_avg_pool_values(op),
-    }
-    scalar = nest.input(total, range(4))
-    type = quantized_element(op.result.type)
-    rule = "adaptive_avg_pool2d"
-    return [
-        lowering.finish_with_rule(nest, rule, {"accumulator": scalar}, constants, type)
-    ]
+    constants = operation_values(lowering.contract, op)
+    total = {"accumulator": summed(nest, wide)}
+    return _finished(lowering, op, op.kind, total, constants)
 
 
 @dataclass(frozen=True)
@@ -132,7 +99,7 @@ def _window_place(nest: Nest, op: qnn.AdaptiveAvgPool2DOp, axis: int) -> _Place:
     return _Place(to_index(nest, position), inside)
 
 
-def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAValue]:
+def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> SSAValue:
     """The largest stored integer, loops (n, y, x, c | kh, kw), clamped if activated."""
     type = quantized_element(op.input.type)
     smallest, _ = integer_range(type.storage_width, type.signed)
@@ -141,62 +108,37 @@ def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> Sequence[SSAVal
         lowering.emit, op.sums, lowering.value(op.input), op.kernel, smallest
     )
     maximum = arith.MaxSIOp if type.signed else arith.MaxUIOp
-
-    def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return [nest.add(maximum(accumulators[0], stored)).result]
-
-    init = lowering.emit.filled(result, type.storage_type, smallest)
-    (pooled,) = nest.reduce([init], combine)
+    pooled = reduced_by(nest, maximum, stored, smallest)
     if op.activation is None:
-        return [pooled]
-    values = activation_values(lowering.contract, op.result.type, op.activation)
+        return pooled
+    values = operation_values(lowering.contract, op)
     nest = Nest(lowering.emit, result)
     wide = lowering.widen(nest, nest.input(pooled, range(4)), type)
     low = nest.constant(values["output_min"], i32)
     high = nest.constant(values["output_max"], i32)
     wide = nest.add(arith.MaxSIOp(wide, low)).result
     wide = nest.add(arith.MinSIOp(wide, high)).result
-    return nest.build([lowering.narrow(nest, wide, type)])
+    return nest.build([lowering.narrow(nest, wide, type)])[0]
 
 
-def lower_mean(lowering: Lowering, op: qnn.ReductionOp) -> Sequence[SSAValue]:
+def lower_mean(lowering: Lowering, op: qnn.ReductionOp) -> SSAValue:
     """Sums of stored integers over `axes`, loops (kept... | axes...), then the rule;
     of addends of its own, where the contract has those."""
     nest, indices = axes_nest(lowering.emit, shape_of(op.input), op.axes)
-    kept = nest.output_shape
-    addend = lowering.read(nest, op.input, indices)
-    input = reduced_values(op)
-    sums_addends = "sum" in lowering.contract.rule(op.kind).values
-    if sums_addends:
-        rule = lowering.contract.rule(f"{op.kind}_addend")
-        (addend,) = inline_rule(rule, {"input": addend}, input, nest)
-    init = lowering.emit.filled(nest.output_shape, addend.type, 0)
-    (total,) = nest.reduce([init], nest.adding(addend))
-    nest = Nest(lowering.emit, kept)
-    constants = {
-        **input,
-        **output_values(lowering.contract, op.result.type),
-        **mean_values(op),
-        **position_values(shape_of(op.result)),
-    }
-    name = "sum" if sums_addends else "accumulator"
-    runtime = {name: nest.input(total, range(len(kept)))}
-    type = quantized_element(op.result.type)
-    result = lowering.finish_with_rule(nest, op.kind, runtime, constants, type)
-    return [lowering.reshape(result, shape_of(op.result))]
+    constants = operation_values(lowering.contract, op)
+    wide = lowering.read(nest, op.input, indices)
+    total = _total(lowering, op, nest, wide, constants)
+    return _finished(lowering, op, op.kind, total, constants)
 
 
-def lower_product(lowering: Lowering, op: qnn.ProductOp) -> Sequence[SSAValue]:
+def lower_product(lowering: Lowering, op: qnn.ProductOp) -> SSAValue:
     """Products by the rule over `axes`, loops (kept... | axes...), then the result's.
 
     The first element, where all loops over axes are at 0, is taken as it is.
     """
     nest, indices = axes_nest(lowering.emit, shape_of(op.input), op.axes)
-    kept = nest.output_shape
     constants = {
-        **operand_values("input", op.input.type),
-        **output_values(lowering.contract, op.result.type),
-        **mean_values(op),
+        **operation_values(lowering.contract, op),
         **position_values(shape_of(op.result)),
     }
     rule = lowering.contract.rule("product")
@@ -212,11 +154,47 @@ def lower_product(lowering: Lowering, op: qnn.ProductOp) -> Sequence[SSAValue]:
 
     init = lowering.emit.filled(nest.output_shape, i32, 0)
     (products,) = nest.reduce([init], combine)
-    nest = Nest(lowering.emit, kept)
-    runtime = {"product": nest.input(products, range(len(kept)))}
-    type = quantized_element(op.result.type)
-    result = lowering.finish_with_rule(nest, op.rules[1], runtime, constants, type)
-    return [lowering.reshape(result, shape_of(op.result))]
+    return _finished(lowering, op, op.rules[1], {"product": products}, constants)
+
+
+Averaged: TypeAlias = qnn.AvgPool2DOp | qnn.AdaptiveAvgPool2DOp | qnn.ReductionOp
+
+
+def _sums_addends(lowering: Lowering, op: Averaged) -> bool:
+    """Whether the contract adds what it makes of each element, not the elements."""
+    return "sum" in lowering.contract.rule(op.kind).values
+
+
+def _total(
+    lowering: Lowering,
+    op: Averaged,
+    nest: Nest,
+    wide: SSAValue,
+    constants: Mapping[str, Array],
+) -> Mapping[str, SSAValue]:
+    """The sum of the elements of a nest, or of what the contract makes of each, by the
+    name that the rule has for it."""
+    if not _sums_addends(lowering, op):
+        return {"accumulator": summed(nest, wide)}
+    rule = lowering.contract.rule(f"{op.kind}_addend")
+    (addend,) = inline_rule(rule, {"input": wide}, constants, nest)
+    return {"sum": summed(nest, addend)}
+
+
+def _finished(
+    lowering: Lowering,
+    op: Averaged,
+    rule: str,
+    total: Mapping[str, SSAValue],
+    constants: Mapping[str, Array],
+) -> SSAValue:
+    """What a rule makes of each total, in the shape of the result."""
+    ((name, tensor),) = total.items()
+    nest = Nest(lowering.emit, shape_of(tensor))
+    runtime = {name: nest.input(tensor, range(nest.parallel))}
+    constants = {**position_values(shape_of(op.result)), **constants}
+    result = lowering.finish_with_rule(nest, rule, runtime, constants, op.result)
+    return lowering.reshape(result, shape_of(op.result))
 
 
 def _first_turn(nest: Nest) -> SSAValue:
@@ -229,7 +207,7 @@ def _first_turn(nest: Nest) -> SSAValue:
     return reduce(lambda x, y: nest.add(arith.AndIOp(x, y)).result, turns)
 
 
-def lower_l2_normalize(lowering: Lowering, op: qnn.L2NormalizeOp) -> Sequence[SSAValue]:
+def lower_l2_normalize(lowering: Lowering, op: qnn.L2NormalizeOp) -> SSAValue:
     """The sums of squares of rows, then the rule for each element."""
     shape = shape_of(op.input)
     source = quantized_element(op.input.type)
@@ -239,19 +217,14 @@ def lower_l2_normalize(lowering: Lowering, op: qnn.L2NormalizeOp) -> Sequence[SS
     wide = lowering.read(nest, op.input, loops)
     centred = nest.add(arith.SubiOp(wide, zero_point)).result
     square = nest.add(arith.MuliOp(centred, centred)).result
-    init = lowering.emit.filled(shape[:-1], i32, 0)
-    (sums,) = nest.reduce([init], nest.adding(square))
+    sums = summed(nest, square)
     nest = Nest(lowering.emit, shape)
     runtime = {
         "input": lowering.read(nest, op.input, loops),
         "accumulator": nest.input(sums, loops[:-1]),
     }
-    constants = {
-        **operand_values("input", op.input.type),
-        **output_values(lowering.contract, op.result.type),
-    }
-    type = quantized_element(op.result.type)
-    return [lowering.finish_with_rule(nest, "l2_normalize", runtime, constants, type)]
+    constants = operation_values(lowering.contract, op)
+    return lowering.finish_with_rule(nest, op.kind, runtime, constants, op.result)
 
 
 def _tap_counts(op: qnn.AvgPool2DOp) -> Array:

@@ -138,7 +138,7 @@ def lower_svdf(lowering: Lowering, op: qnn.SvdfOp) -> Sequence[SSAValue]:
         "svdf",
         {"accumulator": nest.input(sums, (0, 1))},
         svdf_values(lowering.contract, op),
-        quantized_element(op.result.type),
+        op.result,
     )
     moved = lowering.emit.filled(shape, storage_type(op.state.type.element_type), 0)
     if places > 1:
@@ -159,5 +159,5 @@ def _remembered(lowering: Lowering, op: qnn.SvdfOp) -> SSAValue:
         "svdf_state",
         {"accumulator": nest.input(sums, (0, 1))},
         svdf_state_values(lowering.contract, op),
-        quantized_element(op.state.type),
+        op.state,
     )

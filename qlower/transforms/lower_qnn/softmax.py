@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 
-from qlower.contracts.values import softmax_values
+from qlower.contracts.values import operation_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
+from qlower.emit.reductions import reduced_by, summed
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, to_index
 from qlower.transforms.lower_qnn.lowering import Lowering
@@ -21,33 +22,26 @@ from qlower.transforms.lower_qnn.lowering import Lowering
 Softmax: TypeAlias = qnn.SoftmaxOp | qnn.LogSoftmaxOp
 
 
-def lower_softmax(lowering: Lowering, op: Softmax) -> Sequence[SSAValue]:
+def lower_softmax(lowering: Lowering, op: Softmax) -> SSAValue:
     """Three nests over (rows..., c): a maximum, a sum and a map.
 
     Terms and addends depend on the difference from the row's maximum alone. Of bytes it
     is one of 256 values, for which they are tabulated; of 16 bits they are computed.
     """
     shape = shape_of(op.input)
-    rows = shape[:-1]
-    constants = softmax_values(lowering.contract, op)
+    constants = operation_values(lowering.contract, op)
     width = quantized_element(op.input.type).storage_width
     terms = (_Tabulated if width == 8 else _Computed)(lowering, op, constants)
 
     nest = Nest(lowering.emit, shape, reductions=1)
     loops = range(len(shape))
     value = lowering.read(nest, op.input, loops)
-
-    def larger(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return [nest.add(arith.MaxSIOp(accumulators[0], value)).result]
-
-    init = lowering.emit.filled(rows, i32, np.iinfo(np.int32).min)
-    (maxima,) = nest.reduce([init], larger)
+    maxima = reduced_by(nest, arith.MaxSIOp, value, np.iinfo(np.int32).min)
 
     sums_nest = Nest(lowering.emit, shape, reductions=1)
     position = _position(lowering, sums_nest, op, maxima)
     addend = terms.addend(sums_nest, position)
-    init = lowering.emit.filled(rows, addend.type, 0)
-    (sums,) = sums_nest.reduce([init], sums_nest.adding(addend))
+    sums = summed(sums_nest, addend)
 
     nest = Nest(lowering.emit, shape)
     runtime: dict[str, SSAValue] = {"sum": nest.input(sums, loops[:-1])}
@@ -56,8 +50,7 @@ def lower_softmax(lowering: Lowering, op: Softmax) -> Sequence[SSAValue]:
         runtime["term"] = terms.term(nest, position)
     else:
         runtime["difference"] = _difference(lowering, nest, op, maxima)
-    type = quantized_element(op.result.type)
-    return [lowering.finish_with_rule(nest, op.rules[0], runtime, constants, type)]
+    return lowering.finish_with_rule(nest, op.rules[0], runtime, constants, op.result)
 
 
 def _difference(

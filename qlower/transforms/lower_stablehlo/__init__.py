@@ -18,7 +18,12 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import stablehlo
 from qlower.dialects.stablehlo.base import quantization
 from qlower.model.entry import defined_functions
-from qlower.transforms.lower_movement import lower_concat, lower_movement, lower_pad
+from qlower.transforms.lower_movement import (
+    lower_concat,
+    lower_constant,
+    lower_movement,
+    lower_pad,
+)
 from qlower.transforms.lower_stablehlo import contraction, elementwise, movement
 from qlower.transforms.lower_stablehlo.lowering import Lowering
 from qlower.transforms.lowered_function import Lower, find_lowering
@@ -26,7 +31,7 @@ from qlower.transforms.lowered_function import Lower, find_lowering
 LOWERINGS: Mapping[type[Operation], Lower] = {
     stablehlo.ClampOp: elementwise.lower_clamp,
     stablehlo.ConcatenateOp: lower_concat,
-    stablehlo.ConstantOp: movement.lower_constant,
+    stablehlo.ConstantOp: lower_constant,
     stablehlo.ConvolutionOp: contraction.lower_convolution,
     stablehlo.DotGeneralOp: contraction.lower_dot_general,
     stablehlo.GatherOp: movement.lower_gather,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
 from qlower.diagnostics import QlowerError
@@ -14,9 +12,10 @@ from qlower.dialects import stablehlo
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.stablehlo.base import quantization
 from qlower.dialects.types import element_type, shape_of
+from qlower.emit.tables import looked_up, stored_values
 from qlower.emit.tensors import storage_type
 from qlower.interp.values import Array
-from qlower.model.nests import Nest, extract, to_index
+from qlower.model.nests import Nest
 from qlower.transforms.lower_stablehlo.lowering import (
     Lowering,
     parameters,
@@ -46,7 +45,7 @@ WIDEST_TABULATED = 8
 
 def lower_binary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
     """A function of two; the sum of quantized ones is one of stored integers."""
-    kind = op.name.split(".")[1]
+    kind = op.kind
     types = [quantization(value.type) for value in (*op.input, op.output)]
     nest = Nest(lowering.emit, shape_of(op.output))
     loops = range(nest.parallel)
@@ -68,8 +67,7 @@ def lower_binary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
 
 def lower_unary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
     """A function of one: a table of all stored values where there are few."""
-    kind = op.name.split(".")[1]
-    (source,) = op.input
+    kind, (source,) = op.kind, op.input
     nest = Nest(lowering.emit, shape_of(op.output))
     loops = range(nest.parallel)
     type = element_type(source.type)
@@ -82,9 +80,7 @@ def lower_unary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
     if is_narrow and (result is None or result.is_per_tensor):
         element = storage_type(element_type(op.output.type))
         table = lowering.emit.constant(_table(kind, op), element)
-        stored = nest.input(lowering.value(source), loops)
-        code = nest.add(arith.ExtUIOp(stored, i32)).result
-        return nest.build([extract(nest, table, [to_index(nest, code)])])[0]
+        return looked_up(lowering.emit, lowering.value(source), table)
     if kind not in EXACT:
         raise QlowerError(
             f"{op.name} of {type} isn't supported: elements of {WIDEST_TABULATED} bits"
@@ -98,10 +94,9 @@ def lower_unary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
 
 def _table(kind: str, op: stablehlo.ElementwiseOp) -> Array:
     """The result of each stored value, in the order of their bits."""
-    type = quantized_element(op.input[0].type)
-    codes = np.arange(1 << type.storage_width, dtype=f"u{type.storage_width // 8}")
-    stored = codes.view(f"i{codes.itemsize}") if type.signed else codes
-    values = {"input": stored.astype(np.int32), **parameters("input", op.input[0].type)}
+    type = op.input[0].type
+    stored = stored_values(quantized_element(type))
+    values = {"input": stored, **parameters("input", type)}
     (real,) = Lowering.step("dequantize").evaluate(values)
     (result,) = Lowering.step(f"real_{kind}").evaluate({"x": real})
     if quantization(op.output.type) is None:

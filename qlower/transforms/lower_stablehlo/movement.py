@@ -17,11 +17,6 @@ from qlower.model.nests import Index, Nest, extract, scalar_constant
 from qlower.transforms.lower_stablehlo.lowering import Lowering
 
 
-def lower_constant(lowering: Lowering, op: stablehlo.ConstantOp) -> SSAValue:
-    """The stored elements."""
-    return lowering.emit.add(arith.ConstantOp(op.value)).result
-
-
 def lower_gather(lowering: Lowering, op: stablehlo.GatherOp) -> SSAValue:
     """Loops over the result; the start of each box is brought inside."""
     nest = Nest(lowering.emit, shape_of(op.output))

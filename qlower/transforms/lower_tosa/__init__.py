@@ -19,7 +19,12 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import tosa
 from qlower.dialects.types import element_type
 from qlower.model.entry import defined_functions
-from qlower.transforms.lower_movement import lower_concat, lower_movement, lower_pad
+from qlower.transforms.lower_movement import (
+    lower_concat,
+    lower_constant,
+    lower_movement,
+    lower_pad,
+)
 from qlower.transforms.lower_tosa import (
     contraction,
     elementwise,
@@ -33,7 +38,7 @@ from qlower.transforms.lower_tosa.parts import locations_by_layer
 from qlower.transforms.lowered_function import Lower, find_lowering
 
 LOWERINGS: Mapping[type[Operation], Lower] = {
-    tosa.ConstOp: movement.lower_constant,
+    tosa.ConstOp: lower_constant,
     tosa.IdentityOp: movement.lower_identity,
     tosa.Conv2DOp: contraction.lower_convolution,
     tosa.Conv3DOp: contraction.lower_convolution,
@@ -52,7 +57,7 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     tosa.ResizeOp: movement.lower_resize,
     tosa.ScatterOp: movement.lower_scatter,
     tosa.ArgMaxOp: reduction.lower_arg_max,
-    **dict.fromkeys(reduction.COMBINE, reduction.lower_reduction),
+    tosa.ReductionOp: reduction.lower_reduction,
     tosa.ElementwiseOp: elementwise.lower_elementwise,
 }
 """What lowers operations of each class, and of those below it without a row."""

@@ -17,11 +17,6 @@ from qlower.model.nests import Nest, extract, scalar_constant, to_index, widen
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type
 
 
-def lower_constant(lowering: Lowering, op: tosa.ConstOp) -> SSAValue:
-    """The elements."""
-    return lowering.emit.add(arith.ConstantOp(op.values)).result
-
-
 def lower_identity(lowering: Lowering, op: tosa.IdentityOp) -> SSAValue:
     """The operand itself."""
     return lowering.value(op.input1)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 
 from qlower.dialects import tosa
 from qlower.dialects.tosa.checks import sizes
 from qlower.dialects.types import element_type, integer_range, shape_of
-from qlower.emit.reductions import window_nest
+from qlower.emit.reductions import reduced_by, summed, window_nest
 from qlower.interp.values import integer_width
 from qlower.model.nests import Nest, narrow
 from qlower.model.windows import taps_inside
@@ -23,8 +21,7 @@ def lower_avg_pool2d(lowering: Lowering, op: tosa.AvgPool2DOp) -> SSAValue:
     nest, stored = _windows(lowering, op, 0)
     wide = nest.add(arith.ExtSIOp(stored, i32)).result
     shape = shape_of(op.output)
-    init = lowering.emit.filled(shape, i32, 0)
-    (total,) = nest.reduce([init], nest.adding(wide))
+    total = summed(nest, wide)
     nest = Nest(lowering.emit, shape)
     image, kernel = shape_of(op.input)[1:3], sizes(op.kernel)
     counts = taps_inside(image, shape[1:3], kernel, sizes(op.stride), sizes(op.pad))
@@ -50,12 +47,7 @@ def lower_max_pool2d(lowering: Lowering, op: tosa.MaxPool2DOp) -> SSAValue:
     element = element_type(op.output.type)
     least, _ = integer_range(integer_width(element))
     nest, stored = _windows(lowering, op, least)
-
-    def larger(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return [nest.add(arith.MaxSIOp(accumulators[0], stored)).result]
-
-    init = lowering.emit.filled(shape_of(op.output), element, least)
-    return nest.reduce([init], larger)[0]
+    return reduced_by(nest, arith.MaxSIOp, stored, least)
 
 
 def _windows(lowering: Lowering, op: tosa.PoolOp, around: int) -> tuple[Nest, SSAValue]:
