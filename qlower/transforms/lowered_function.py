@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import TYPE
 from qlower.model.nests import Emitter
 from qlower.tally import timed_layer
@@ -21,44 +23,45 @@ from qlower.tally import timed_layer
 Lower: TypeAlias = Callable[[Any, Any], SSAValue | Sequence[SSAValue]]
 """From a lowered function and an operation to its result, or results."""
 
-
-def find_lowering(
-    rows: Mapping[type[Operation], Lower], kind: type[Operation]
-) -> Callable[[LoweredFunction, Operation], Sequence[SSAValue]] | None:
-    """What lowers operations of a class: the row of it or of the nearest class above it
-    that has one; None if there is none."""
-    lower = next((rows[base] for base in kind.__mro__ if base in rows), None)
-    if lower is None:
-        return None
-
-    def results(lowering: LoweredFunction, op: Operation) -> Sequence[SSAValue]:
-        found = lower(lowering, op)
-        return [found] if isinstance(found, SSAValue) else found
-
-    return results
+Rows: TypeAlias = Mapping[type[Operation], Lower]
+"""What lowers operations of each class, and of those below it without a row."""
 
 
-class LoweredFunction:
+def find_lowering(rows: Rows, kind: type[Operation]) -> Lower | None:
+    """What lowers operations of a class; None if there is nothing."""
+    return next((rows[base] for base in kind.__mro__ if base in rows), None)
+
+
+class LoweredFunction(ABC):
     """The lowered body of a function with one block, and the lowered forms of values.
 
-    `convert` gives the lowered form of a type, of the function's arguments and results
-    among others. `emit` appends operations at the location of the one at hand, `op`.
+    `emit` appends operations at the location of the one at hand, `op`.
     """
 
     folds_movements: ClassVar[bool] = False
     """Whether elements of constants are moved at once."""
 
-    def __init__(
-        self, function: func.FuncOp, convert: Callable[[Attribute], Attribute]
-    ) -> None:
+    neighbours: ClassVar[str]
+    """What operations without a row can't be next to, for messages."""
+
+    def __init__(self, function: func.FuncOp) -> None:
         self._function = function
-        self._convert = convert
         self._values: dict[SSAValue, SSAValue] = {}
         arguments = function.body.block.args
-        self.block = Block(arg_types=[convert(arg.type) for arg in arguments])
+        self.block = Block(arg_types=[self.convert(arg.type) for arg in arguments])
         for argument, lowered in zip(arguments, self.block.args, strict=True):
             lowered.location = argument.location
             self.bind(argument, lowered)
+
+    @staticmethod
+    @abstractmethod
+    def convert(type: Attribute) -> Attribute:
+        """The lowered form of a type."""
+
+    @staticmethod
+    @abstractmethod
+    def note(type: Attribute) -> Attribute | None:
+        """What the lowered form of an argument's or result's type doesn't say."""
 
     def bind(self, source: SSAValue, lowered: SSAValue) -> None:
         """Record the lowered form of a value."""
@@ -75,11 +78,9 @@ class LoweredFunction:
         return self._values[source]
 
     def lower(
-        self,
-        lower: Callable[[Self, Operation], Sequence[SSAValue]],
-        locations: Mapping[Operation, LocationAttr] = {},
+        self, rows: Rows, locations: Mapping[Operation, LocationAttr] = {}
     ) -> None:
-        """Lower all operations, in order, to the values that `lower` gives for one.
+        """Lower all operations, in order, each by its row.
 
         What is lowered has an operation's own location where `locations` has none.
         """
@@ -89,23 +90,36 @@ class LoweredFunction:
             if isinstance(op, func.ReturnOp):
                 self.emit.add(func.ReturnOp(*map(self.value, op.operands)))
                 continue
+            lower = find_lowering(rows, type(op))
+            if lower is None:
+                raise QlowerError(
+                    f"{op.name} can't stand beside {self.neighbours}", op.location
+                )
             with timed_layer(op):
-                lowered = lower(self, op)
+                lowered = self.results(lower, op)
             for result, value in zip(op.results, lowered, strict=True):
                 self.bind(result, value)
 
-    def finish(self, note: Callable[[Attribute], Attribute | None]) -> None:
-        """Give the function its lowered body and signature.
+    def results(self, lower: Lower, op: Operation) -> Sequence[SSAValue]:
+        """What a row gives for an operation."""
+        lowered = lower(self, op)
+        return [lowered] if isinstance(lowered, SSAValue) else lowered
 
-        What `note` says of the type of an argument or result is kept beside it.
-        """
+    def keep(self, op: Operation) -> Sequence[SSAValue]:
+        """A copy that takes the lowered values, also those that its regions use."""
+        used = {operand for inner in op.walk() for operand in inner.operands}
+        lowered = {value: self.value(value) for value in used if value in self}
+        return self.emit.add(op.clone(lowered)).results
+
+    def finish(self) -> None:
+        """Give the function its lowered body and signature, with the notes."""
         function, types = self._function, self._function.function_type
         inputs, outputs = types.inputs.data, types.outputs.data
-        function.arg_attrs = _with_notes(function.arg_attrs, map(note, inputs))
-        function.res_attrs = _with_notes(function.res_attrs, map(note, outputs))
+        function.arg_attrs = _with_notes(function.arg_attrs, map(self.note, inputs))
+        function.res_attrs = _with_notes(function.res_attrs, map(self.note, outputs))
         function.function_type = FunctionType.from_lists(
-            [self._convert(type) for type in inputs],
-            [self._convert(type) for type in outputs],
+            [self.convert(type) for type in inputs],
+            [self.convert(type) for type in outputs],
         )
         source = function.body.block
         function.body.detach_block(source)

@@ -6,7 +6,7 @@ nests that sum exactly and then do what its contract's rule says, step by step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,7 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from qlower.contracts import Contract, load_contract
@@ -22,17 +22,14 @@ from qlower.contracts.needs import check_needs, named_layers
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError, file_location, format_location
 from qlower.dialects import qnn, quant
+from qlower.dialects.operations import kind_of
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract
-from qlower.dialects.quant import QuantizedType
-from qlower.dialects.types import element_type
-from qlower.emit.tensors import storage_type
 from qlower.model.entry import defined_functions
 from qlower.transforms.lower_movement import lower_constant, lower_movement
 from qlower.transforms.lower_qnn import (
     contraction,
     elementwise,
     movement,
-    plain,
     pooling,
     real,
     recurrent,
@@ -40,9 +37,22 @@ from qlower.transforms.lower_qnn import (
     table,
 )
 from qlower.transforms.lower_qnn.lowering import Lowering
-from qlower.transforms.lowered_function import Lower, find_lowering
+from qlower.transforms.lowered_function import Rows
 
-LOWERINGS: Mapping[type[Operation], Lower] = {
+PLAIN: Sequence[type[Operation]] = (
+    arith.ConstantOp,
+    linalg.FillOp,
+    linalg.GenericOp,
+    tensor.CollapseShapeOp,
+    tensor.EmptyOp,
+    tensor.ExpandShapeOp,
+    tensor.ExtractSliceOp,
+    tensor.InsertSliceOp,
+    tensor.PadOp,
+)
+"""What may stand between quantized operations, on plain tensors."""
+
+LOWERINGS: Rows = {
     qnn.ConstantOp: lower_constant,
     qnn.Conv2DOp: contraction.lower_contraction,
     qnn.DepthwiseConv2DOp: contraction.lower_contraction,
@@ -76,17 +86,8 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     quant.QuantizeCastOp: elementwise.lower_mapped,
     quant.DequantizeCastOp: elementwise.lower_mapped,
     quant.StorageCastOp: movement.lower_storage_cast,
-    arith.ConstantOp: plain.keep,
-    linalg.FillOp: plain.keep,
-    linalg.GenericOp: plain.keep,
-    tensor.CollapseShapeOp: plain.keep,
-    tensor.EmptyOp: plain.keep,
-    tensor.ExpandShapeOp: plain.keep,
-    tensor.ExtractSliceOp: plain.keep,
-    tensor.InsertSliceOp: plain.keep,
-    tensor.PadOp: plain.keep,
+    **dict.fromkeys(PLAIN, Lowering.keep),
 }
-"""What lowers operations of each class, and of those below it without a row."""
 
 
 @dataclass(frozen=True)
@@ -121,33 +122,15 @@ def _lower_function(
         return contract_of(op, default, load)
 
     lowering = Lowering(function, contract)
-    refused: list[tuple[Operation, QlowerError]] = []
-
-    def lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
-        found = find_lowering(LOWERINGS, type(op))
-        if found is None:
-            raise QlowerError(
-                f"{op.name} can't stand beside qnn operations", op.location
-            )
-        try:
-            return found(lowering, op)
-        except QlowerError as error:
-            refused.append((op, error))
-        # Stands in for the results, so that later refusals come to light, too.
-        return [
-            lowering.emit.add(tensor.EmptyOp((), storage_type(value.type))).tensor
-            for value in op.results
-        ]
-
-    lowering.lower(lower)
-    if refused:
+    lowering.lower(LOWERINGS)
+    if refused := lowering.refused:
         error = _refusal(refused)
         if error.help is None and own not in (None, default):
-            kinds = dict.fromkeys(op.name.removeprefix("qnn.") for op, _ in refused)
+            kinds = dict.fromkeys(kind_of(op) for op, _ in refused)
             other = " ".join(f"--layer-contract {kind}={own}" for kind in kinds)
             error.help = f"give such layers the model's own arithmetic: {other}"
         raise error from refused[0][1]
-    lowering.finish(_quantized)
+    lowering.finish()
 
 
 def _refusal(refused: Sequence[tuple[Operation, QlowerError]]) -> QlowerError:
@@ -165,9 +148,3 @@ def _refusal(refused: Sequence[tuple[Operation, QlowerError]]) -> QlowerError:
     notes += error.notes
     notes += [f"besides, in {named_layers(ops)}: {what}" for what, ops in others]
     return QlowerError(error.message, first.location, notes=notes, help=error.help)
-
-
-def _quantized(type: Attribute) -> Attribute | None:
-    """A tensor's element type if it is quantized, which lowered types don't say."""
-    element = element_type(type)
-    return element if isinstance(element, QuantizedType) else None

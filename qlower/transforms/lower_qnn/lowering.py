@@ -5,31 +5,70 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import func
+from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import (
     i32,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from qlower.contracts import Contract
 from qlower.contracts.values import position_values, rounding_values
+from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.emit.inline_rule import inline_rule
 from qlower.emit.tensors import pad, reshape, storage_type
 from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest, narrow, row_major_index, widen
-from qlower.transforms.lowered_function import LoweredFunction
+from qlower.transforms.lowered_function import Lower, LoweredFunction
 
 ContractOf: TypeAlias = Callable[[Operation], Contract]
 
 
 class Lowering(LoweredFunction):
-    """Lowers the operations of one function, each by the rules of its contract."""
+    """Lowers the operations of one function, each by the rules of its contract.
+
+    What contracts refuse is kept in `refused`, and a tensor stands in for it, so that
+    later refusals come to light, too.
+    """
+
+    neighbours = "qnn operations"
+    convert = staticmethod(storage_type)
 
     def __init__(self, function: func.FuncOp, contract_of: ContractOf) -> None:
-        super().__init__(function, storage_type)
+        super().__init__(function)
         self._contract_of = contract_of
+        self.refused: list[tuple[Operation, QlowerError]] = []
+
+    @staticmethod
+    def note(type: Attribute) -> Attribute | None:
+        element = element_type(type)
+        return element if isinstance(element, QuantizedType) else None
+
+    def results(self, lower: Lower, op: Operation) -> Sequence[SSAValue]:
+        try:
+            return super().results(lower, op)
+        except QlowerError as error:
+            self.refused.append((op, error))
+        return [
+            self.emit.add(tensor.EmptyOp((), storage_type(value.type))).tensor
+            for value in op.results
+        ]
+
+    def keep(self, op: Operation) -> Sequence[SSAValue]:
+        """A copy of an operation on plain tensors between quantized ones.
+
+        A model that computes in float32 for a while, or on integers of its own, says so
+        in `linalg`, `tensor` and `arith`: the order of every step is in the text.
+        """
+        for value in (*op.operands, *op.results):
+            if isinstance(element_type(value.type), QuantizedType):
+                raise QlowerError(
+                    f"{op.name} is not defined on {value.type}",
+                    op.location,
+                    help="qnn.dequantize gives real values, quant.scast stored ones",
+                )
+        return super().keep(op)
 
     @property
     def contract(self) -> Contract:

@@ -7,16 +7,11 @@ say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from qlower.diagnostics import QlowerError
 from qlower.dialects import stablehlo
-from qlower.dialects.stablehlo.base import quantization
 from qlower.model.entry import defined_functions
 from qlower.transforms.lower_movement import (
     lower_concat,
@@ -26,9 +21,9 @@ from qlower.transforms.lower_movement import (
 )
 from qlower.transforms.lower_stablehlo import contraction, elementwise, movement
 from qlower.transforms.lower_stablehlo.lowering import Lowering
-from qlower.transforms.lowered_function import Lower, find_lowering
+from qlower.transforms.lowered_function import Rows
 
-LOWERINGS: Mapping[type[Operation], Lower] = {
+LOWERINGS: Rows = {
     stablehlo.ClampOp: elementwise.lower_clamp,
     stablehlo.ConcatenateOp: lower_concat,
     stablehlo.ConstantOp: lower_constant,
@@ -42,7 +37,6 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     stablehlo.BinaryOp: elementwise.lower_binary,
     stablehlo.UnaryOp: elementwise.lower_unary,
 }
-"""What lowers operations of each class, and of those below it without a row."""
 
 
 class LowerStablehloPass(ModulePass):
@@ -53,12 +47,5 @@ class LowerStablehloPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
             lowering = Lowering(function)
-            lowering.lower(_lower)
-            lowering.finish(quantization)
-
-
-def _lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
-    lower = find_lowering(LOWERINGS, type(op))
-    if lower is None:
-        raise QlowerError(f"{op.name} can't stand beside StableHLO", op.location)
-    return lower(lowering, op)
+            lowering.lower(LOWERINGS)
+            lowering.finish()

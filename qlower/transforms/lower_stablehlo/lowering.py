@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects import func
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, SSAValue
 
@@ -24,9 +23,9 @@ class Lowering(StatedFunction):
     """Lowers the operations of one function of StableHLO."""
 
     contract = "stablehlo"
-
-    def __init__(self, function: func.FuncOp) -> None:
-        super().__init__(function, storage_type)
+    neighbours = "StableHLO"
+    convert = staticmethod(storage_type)
+    note = staticmethod(quantization)
 
     def stored(
         self, nest: Nest, source: SSAValue, indices: Sequence[Index]

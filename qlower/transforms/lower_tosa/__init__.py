@@ -7,17 +7,12 @@ has a say: the model names its multipliers, shifts and roundings itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
-from qlower.diagnostics import QlowerError
 from qlower.dialects import tosa
-from qlower.dialects.types import element_type
 from qlower.model.entry import defined_functions
 from qlower.transforms.lower_movement import (
     lower_concat,
@@ -33,12 +28,14 @@ from qlower.transforms.lower_tosa import (
     reduction,
     rescale,
 )
-from qlower.transforms.lower_tosa.lowering import Lowering, keep
+from qlower.transforms.lower_tosa.lowering import Lowering
 from qlower.transforms.lower_tosa.parts import locations_by_layer
-from qlower.transforms.lowered_function import Lower, find_lowering
+from qlower.transforms.lowered_function import Rows
 
-LOWERINGS: Mapping[type[Operation], Lower] = {
+LOWERINGS: Rows = {
     tosa.ConstOp: lower_constant,
+    # whatever takes a shape reads it there
+    tosa.ConstShapeOp: lambda lowering, op: op.results,
     tosa.IdentityOp: movement.lower_identity,
     tosa.Conv2DOp: contraction.lower_convolution,
     tosa.Conv3DOp: contraction.lower_convolution,
@@ -59,8 +56,9 @@ LOWERINGS: Mapping[type[Operation], Lower] = {
     tosa.ArgMaxOp: reduction.lower_arg_max,
     tosa.ReductionOp: reduction.lower_reduction,
     tosa.ElementwiseOp: elementwise.lower_elementwise,
+    # what isn't TOSA's
+    Operation: Lowering.keep,
 }
-"""What lowers operations of each class, and of those below it without a row."""
 
 
 class LowerTosaPass(ModulePass):
@@ -71,25 +69,5 @@ class LowerTosaPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
             lowering = Lowering(function)
-            lowering.lower(_lower, locations_by_layer(function.body.block))
-            lowering.finish(_unsigned)
-
-
-def _lower(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
-    lower = find_lowering(LOWERINGS, type(op))
-    if lower is not None:
-        return lower(lowering, op)
-    if not isinstance(op, tosa.TosaOp):
-        return keep(lowering, op)
-    if isinstance(op, tosa.ConstShapeOp):
-        return op.results  # whatever takes a shape reads it there
-    raise QlowerError(f"{op.name} isn't supported", op.location)
-
-
-def _unsigned(type: Attribute) -> Attribute | None:
-    """A tensor's element type if it is unsigned, which lowered types don't say."""
-    element = element_type(type)
-    is_unsigned = (
-        isa(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
-    )
-    return element if is_unsigned else None
+            lowering.lower(LOWERINGS, locations_by_layer(function.body.block))
+            lowering.finish()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerType, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.dialects.tosa.checks import known_integers
@@ -34,9 +33,10 @@ def integer_type(type: Attribute) -> IntegerType:
     return element
 
 
-def is_unsigned(value: SSAValue) -> bool:
+def is_unsigned(type: Attribute) -> bool:
     """Whether a tensor's type says that its integers have no sign."""
-    return str(element_type(value.type)).startswith("u")
+    element = element_type(type)
+    return isa(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
 
 
 class Lowering(StatedFunction):
@@ -44,9 +44,12 @@ class Lowering(StatedFunction):
 
     contract = "tosa"
     folds_movements = True
+    convert = staticmethod(signless)
 
-    def __init__(self, function: func.FuncOp) -> None:
-        super().__init__(function, signless)
+    @staticmethod
+    def note(type: Attribute) -> Attribute | None:
+        element = element_type(type)
+        return element if is_unsigned(type) else None
 
     def read(self, nest: Nest, source: SSAValue, indices: Sequence[Index]) -> SSAValue:
         """An element of an operand; where all are the same, a constant of the nest."""
@@ -72,10 +75,3 @@ def known_number(name: str, value: SSAValue) -> int:
 def array(number: int, dtype: type[np.generic] = np.int32) -> Array:
     """A number as a rule takes it."""
     return np.array(number, dtype)
-
-
-def keep(lowering: Lowering, op: Operation) -> Sequence[SSAValue]:
-    """A copy of an operation that isn't TOSA's, on the lowered values."""
-    used = {operand for inner in op.walk() for operand in inner.operands}
-    lowered = {value: lowering.value(value) for value in used if value in lowering}
-    return lowering.emit.add(op.clone(lowered)).results

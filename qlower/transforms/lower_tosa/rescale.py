@@ -26,7 +26,7 @@ def lower_rescale(lowering: Lowering, op: tosa.RescaleOp) -> SSAValue:
     nest = Nest(lowering.emit, shape_of(op.output))
     wide = i32 if bool(op.scale32) else i64
     stored = nest.input(lowering.value(op.input), range(nest.parallel))
-    unsigned = bool(op.input_unsigned) or is_unsigned(op.input)
+    unsigned = bool(op.input_unsigned) or is_unsigned(op.input.type)
     x = widen(nest, stored, wide, unsigned=unsigned)
     input_zp = _zero_point("input_zp", op.input_zp, unsigned)
     if input_zp:
@@ -41,7 +41,7 @@ def lower_rescale(lowering: Lowering, op: tosa.RescaleOp) -> SSAValue:
         constants["double_round"] = np.array(twice)
     function = "apply_scale_32" if bool(op.scale32) else "apply_scale_16"
     scaled = lowering.inline(nest, function, {"x": x}, constants)
-    unsigned = bool(op.output_unsigned) or is_unsigned(op.output)
+    unsigned = bool(op.output_unsigned) or is_unsigned(op.output.type)
     output_zp = _zero_point("output_zp", op.output_zp, unsigned)
     if output_zp:
         offset = nest.add(scalar_constant(output_zp, i32)).result
