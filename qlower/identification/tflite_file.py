@@ -10,7 +10,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.qnn.window import WindowOp
+from qlower.dialects.qnn import WindowOp
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.tensors import constant_of

@@ -17,7 +17,7 @@ from torch.nn import functional
 from xdsl.ir import Operation
 
 from qlower.dialects import qnn
-from qlower.dialects.qnn.window import WindowOp
+from qlower.dialects.qnn import WindowOp
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, TypeAlias
 
 from xdsl.dialects import func
@@ -15,9 +16,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from qlower.contracts import Rule, load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import TYPE
-from qlower.model.nests import Emitter
+from qlower.emit.inline_rule import inline_rule
+from qlower.emit.tensors import constant_of
+from qlower.interp.values import Array
+from qlower.model.nests import Emitter, Nest
 from qlower.tally import timed_layer
 
 Lower: TypeAlias = Callable[[Any, Any], SSAValue | Sequence[SSAValue]]
@@ -136,3 +141,34 @@ def _with_notes(
         DictionaryAttr({**dictionary.data, **more})
         for dictionary, more in zip(given, entries, strict=True)
     )
+
+
+@cache
+def _function(contract: str, name: str) -> Rule:
+    return load_contract(contract).definition.function(name)
+
+
+class StatedFunction(LoweredFunction):
+    """A lowered function whose steps are functions of `contract`, and of no other."""
+
+    contract: ClassVar[str]
+
+    @classmethod
+    def step(cls, name: str) -> Rule:
+        """A function of the contract."""
+        return _function(cls.contract, name)
+
+    def constant(self, source: SSAValue) -> Array | None:
+        """The stored elements of a constant operand; None if it is computed."""
+        return constant_of(self.value(source))
+
+    def inline(
+        self,
+        nest: Nest,
+        name: str,
+        runtime: Mapping[str, SSAValue],
+        constants: Mapping[str, Array],
+    ) -> SSAValue:
+        """What a function of the contract gives at each iteration."""
+        (result,) = inline_rule(self.step(name), runtime, constants, nest)
+        return result

@@ -39,8 +39,5 @@ from .movement import *
 from .pooling import *
 from .real import *
 from .recurrent import *
-from .selection import *
-from .shape import *
-from .window import *
 
 QNN = Dialect("qnn", operations_of(QnnOp))

@@ -29,7 +29,13 @@ from xdsl.utils.hints import isa
 from ..integers import integers
 from ..operations import BracedOp
 from .constraints import Value
-from .fields import Setting, contract_field, optional_word_field, properties_of
+from .fields import (
+    Setting,
+    contract_field,
+    integers_field,
+    optional_word_field,
+    properties_of,
+)
 
 
 class QnnOp(BracedOp, ABC):
@@ -110,6 +116,19 @@ class ActivatedOp(QnnOp, ABC):
     @property
     def rules(self) -> tuple[str, ...]:
         return (self.kind,) if self.activation is None else (self.kind, "bound")
+
+
+class WindowOp(ActivatedOp, ABC):
+    """
+    An op whose result (y, x) reads the input's rows
+    `y * stride[0] - pad[0] + dilation[0] * k` for 0 <= k < kernel rows, and columns
+    likewise; what lies outside of the image is padding.
+    """
+
+    stride = integers_field(1, length=2, initial=(1, 1))
+    """Steps down and right between windows, (height, width)."""
+    pad = integers_field(0, length=4, initial=(0, 0, 0, 0))
+    """Padding (top, bottom, left, right)."""
 
 
 def check_shape(name: str, actual: Sequence[int], expected: Sequence[int]) -> None:

@@ -37,7 +37,7 @@ from qlower.operators.sums import (
 
 from ..quant import QuantizedType, quantized_element
 from ..types import element_type, shape_of
-from .base import ActivatedOp, check_shape
+from .base import ActivatedOp, WindowOp, check_shape
 from .constraints import (
     Bias,
     Quantized,
@@ -47,7 +47,6 @@ from .constraints import (
     optional_operand_of,
 )
 from .fields import flag_field, integer_field, integers_field
-from .window import WindowOp
 
 
 class ConvolutionOp(WindowOp, ABC):

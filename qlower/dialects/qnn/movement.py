@@ -1,6 +1,8 @@
-"""Ops that put stored values together or take them apart."""
+"""Ops that move or select stored values: shapes, parts, positions, resizing."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 from xdsl.irdl import (
     result_def,
@@ -8,19 +10,80 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qlower.operators.movement import Concatenate, Pad, Slice
-from qlower.operators.shapes import check_axis
+from qlower.operators.movement import (
+    Concatenate,
+    Movement,
+    Pad,
+    Reshape,
+    Slice,
+    Transpose,
+)
+from qlower.operators.shapes import check_axis, reduced
 
 from ..quant import QuantizedType
 from ..types import integer_range
 from .base import MovingOp, QnnOp, check_same_quantization, check_shape
 from .constraints import (
+    Integral,
+    Quantized,
     QuantizedOrPlain,
     operand_of,
     operands_of,
 )
-from .fields import integer_field, integers_field, optional_integer_field
-from .shape import MovementOp
+from .fields import (
+    flag_field,
+    integer_field,
+    integers_field,
+    optional_integer_field,
+    word_field,
+)
+
+
+class MovementOp(MovingOp, ABC):
+    """An op whose result has stored values of its one operand at other places."""
+
+    input = operand_of(QuantizedOrPlain())
+    result = result_def(QuantizedOrPlain())
+
+    @property
+    @abstractmethod
+    def movement(self) -> Movement:
+        """What stands where."""
+
+    def verify_(self) -> None:
+        check_same_quantization("result", self.result.type, self.input.type)
+        expected = self.movement.result_shape(self.input.type.get_shape())
+        check_shape("result", self.result.type.get_shape(), expected)
+
+
+class ReshapeOp(MovementOp, name="qnn.reshape"):
+    """
+    The same elements in the same row-major order, in another shape.
+
+    ```mlir
+    %y = qnn.reshape %x : (tensor<1x2x3x!in>) -> tensor<6x!in>
+    ```
+    """
+
+    @property
+    def movement(self) -> Reshape:
+        return Reshape(self.result.type.get_shape())
+
+
+class TransposeOp(MovementOp, name="qnn.transpose"):
+    """
+    Permuted dimensions: dimension d of the result is dimension `perm[d]` of the input.
+
+    ```mlir
+    %y = qnn.transpose %x {perm = [1, 0]} : (tensor<2x3x!in>) -> tensor<3x2x!in>
+    ```
+    """
+
+    perm = integers_field(0)
+
+    @property
+    def movement(self) -> Transpose:
+        return Transpose(self.perm)
 
 
 class ConcatOp(QnnOp, name="qnn.concat"):
@@ -161,3 +224,60 @@ class SplitOp(MovingOp, name="qnn.split"):
             check_same_quantization(f"result {index}", part.type, self.input.type)
             expected = self.movement(index).result_shape(input)
             check_shape(f"result {index}", part.type.get_shape(), expected)
+
+
+class ResizeOp(QnnOp, name="qnn.resize"):
+    """
+    An NHWC image resampled to the result's size. The source coordinate of result row
+    y is `y * H / OH`, `(y + 1/2) * H / OH - 1/2` with `half_pixel_centers`, or
+    `y * (H - 1) / (OH - 1)` with `align_corners`; columns likewise.
+
+    ```mlir
+    %y = qnn.resize %x {mode = "bilinear", half_pixel_centers = true}
+        : (tensor<1x2x2x3x!in>) -> tensor<1x4x4x3x!in>
+    ```
+    """
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        position = f"resize_{self.mode}_position"
+        return (
+            (position,) if self.mode == "nearest" else (f"resize_{self.mode}", position)
+        )
+
+    input = operand_of(Quantized(rank=4))
+    result = result_def(Quantized(rank=4))
+
+    mode = word_field("nearest", "bilinear")
+    align_corners = flag_field()
+    half_pixel_centers = flag_field()
+
+    def verify_(self) -> None:
+        check_same_quantization("result", self.result.type, self.input.type)
+        batch, _, _, channels = self.input.type.get_shape()
+        result = self.result.type.get_shape()
+        check_shape("result", result, (batch, result[1], result[2], channels))
+        if self.align_corners and self.half_pixel_centers:
+            raise VerifyException(
+                "align_corners and half_pixel_centers exclude each other"
+            )
+
+
+class ArgMaxOp(MovingOp, name="qnn.arg_max"):
+    """
+    Index of the largest stored value along `axis`, the first one of equals; that
+    dimension goes.
+
+    ```mlir
+    %y = qnn.arg_max %x {axis = 1} : (tensor<1x10x!in>) -> tensor<1xi32>
+    ```
+    """
+
+    input = operand_of(Quantized())
+    result = result_def(Integral((32, 64)))
+
+    axis = integer_field()
+
+    def verify_(self) -> None:
+        expected = reduced(self.input.type.get_shape(), [self.axis])
+        check_shape("result", self.result.type.get_shape(), expected)

@@ -10,14 +10,13 @@ from xdsl.utils.exceptions import VerifyException
 from qlower.operators.shapes import reduced
 from qlower.operators.sums import POOL_2D, Sums, slides
 
-from .base import QnnOp, check_same_quantization, check_shape
+from .base import QnnOp, WindowOp, check_same_quantization, check_shape
 from .constraints import (
     Quantized,
     operand_of,
 )
 from .elementwise import UnaryOp
 from .fields import flag_field, integers_field
-from .window import WindowOp
 
 
 class PoolOp(WindowOp, ABC):

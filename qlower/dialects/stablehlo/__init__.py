@@ -11,8 +11,8 @@ from xdsl.ir import Dialect
 from ..operations import operations_of
 from .attributes import *
 from .base import *
+from .contraction import *
 from .convolution import *
-from .dot_general import *
 from .elementwise import *
 from .gather import *
 from .movement import *

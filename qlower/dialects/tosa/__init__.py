@@ -15,7 +15,6 @@ from .constants import *
 from .contraction import *
 from .elementwise import *
 from .movement import *
-from .pooling import *
 from .reduction import *
 from .rescale import *
 from .text import *

@@ -29,8 +29,7 @@ from qlower.operators.sums import (
 from qlower.operators.transposed import Axis
 
 from ..types import element_type, shape_of
-from .base import TosaOp
-from .checks import check_rank, check_zero_point, sizes
+from .base import TosaOp, check_rank, check_zero_point, sizes
 
 CONVOLUTIONS = (
     "i8 i8 i32 i8 i8 -> i32",

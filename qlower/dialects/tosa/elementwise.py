@@ -26,8 +26,7 @@ from qlower.operators.shapes import Shape, broadcast
 
 from ..operations import define
 from ..types import element_type, shape_of
-from .base import TosaOp, constant_integers
-from .checks import check_zero_point, known_integers
+from .base import TosaOp, check_zero_point, constant_integers, known_integers
 
 INTEGERS = ("i8", "i16", "i32")
 

@@ -28,8 +28,14 @@ from qlower.operators.movement import (
 from qlower.operators.shapes import Shape, check_count, check_least, check_one_each
 
 from ..types import shape_of
-from .base import ShapeType, TosaOp, constant_integers
-from .checks import check_rank, known_integers, sizes
+from .base import (
+    ShapeType,
+    TosaOp,
+    check_rank,
+    constant_integers,
+    known_integers,
+    sizes,
+)
 from .text import ResizeModeAttr
 
 MOVED = ("i1", "i8", "i16", "i32", "f32")

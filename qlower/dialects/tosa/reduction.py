@@ -1,24 +1,87 @@
-"""One element of all those along an axis, which keeps one place."""
+"""One element of several: pools over windows of an NHWC image, and along an axis."""
 
 from __future__ import annotations
 
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I32, IntegerAttr, TensorType
+from xdsl.dialects.builtin import I32, DenseArrayBase, IntegerAttr, TensorType
 from xdsl.dialects.tosa import NanMode, NanModeAttr
+from xdsl.ir import TypeAttribute
 from xdsl.irdl import (
     operand_def,
     opt_prop_def,
     prop_def,
     result_def,
 )
+from xdsl.utils.exceptions import VerifyException
 
-from qlower.operators.shapes import Shape, reduced
+from qlower.operators.shapes import Shape, check_count, check_least, reduced
+from qlower.operators.sums import POOL_2D, Sums, slides
 
 from ..operations import define
 from ..types import shape_of
-from .base import TosaOp
+from .base import TosaOp, check_zero_point, sizes
+
+
+class PoolOp(TosaOp, ABC):
+    """A window of `kernel` moves over an image, padded by less than the window."""
+
+    kernel = prop_def(DenseArrayBase)
+    stride = prop_def(DenseArrayBase)
+    pad = prop_def(DenseArrayBase)
+
+    @property
+    def sums(self) -> Sums:
+        """The windows, as of a sum with weights [rows, columns] that are all 1."""
+        windows = slides(sizes(self.stride), sizes(self.pad), (1, 1))
+        return Sums(POOL_2D, windows, exact=True)
+
+    def result_shape(self) -> Shape:
+        kernel, pad = sizes(self.kernel), sizes(self.pad)
+        check_count("kernel", kernel, 2)
+        check_least("kernel", kernel, 1)
+        result = self.sums.result_shape(shape_of(self.operands[0]), kernel)
+        for around, size in zip(pad, (kernel[0],) * 2 + (kernel[1],) * 2, strict=True):
+            if around >= size:
+                raise VerifyException(
+                    f"pad {around} is outside [0, {size}), the window's size"
+                )
+        return result
+
+
+class AvgPool2DOp(PoolOp, name="tosa.avg_pool2d"):
+    """
+    Averages of what lies inside of the image, by RESCALE with a multiplier for `1 / n`.
+    """
+
+    SIGNATURES: ClassVar = ("i8 i8 i8 -> i8", "i16 i16 i16 -> i16")
+
+    input = operand_def(TensorType)
+    input_zp = operand_def(TensorType)
+    output_zp = operand_def(TensorType)
+
+    acc_type = prop_def(TypeAttribute)
+
+    output = result_def(TensorType)
+
+    def check(self) -> None:
+        if str(self.acc_type) != "i32":
+            raise VerifyException(f"acc_type {self.acc_type} is not i32")
+        check_zero_point("input_zp", self.input_zp)
+        check_zero_point("output_zp", self.output_zp)
+
+
+class MaxPool2DOp(PoolOp, name="tosa.max_pool2d"):
+    """The largest elements that lie inside of the image."""
+
+    SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16")
+
+    input = operand_def(TensorType)
+
+    nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
+
+    output = result_def(TensorType)
 
 
 class ReductionOp(TosaOp, ABC):

@@ -23,8 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from qlower.operators.shapes import Shape, check_count
 
 from ..types import element_type, shape_of
-from .base import TosaOp
-from .checks import known_integers
+from .base import TosaOp, known_integers
 
 
 class RescaleOp(TosaOp, name="tosa.rescale"):

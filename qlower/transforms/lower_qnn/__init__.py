@@ -34,7 +34,6 @@ from qlower.transforms.lower_qnn import (
     real,
     recurrent,
     softmax,
-    table,
 )
 from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lowered_function import Rows
@@ -72,8 +71,8 @@ LOWERINGS: Rows = {
     qnn.QuantizeOp: elementwise.lower_mapped,
     qnn.DequantizeOp: elementwise.lower_mapped,
     qnn.BoundedOp: elementwise.lower_mapped,
-    qnn.TabulatedOp: table.lower_tabulated,
-    qnn.LutOp: table.lower_lut,
+    qnn.TabulatedOp: elementwise.lower_tabulated,
+    qnn.LutOp: elementwise.lower_lut,
     qnn.SoftmaxOp: softmax.lower_softmax,
     qnn.LogSoftmaxOp: softmax.lower_softmax,
     qnn.ConcatOp: movement.lower_concat,

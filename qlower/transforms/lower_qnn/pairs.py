@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import BlockArgument, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from qlower.contracts.contractions import Contraction
 from qlower.contracts.products import PIXEL
@@ -27,7 +27,6 @@ from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest, scalar_constant
 from qlower.transforms.lower_qnn.bias import initial_accumulator
 from qlower.transforms.lower_qnn.lowering import Lowering
-from qlower.transforms.lower_qnn.window import pad_image, window_indices
 
 
 def accumulate_pairs(lowering: Lowering, op: Contraction, product: str) -> SSAValue:
@@ -264,3 +263,25 @@ def _split_into_pairs(lowering: Lowering, codes: SSAValue) -> SSAValue:
     none = [0] * len(outer)
     even = lowering.pad(codes, (*none, 0), (*none, depth % 2), 0)
     return lowering.reshape(even, (*outer, (depth + 1) // 2, 2))
+
+
+def window_indices(
+    op: qnn.ConvolutionOp, kh: int, kw: int
+) -> tuple[AffineExpr, AffineExpr]:
+    """Row and column of the padded image that loops y = 1, x = 2 and taps read."""
+    row, column = (
+        AffineDimExpr(loop) * slide.stride + AffineDimExpr(tap) * slide.dilation
+        for loop, tap, slide in zip((1, 2), (kh, kw), op.slides, strict=True)
+    )
+    return row, column
+
+
+def pad_image(
+    lowering: Lowering,
+    op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp,
+    image: SSAValue,
+    stored: int,
+) -> SSAValue:
+    """The op's lowered image, surrounded by a stored integer as its `pad` says."""
+    low, high = op.sums.padding()
+    return lowering.pad(image, low, high, stored)

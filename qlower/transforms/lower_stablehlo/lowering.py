@@ -14,7 +14,7 @@ from qlower.dialects.types import is_tensor_type
 from qlower.emit.tensors import storage_type
 from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest, narrow, widen
-from qlower.transforms.stated_function import StatedFunction
+from qlower.transforms.lowered_function import StatedFunction
 
 Constants = dict[str, Array]
 

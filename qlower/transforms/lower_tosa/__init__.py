@@ -24,7 +24,6 @@ from qlower.transforms.lower_tosa import (
     contraction,
     elementwise,
     movement,
-    pooling,
     reduction,
     rescale,
 )
@@ -42,8 +41,8 @@ LOWERINGS: Rows = {
     tosa.DepthwiseConv2DOp: contraction.lower_convolution,
     tosa.TransposeConv2DOp: contraction.lower_transpose_conv2d,
     tosa.MatMulOp: contraction.lower_matmul,
-    tosa.AvgPool2DOp: pooling.lower_avg_pool2d,
-    tosa.MaxPool2DOp: pooling.lower_max_pool2d,
+    tosa.AvgPool2DOp: reduction.lower_avg_pool2d,
+    tosa.MaxPool2DOp: reduction.lower_max_pool2d,
     tosa.RescaleOp: rescale.lower_rescale,
     tosa.ClampOp: rescale.lower_clamp,
     tosa.TableOp: rescale.lower_table,

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
-from qlower.dialects.tosa.checks import known_integers
+from qlower.dialects.tosa.base import known_integers
 from qlower.dialects.types import element_type, is_tensor_type
 from qlower.emit.tensors import constant_of, reshape
 from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest
-from qlower.transforms.stated_function import StatedFunction
+from qlower.transforms.lowered_function import StatedFunction
 
 
 def signless(type: Attribute) -> Attribute:

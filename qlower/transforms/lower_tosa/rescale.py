@@ -9,7 +9,7 @@ from xdsl.dialects.tosa import RoundingMode
 from xdsl.ir import SSAValue
 
 from qlower.dialects import tosa
-from qlower.dialects.tosa.checks import known_integers
+from qlower.dialects.tosa.base import known_integers
 from qlower.dialects.types import element_type, integer_range, shape_of
 from qlower.interp.values import integer_width
 from qlower.model.nests import Nest, extract, narrow, scalar_constant, widen
