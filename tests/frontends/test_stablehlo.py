@@ -210,3 +210,23 @@ def test_movement(tmp_path: Path) -> None:
     for found in (qlower.jit(model)(x, z), qlower.interpret(model, x, z)):
         for array, expected in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(array, expected)
+
+
+CLAMP = """
+func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %least = stablehlo.constant dense<-1.5> : tensor<f32>
+  %most = stablehlo.constant dense<2.0> : tensor<f32>
+  %y = stablehlo.clamp %least, %x, %most
+    : (tensor<f32>, tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
+  return %y : tensor<5xf32>
+}
+"""
+
+
+def test_clamp(tmp_path: Path) -> None:
+    """As NumPy clips."""
+    path = tmp_path / "clamp.mlir"
+    path.write_text(CLAMP)
+    model, x = qlower.load(path), np.array([-9, -1.5, 0, 2, 9], np.float32)
+    for found in (qlower.jit(model)(x), qlower.interpret(model, x)):
+        np.testing.assert_array_equal(found, np.clip(x, -1.5, 2))

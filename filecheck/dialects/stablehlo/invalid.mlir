@@ -103,3 +103,59 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.custom_call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @f() -> tensor<2x!quant.uniform<i8:f32, 0.5>> {
+  // CHECK: error: stablehlo.constant: elements of i16 are stored as i8
+  %0 = stablehlo.constant() <{value = dense<1> : tensor<2xi16>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return %0 : tensor<2x!quant.uniform<i8:f32, 0.5>>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %b: tensor<2xf32>) -> tensor<4xf32> {
+  // CHECK: error: stablehlo.clamp: the bounds have another shape
+  %0 = stablehlo.clamp %b, %x, %b : (tensor<2xf32>, tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: error: stablehlo.uniform_dequantize: tensor<4xf32> is not quantized
+  %0 = stablehlo.uniform_dequantize %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<3xf32>) -> tensor<2x4xf32> {
+  // CHECK: error: stablehlo.broadcast_in_dim: axes [1] don't bring [3] to [2, 4]
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x3xf32>) -> tensor<2x6xf32> {
+  // CHECK: error: stablehlo.concatenate: shape [3, 3] of operand 1 differs from [2, 3] beside axis 1
+  %0 = stablehlo.concatenate %a, %b, dim = 1 : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x6xf32>
+  return %0 : tensor<2x6xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<3xf32>, %z: tensor<1xf32>) -> tensor<4xf32> {
+  // CHECK: error: stablehlo.pad: tensor<1xf32> is not one number
+  %0 = stablehlo.pad %x, %z, low = [1], high = [0], interior = [0] : (tensor<3xf32>, tensor<1xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>, %i: tensor<2x1xi32>) -> tensor<2x5xf32> {
+  // CHECK: error: stablehlo.gather: [1, 5] is no box of tensor<3x4xf32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>}> : (tensor<3x4xf32>, tensor<2x1xi32>) -> tensor<2x5xf32>
+  return %0 : tensor<2x5xf32>
+}

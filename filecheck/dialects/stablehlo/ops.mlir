@@ -56,3 +56,50 @@ func.func @sums(%x: tensor<1x4x4x3x!q>, %w: tensor<3x3x3x2x!w>, %a: tensor<2x3x4
   %z = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT] : (tensor<2x3x4x!q>, tensor<2x4x5x!v>) -> tensor<2x3x5x!q>
   return %y, %z : tensor<1x2x2x2x!s>, tensor<2x3x5x!q>
 }
+
+// CHECK-LABEL: func.func @functions
+func.func @functions(%x: tensor<4x!q>, %y: tensor<4x!r>) -> tensor<4x!q> {
+  // CHECK-NEXT: stablehlo.cbrt %x : (tensor<4x!quant
+  %0 = stablehlo.cbrt %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.ceil %x : (tensor<4x!quant
+  %1 = stablehlo.ceil %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.cosine %x : (tensor<4x!quant
+  %2 = stablehlo.cosine %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.exponential %x : (tensor<4x!quant
+  %3 = stablehlo.exponential %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.exponential_minus_one %x : (tensor<4x!quant
+  %4 = stablehlo.exponential_minus_one %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.floor %x : (tensor<4x!quant
+  %5 = stablehlo.floor %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.log %x : (tensor<4x!quant
+  %6 = stablehlo.log %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.log_plus_one %x : (tensor<4x!quant
+  %7 = stablehlo.log_plus_one %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.logistic %x : (tensor<4x!quant
+  %8 = stablehlo.logistic %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.negate %x : (tensor<4x!quant
+  %9 = stablehlo.negate %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.round_nearest_afz %x : (tensor<4x!quant
+  %10 = stablehlo.round_nearest_afz %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.round_nearest_even %x : (tensor<4x!quant
+  %11 = stablehlo.round_nearest_even %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.rsqrt %x : (tensor<4x!quant
+  %12 = stablehlo.rsqrt %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.sign %x : (tensor<4x!quant
+  %13 = stablehlo.sign %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.sine %x : (tensor<4x!quant
+  %14 = stablehlo.sine %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.sqrt %x : (tensor<4x!quant
+  %15 = stablehlo.sqrt %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.tanh %x : (tensor<4x!quant
+  %16 = stablehlo.tanh %x : tensor<4x!q>
+  // CHECK-NEXT: stablehlo.divide %x, %y : (tensor<4x!quant
+  %17 = stablehlo.divide %x, %y : (tensor<4x!q>, tensor<4x!r>) -> tensor<4x!q>
+  // CHECK-NEXT: stablehlo.minimum %x, %y : (tensor<4x!quant
+  %18 = stablehlo.minimum %x, %y : (tensor<4x!q>, tensor<4x!r>) -> tensor<4x!q>
+  // CHECK-NEXT: stablehlo.multiply %x, %y : (tensor<4x!quant
+  %19 = stablehlo.multiply %x, %y : (tensor<4x!q>, tensor<4x!r>) -> tensor<4x!q>
+  // CHECK-NEXT: stablehlo.subtract %x, %y : (tensor<4x!quant
+  %20 = stablehlo.subtract %x, %y : (tensor<4x!q>, tensor<4x!r>) -> tensor<4x!q>
+  return %17 : tensor<4x!q>
+}

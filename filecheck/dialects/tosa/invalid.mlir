@@ -426,3 +426,55 @@ func.func @f(%v: tensor<1x4x2xi8>, %x: tensor<1x2x2xi8>) -> tensor<1x4x2xi8> {
   %y = tosa.scatter %v, %n, %x : (tensor<1x4x2xi8>, tensor<1x2xi32>, tensor<1x2x2xi8>) -> tensor<1x4x2xi8>
   return %y : tensor<1x4x2xi8>
 }
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<3x2xi8> {
+  // CHECK: error: tosa.identity: result has shape [3, 2], the operands give [2, 3]
+  %y = tosa.identity %x : (tensor<2x3xi8>) -> tensor<3x2xi8>
+  return %y : tensor<3x2xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi16>) -> tensor<2x3xi16> {
+  %z = "tosa.const"() <{values = dense<1> : tensor<1xi16>}> : () -> tensor<1xi16>
+  // CHECK: error: tosa.negate: input1_zp 1 of i16 is not 0
+  %y = tosa.negate %x, %z, %z : (tensor<2x3xi16>, tensor<1xi16>, tensor<1xi16>) -> tensor<2x3xi16>
+  return %y : tensor<2x3xi16>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<2x3xi8> {
+  %c = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %p = tosa.const_shape {values = dense<[1, 2]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  // CHECK: error: tosa.pad: padding [1, 2] has length 2, expected 4
+  %y = tosa.pad %x, %p, %c : (tensor<2x3xi8>, !tosa.shape<2>, tensor<1xi8>) -> tensor<2x3xi8>
+  return %y : tensor<2x3xi8>
+}
+
+// -----
+
+func.func @f(%v: tensor<2x4x2xi8>, %n: tensor<3x5xi32>) -> tensor<2x5x2xi8> {
+  // CHECK: error: tosa.gather: batches 2 and 3 differ
+  %y = tosa.gather %v, %n : (tensor<2x4x2xi8>, tensor<3x5xi32>) -> tensor<2x5x2xi8>
+  return %y : tensor<2x5x2xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xi8>) -> tensor<2x1xi32> {
+  // CHECK: error: tosa.argmax: result has shape [2, 1], the operands give [2]
+  %y = tosa.argmax %x {axis = 1 : i32} : (tensor<2x3xi8>) -> tensor<2x1xi32>
+  return %y : tensor<2x1xi32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2xi8>, %n: tensor<2xi8>) -> tensor<2xi8> {
+  %p = "tosa.const"() <{values = dense<[1, 8]> : tensor<2xi8>}> : () -> tensor<2xi8>
+  // CHECK: error: tosa.arithmetic_right_shift: shift 8 is outside [0, 8)
+  %y = tosa.arithmetic_right_shift %x, %p {round = true} : (tensor<2xi8>, tensor<2xi8>) -> tensor<2xi8>
+  return %y : tensor<2xi8>
+}

@@ -18,7 +18,8 @@ func.func @main(%x: tensor<1x4x5x3xi8>, %v: tensor<1x5x2xi16>, %rows: tensor<1x4
   %7 = tosa.gather %v, %rows : (tensor<1x5x2xi16>, tensor<1x4xi32>) -> tensor<1x4x2xi16>
   %8 = tosa.resize %x, %scale, %offset, %border {mode = NEAREST_NEIGHBOR} : (tensor<1x4x5x3xi8>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x8x15x3xi8>
   %9 = tosa.resize %x, %scale, %offset, %border {mode = BILINEAR} : (tensor<1x4x5x3xi8>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x8x15x3xi32>
-  %10 = tosa.scatter %v, %order, %y : (tensor<1x5x2xi16>, tensor<1x4xi32>, tensor<1x4x2xi16>) -> tensor<1x5x2xi16>
+  %same = tosa.identity %y : (tensor<1x4x2xi16>) -> tensor<1x4x2xi16>
+  %10 = tosa.scatter %v, %order, %same : (tensor<1x5x2xi16>, tensor<1x4xi32>, tensor<1x4x2xi16>) -> tensor<1x5x2xi16>
   %places = "tosa.const"() <{values = dense<[[3, 0, 4, 1]]> : tensor<1x4xi32>}> : () -> tensor<1x4xi32>
   %11 = tosa.scatter %v, %places, %y : (tensor<1x5x2xi16>, tensor<1x4xi32>, tensor<1x4x2xi16>) -> tensor<1x5x2xi16>
   return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<1x7x6x3xi8>, tensor<1x2x5x1xi8>, tensor<12x5xi8>, tensor<2x4x15x3xi8>, tensor<1x3x4x5xi8>, tensor<1x4x10x3xi8>, tensor<1x4x5x3xi8>, tensor<1x4x2xi16>, tensor<1x8x15x3xi8>, tensor<1x8x15x3xi32>, tensor<1x5x2xi16>, tensor<1x5x2xi16>
