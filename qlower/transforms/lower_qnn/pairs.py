@@ -8,6 +8,7 @@ is taken off the saturated sum exactly: `zero_point * sum(w - weight_zero_point)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,99 +26,50 @@ from qlower.dialects.types import shape_of
 from qlower.emit.tensors import constant_of
 from qlower.interp.values import Array
 from qlower.model.nests import Index, Nest, scalar_constant
+from qlower.operators.structured import Structured
 from qlower.transforms.lower_qnn.bias import initial_accumulator
 from qlower.transforms.lower_qnn.lowering import Lowering
 
 
 def accumulate_pairs(lowering: Lowering, op: Contraction, product: str) -> SSAValue:
     """The accumulators of a contraction, in the shape of its result."""
-    match op:
-        case qnn.LinearOp():
-            return _linear(lowering, op)
-        case qnn.DepthwiseConv2DOp():
-            return _depthwise(lowering, op)
-        case qnn.Conv2DOp() if product == PIXEL:
-            return _conv2d_by_pixels(lowering, op)
-        case qnn.Conv2DOp():
-            return _conv2d_flat(lowering, op)
+    if product == PIXEL and isinstance(op, qnn.Conv2DOp):
+        return _conv2d_by_pixels(lowering, op)
+    return _in_a_row(lowering, op)
 
 
-def _linear(lowering: Lowering, op: qnn.LinearOp) -> SSAValue:
-    """Loops (rows..., o | pair)."""
-    weights = _constant_weights(op)
-    codes = _split_into_pairs(lowering, _codes(lowering, op))
-    rows = len(shape_of(op.result)) - 1
-    return _sum_pairs(
-        lowering,
-        op,
-        shape_of(op.result),
-        codes,
-        (*range(rows), rows + 1),
-        weights,
-        (rows,),
-        _zero_offset(op, weights),
-    )
-
-
-def _depthwise(lowering: Lowering, op: qnn.DepthwiseConv2DOp) -> SSAValue:
-    """Gathers the taps of each channel; then loops (n, y, x, c, [multiplier] | pair).
-
-    Padded taps hold the zero point; the last tap of an odd number stands alone.
-    """
-    weights = _constant_weights(op)
-    _, kernel_h, kernel_w, outputs = weights.shape
-    inputs = shape_of(op.input)[3]
-    taps = kernel_h * kernel_w
-    image = pad_image(lowering, op, _codes(lowering, op), _zero_code(op))
-    shape = shape_of(op.result)[:3]
-    gather = Nest(lowering.emit, (*shape, inputs, kernel_h, kernel_w))
-    code = gather.input(image, (0, *window_indices(op, 4, 5), 3))
-    (patches,) = gather.build([code])
-    patches = lowering.reshape(patches, (*shape, inputs, taps))
-    channels = (inputs,) if op.multiplier == 1 else (inputs, op.multiplier)
-    weights = np.moveaxis(weights.reshape(taps, *channels), 0, -1)
+def _in_a_row(lowering: Lowering, op: Contraction) -> SSAValue:
+    """Gathers what each window sees in a row, where a pair may lie across two pixels;
+    then loops (result... | pair). Padding holds the zero point; the last element of an
+    odd number stands alone."""
+    weights, sums, structure = _constant_weights(op), op.sums, op.sums.structure
+    bounds = sums.bounds(shape_of(op.input), weights.shape)
+    image, weight, result = structure.letters
+    channels = [loop for loop in result if loop in weight]
+    seen = [loop for loop in result if loop not in channels or loop in image]
+    summed = [loop for loop in structure.loops if loop not in result]
+    codes = _pad_image(lowering, op, _codes(lowering, op), _zero_code(op))
+    if structure.sliding:
+        gathered = Structured("".join([*seen, *summed]), structure.words)
+        gather = Nest(lowering.emit, [bounds[loop] for loop in gathered.loops])
+        places = gathered.places(structure.axes[0], bounds, sums.steps)
+        (codes,) = gather.build([gather.input(codes, places)])
+        depth = math.prod(bounds[loop] for loop in summed)
+        codes = lowering.reshape(codes, (*(bounds[loop] for loop in seen), depth))
+    weights = weights.reshape([bounds[loop] for loop in weight])
+    weights = weights.transpose([weight.index(loop) for loop in (*channels, *summed)])
+    weights = weights.reshape(*(bounds[loop] for loop in channels), -1)
     accumulator = _sum_pairs(
         lowering,
         op,
-        (*shape, *channels),
-        _split_into_pairs(lowering, patches),
-        (0, 1, 2, 3, 3 + len(channels)),
+        [bounds[loop] for loop in result],
+        _split_into_pairs(lowering, codes),
+        (*map(result.index, seen), len(result)),
         weights,
-        range(3, 3 + len(channels)),
+        [result.index(loop) for loop in channels],
         _zero_offset(op, weights),
     )
-    return lowering.reshape(accumulator, (*shape, outputs))
-
-
-def _conv2d_flat(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
-    """Gathers what each window sees, (kh, kw, c) in a row, a pair may lie across two
-    pixels; then loops (n, y, x, [group,] o | pair). Padding holds the zero point."""
-    weights = _constant_weights(op)
-    outputs, kernel_h, kernel_w, depth = weights.shape
-    image = pad_image(lowering, op, _codes(lowering, op), _zero_code(op))
-    shape = shape_of(op.result)[:3]
-    groups = () if op.groups == 1 else (op.groups,)
-    gather = Nest(lowering.emit, (*shape, *groups, kernel_h, kernel_w, depth))
-    kh, kw, c = range(gather.parallel - 3, gather.parallel)
-    channel: Index = c
-    if groups:
-        channel = AffineDimExpr(3) * depth + AffineDimExpr(c)
-    code = gather.input(image, (0, *window_indices(op, kh, kw), channel))
-    (patches,) = gather.build([code])
-    patches = lowering.reshape(patches, (*shape, *groups, kernel_h * kernel_w * depth))
-    channels = (*groups, outputs // op.groups)
-    weights = weights.reshape(*channels, -1)
-    accumulator = _sum_pairs(
-        lowering,
-        op,
-        (*shape, *channels),
-        _split_into_pairs(lowering, patches),
-        (*range(3 + len(groups)), 3 + len(channels)),
-        weights,
-        range(3, 3 + len(channels)),
-        _zero_offset(op, weights),
-    )
-    return lowering.reshape(accumulator, (*shape, outputs))
+    return lowering.reshape(accumulator, shape_of(op.result))
 
 
 def _conv2d_by_pixels(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
@@ -125,7 +77,7 @@ def _conv2d_by_pixels(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
     the correction."""
     weights = _constant_weights(op)
     outputs, kernel_h, kernel_w, depth = weights.shape
-    image = pad_image(lowering, op, _codes(lowering, op), 0)
+    image = _pad_image(lowering, op, _codes(lowering, op), 0)
     groups = () if op.groups == 1 else (op.groups,)
     image = lowering.reshape(image, (*shape_of(image)[:3], *groups, depth))
     shape = shape_of(op.result)[:3]
@@ -142,7 +94,7 @@ def _conv2d_by_pixels(lowering: Lowering, op: qnn.Conv2DOp) -> SSAValue:
         op,
         (*shape, *channels),
         _split_into_pairs(lowering, image),
-        (0, *window_indices(op, kh, kh + 1), *range(3, 3 + len(groups)), kh + 2),
+        (0, *_window_indices(op, kh, kh + 1), *range(3, 3 + len(groups)), kh + 2),
         weights.reshape(*channels, kernel_h, kernel_w, depth),
         range(3, kh),
         -_zero_code(op) * inside.reshape(*shape[1:], *channels),
@@ -265,7 +217,7 @@ def _split_into_pairs(lowering: Lowering, codes: SSAValue) -> SSAValue:
     return lowering.reshape(even, (*outer, (depth + 1) // 2, 2))
 
 
-def window_indices(
+def _window_indices(
     op: qnn.ConvolutionOp, kh: int, kw: int
 ) -> tuple[AffineExpr, AffineExpr]:
     """Row and column of the padded image that loops y = 1, x = 2 and taps read."""
@@ -276,12 +228,12 @@ def window_indices(
     return row, column
 
 
-def pad_image(
+def _pad_image(
     lowering: Lowering,
-    op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp,
+    op: Contraction,
     image: SSAValue,
     stored: int,
 ) -> SSAValue:
-    """The op's lowered image, surrounded by a stored integer as its `pad` says."""
+    """The op's lowered image, surrounded by an integer where its windows are padded."""
     low, high = op.sums.padding()
     return lowering.pad(image, low, high, stored)
