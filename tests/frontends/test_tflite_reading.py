@@ -60,14 +60,10 @@ from qlower.frontends.tflite.accessors import (
     enum_names,
     load_tflite_package,
 )
+from qlower.frontends.tflite.evaluation import EVALUATORS
+from qlower.frontends.tflite.operators import IMPORTERS
+from qlower.frontends.tflite.options import default_options, options_of
 from qlower.frontends.tflite.reader import NEWER_TYPES, read_model
-from qlower.frontends.tflite.schema import (
-    OPTION_FIELDS,
-    REAL_VECTOR_FIELDS,
-    TEXT_FIELDS,
-    VECTOR_FIELDS,
-    default_options,
-)
 
 pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
 
@@ -82,6 +78,13 @@ GOLDEN = MODELS.parent / "golden"
 SAMPLES = sorted(GOLDEN.glob("tflite_*/*.tflite"))
 
 MUL, ADD = 18, 0
+
+KINDS = sorted(
+    kind
+    for kind in {*map(options_of, [*IMPORTERS, *EVALUATORS])}
+    if kind is not None and default_options(kind)
+)
+"""The tables of options of the operators that are imported, if they have fields."""
 
 
 def file_id(path: Path) -> str:
@@ -167,16 +170,16 @@ def option(module: object, kind: str, field: str, data: bytes) -> float:
     return cast(Callable[[], float], getattr(table, words(field)))()
 
 
-@pytest.mark.parametrize("kind", OPTION_FIELDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_options_have_the_defaults_and_places_of_litert(kind: str) -> None:
     package, other = load_tflite_package(), litert_schema()
-    for field in OPTION_FIELDS[kind]:
-        if field in VECTOR_FIELDS | REAL_VECTOR_FIELDS | TEXT_FIELDS:
+    for field, known in default_options(kind).items():
+        if isinstance(known, str | tuple):
             continue
         left_out = option_table(kind)
         default = option(package, kind, field, left_out)
         assert default == option(other, kind, field, left_out)
-        assert default_options(kind)[field] == default
+        assert known == default
         given = option_table(kind, **{field: 1 - default})
         assert option(package, kind, field, given) == 1 - default
         assert option(other, kind, field, given) == 1 - default
@@ -190,7 +193,7 @@ def test_enumerations_are_those_of_litert() -> None:
             ours |= NEWER_TYPES
         theirs = enum_names(getattr(other, enum))
         assert ours.items() <= theirs.items()
-    assert set(OPTIONS_KINDS.values()) >= set(OPTION_FIELDS)
+    assert set(OPTIONS_KINDS.values()) >= set(KINDS)
 
 
 def test_builtin_code_is_needed() -> None:

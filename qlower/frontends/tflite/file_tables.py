@@ -80,6 +80,13 @@ class Table:
         """A number, or a float where the schema has one."""
         return cast(int, self._get(field))
 
+    def plain(self, field: str) -> int | float | str | None:
+        """A number or a name; None for anything else."""
+        value = self._get(field)
+        if isinstance(value, int | float):
+            return value
+        return self.text(field) if isinstance(value, bytes) else None
+
     def text(self, field: str) -> str:
         """A name: printable characters only, whatever the bytes are."""
         label = f"{field} of {self.what}"
@@ -109,18 +116,11 @@ class Table:
         raw = self._get(field)
         return None if raw is None else Table(self.file, f"{field} of {self.what}", raw)
 
-    def union(self, field: str, kind: str | None) -> Table | None:
-        """A table in a field that may hold one of several kinds, of no kind without
-        fields; None where it is left out."""
-        table = self.table(field)
-        if table is None or kind is None:
-            return table
-        position = cast(UntypedTable, table.raw).Pos
+    def typed(self, kind: str) -> Table:
+        """A table that may be of several kinds as one of that kind."""
+        position = cast(UntypedTable, self.raw).Pos
         typed = getattr(self.file.package, kind)()
-        what = "options of" if field == "builtin_options" else f"{field} of"
-        self.file.get(
-            f"{what} {self.what}", lambda: typed.Init(self.file.data, position)
-        )
+        self.file.get(self.what, lambda: typed.Init(self.file.data, position))
         return Table(self.file, self.what, typed)
 
     def tables(self, field: str, what: str) -> Iterator[Table]:

@@ -21,7 +21,7 @@ from ..import_options import ImportOptions
 from ..site import Site
 from .context import OperatorContext
 from .evaluation import EVALUATORS
-from .importer import Importer, options_of, takes
+from .importer import Importer, takes
 from .names import (
     find_tensor,
     short_tensor_names,
@@ -29,7 +29,8 @@ from .names import (
 )
 from .operators import IMPORTERS
 from .operators.sparse import SPARSEST
-from .schema import Model, Operator, Subgraph, Tensor, default_options
+from .options import default_options, options_of
+from .schema import Model, Operator, Subgraph, Tensor
 from .tensor_table import TensorTable
 from .types import tensor_type
 from .variables import needed_operators
@@ -258,7 +259,7 @@ class _GraphImporter(TensorTable):
         options = (
             {}
             if options_kind is None
-            else default_options(options_kind) | dict(operator.options)
+            else {**default_options(options_kind), **operator.options}
         )
         return OperatorContext(self, self.model.filename, operator, options)
 

@@ -14,7 +14,6 @@ from functools import cache
 from typing import TypeAlias
 
 from .context import OperatorContext
-from .schema import OPTION_FIELDS
 
 Build: TypeAlias = Callable[[OperatorContext], None]
 
@@ -32,19 +31,6 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "INDEX": ("INT32", "INT64"),
 }
 """Names for several types of the schema."""
-
-OTHER_OPTIONS: Mapping[str, str] = {
-    "AVERAGE_POOL_2D": "Pool2DOptions",
-    "CONV_3D_TRANSPOSE": "Conv3DOptions",
-    "L2_NORMALIZATION": "L2NormOptions",
-    "L2_POOL_2D": "Pool2DOptions",
-    "MAX_POOL_2D": "Pool2DOptions",
-    "MEAN": "ReducerOptions",
-    "SUM": "ReducerOptions",
-}
-"""Tables of options that aren't called like their operators."""
-
-_OPTIONS = {kind.lower(): kind for kind in OPTION_FIELDS}
 
 _OPERAND = re.compile(r"(\w+)(?:\[(\d)\])?([?*]?)(?:: (.+))?")
 
@@ -121,14 +107,6 @@ class Importer:
 def takes(signature: str, build: Build, outputs: tuple[int, int] = (1, 1)) -> Importer:
     """An importer of operands that fit one signature; `|` adds others."""
     return Importer(((signature, build),), outputs)
-
-
-def options_of(name: str) -> str | None:
-    """The table of options that an operator has, if an importer reads any of it."""
-    if name.startswith("REDUCE_"):
-        return "ReducerOptions"
-    kind = OTHER_OPTIONS.get(name, f"{name.replace('_', '')}Options")
-    return _OPTIONS.get(kind.lower())
 
 
 def _legal(op: OperatorContext, signature: str, number: int) -> tuple[str, ...]:

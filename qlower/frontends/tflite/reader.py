@@ -10,6 +10,7 @@ memory stay linear in it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,11 +20,8 @@ from qlower.frontends.model_files import contents
 
 from .accessors import builtin_code, enum_names, load_tflite_package
 from .file_tables import File, Table
+from .options import options_of, read_options
 from .schema import (
-    OPTION_FIELDS,
-    REAL_VECTOR_FIELDS,
-    TEXT_FIELDS,
-    VECTOR_FIELDS,
     Buffer,
     Model,
     Operator,
@@ -151,32 +149,23 @@ class _Reader:
                 f"damaged file: {table.what}: operator code {opcode} is out of range"
                 f" [0, {len(opcodes) - 1}]"
             )
+        name = opcodes[opcode]
         kind = table.number("builtin_options_type")
         options_kind = self.options_names.get(kind, f"options {kind}")
-        fields = OPTION_FIELDS.get(options_kind, ())
-        options = table.union("builtin_options", options_kind if fields else None)
-        has_options = kind != 0 and options is not None
+        table_of_options = table.table("builtin_options")
+        has_options = kind != 0 and table_of_options is not None
+        options: Mapping[str, OptionValue] = {}
+        if has_options and table_of_options and options_of(name) == options_kind:
+            options = read_options(table_of_options.typed(options_kind), options_kind)
         return Operator(
             index=index,
-            name=opcodes[opcode],
+            name=name,
             inputs=table.integers("inputs"),
             outputs=table.integers("outputs"),
             options_kind=options_kind if has_options else None,
-            options={
-                name: self.option(options, name)
-                for name in fields
-                if has_options and options is not None
-            },
+            options=options,
             intermediates=table.integers("intermediates"),
         )
-
-    def option(self, options: Table, name: str) -> OptionValue:
-        """A field of an options table that some importer reads."""
-        if name in VECTOR_FIELDS:
-            return options.integers(name)
-        if name in REAL_VECTOR_FIELDS:
-            return options.reals(name)
-        return options.text(name) if name in TEXT_FIELDS else options.number(name)
 
     def tensor(self, index: int, table: Table) -> Tensor:
         type_code = table.number("type")
@@ -226,8 +215,8 @@ class _Reader:
         """The numbers of a vector that has one of three widths; none if it is left
         out."""
         kind = SPARSE_VECTORS.get(table.number(f"{field}_type"))
-        vector = table.union(field, kind)
-        found = None if vector is None or kind is None else vector.vector("values", 4)
+        vector = table.table(field)
+        found = vector.typed(kind).vector("values", 4) if vector and kind else None
         return np.empty(0, np.int64) if found is None else found.astype(np.int64)
 
     def buffer(self, table: Table) -> Buffer:
