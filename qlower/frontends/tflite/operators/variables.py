@@ -59,7 +59,7 @@ def _widened(
 
 
 def import_var_handle(op: OperatorContext) -> None:
-    op.graph.variables.handles[op.output().index] = op.text("shared_name")
+    op.graph.variables.handles[op.output().index] = op.text("shared_name", "")
 
 
 def import_read_variable(op: OperatorContext) -> None:
