@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
+from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -37,6 +38,10 @@ class Scalars:
 
     def constant(self, value: float, type: Attribute) -> SSAValue:
         return self.nest.add(scalar_constant(value, type)).result
+
+    def place(self, loop: int, type: Attribute) -> SSAValue:
+        """Where a loop of the nest is, as an integer."""
+        return self.step(arith.IndexCastOp(self.step(IndexOp(loop)), type))
 
     def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
         return self.step((arith.AddfOp if _real(x) else arith.AddiOp)(x, y))

@@ -193,7 +193,7 @@ def test_enumerations_are_those_of_litert() -> None:
             ours |= NEWER_TYPES
         theirs = enum_names(getattr(other, enum))
         assert ours.items() <= theirs.items()
-    assert set(OPTIONS_KINDS.values()) <= {*map(options_of, IMPORTERS)}
+    assert set(OPTIONS_KINDS.values()) <= {*map(options_of, [*IMPORTERS, *EVALUATORS])}
 
 
 def test_builtin_code_is_needed() -> None:

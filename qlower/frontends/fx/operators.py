@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import f32
 
 from qlower.dialects import qnn
-from qlower.dialects.qnn.elementwise import UnaryOp
 
 from ..graph.context import NodeContext
-from ..graph.entry import Entry
+from ..graph.entry import Entry, function
 from ..graph.operators.real import elementwise
 from ..graph.window import as_image, from_image
 from ..pt2.operators import IMPORTERS as PT2
@@ -38,29 +37,9 @@ def import_bounds(node: NodeContext) -> None:
     node.finish(operation, value)
 
 
-def _unary(operation: type[UnaryOp]) -> Entry:
-    def build(node: NodeContext) -> None:
-        value = node.stored(0, 1, 2)
-        type = node.typed(node.quantization(3, 4), value.shape, value.order)
-        node.finish(operation(value.ssa, type), value)
-
-    return Entry(build, (5, 5))
-
-
-def import_leaky_relu(node: NodeContext) -> None:
-    value = node.stored(0, 1, 2)
-    type = node.typed(node.quantization(3, 4), value.shape, value.order)
-    alpha = node.number("alpha", 0.01)
-    node.finish(qnn.LeakyReluOp(value.ssa, type, alpha=alpha), value)
-
-
 def import_elu(node: NodeContext) -> None:
-    alpha = node.number("alpha", 1.0)
-    if alpha != 1.0:
-        raise node.error(f"alpha {alpha} is not supported; expected 1")
-    value = node.stored(0, 1, 2)
-    type = node.typed(node.quantization(3, 4), value.shape, value.order)
-    node.finish(qnn.EluOp(value.ssa, type), value)
+    node.expect("alpha", 1.0)
+    function(qnn.EluOp).build(node)
 
 
 def import_hard_sigmoid(node: NodeContext) -> None:
@@ -95,10 +74,10 @@ IMPORTERS: Mapping[tuple[str, str], Entry] = {
     (TORCH, "QuantizedBounds"): Entry(import_bounds, (5, 5)),
     (TORCH, "QuantizedElu"): Entry(import_elu, (5, 5)),
     (TORCH, "QuantizedHardSigmoid"): Entry(import_hard_sigmoid, (5, 5)),
-    (TORCH, "QuantizedHardSwish"): _unary(qnn.HardSwishOp),
-    (TORCH, "QuantizedLeakyRelu"): Entry(import_leaky_relu, (5, 5)),
-    (TORCH, "QuantizedSigmoid"): _unary(qnn.SigmoidOp),
-    (TORCH, "QuantizedTanh"): _unary(qnn.TanhOp),
+    (TORCH, "QuantizedHardSwish"): function(qnn.HardSwishOp),
+    (TORCH, "QuantizedLeakyRelu"): function(qnn.LeakyReluOp, alpha=0.01),
+    (TORCH, "QuantizedSigmoid"): function(qnn.SigmoidOp),
+    (TORCH, "QuantizedTanh"): function(qnn.TanhOp),
     (TORCH, "QuantizedTransposed"): Entry(import_transposed, (9, 9)),
     (TORCH, "QuantizedAdaptivePool"): Entry(import_adaptive_pool, (5, 5)),
 }

@@ -87,6 +87,21 @@ class Node:
             source.spelled,
         )
 
+    def like(
+        self,
+        kind: str,
+        inputs: Iterable[str],
+        outputs: Iterable[str],
+        attributes: Mapping[str, AttributeValue] | None = None,
+        *,
+        domain: str = "",
+    ) -> Node:
+        """A node that stands for this one, under its name."""
+        operands, results, given = list(inputs), list(outputs), attributes or {}
+        made = Node(self.index, domain, kind, self.name, operands, results, given)
+        made.spelled = self.spelled
+        return made
+
     @property
     def operator(self) -> str:
         """The operator's name in the file, with a domain that isn't ONNX's own."""
@@ -154,7 +169,7 @@ class Graph:
 
     # Rewriting
 
-    def add(self, node: Node) -> None:
+    def add(self, node: Node) -> Node:
         """Add a node; a value that has a producer already keeps that one."""
         self.changes += 1
         self.nodes[node] = None
@@ -164,8 +179,13 @@ class Graph:
         for number, value in enumerate(node.inputs):
             if value:
                 self._users[value].append((node, number))
+        return node
 
-    def remove(self, node: Node) -> None:
+    def remove(self, *nodes: Node) -> None:
+        for node in nodes:
+            self._remove(node)
+
+    def _remove(self, node: Node) -> None:
         self.changes += 1
         del self.nodes[node]
         for value in node.outputs:

@@ -45,17 +45,8 @@ def separate_dequantizers(graph: Graph) -> None:
 
 def conversion(graph: Graph, kind: str, like: Node, value: str, base: str) -> Node:
     """A new (de)quantization of `value` with the scale and zero point of another."""
-    made = Node(
-        like.index,
-        "",
-        kind,
-        like.name,
-        [value, *like.inputs[1:]],
-        [graph.fresh(base)],
-        like.attributes,
-    )
-    graph.add(made)
-    return made
+    operands = [value, *like.inputs[1:]]
+    return graph.add(like.like(kind, operands, [graph.fresh(base)], like.attributes))
 
 
 def same_step(graph: Graph, one: Node, other: Node) -> bool:

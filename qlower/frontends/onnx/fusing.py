@@ -23,7 +23,7 @@ from .rewriting import (
     remove_inverse_pairs,
     use_uint8,
 )
-from .selectors import MOVING, SELECTORS, UNARY, Fused, Selected
+from .selectors import MOVING, SELECTORS, UNARY, Fused, StaysReal
 from .simplifying import (
     add_biases,
     fold_quantized,
@@ -72,11 +72,10 @@ def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
         group = find_group(graph, node)
         if not (group.dequantizers or group.quantizers) or graph.is_activation(node):
             continue
-        selected = _select(graph, group, takes_int8=qdq == INTEGER)
-        if isinstance(selected, str):
-            unfused[node] = selected
-        else:
-            _replace(graph, group, selected)
+        try:
+            _replace(graph, group, _select(graph, group, takes_int8=qdq == INTEGER))
+        except StaysReal as reason:
+            unfused[node] = str(reason)
     remove_inverse_pairs(graph)
     add_to_convolutions(graph)
     return unfused
@@ -85,54 +84,47 @@ def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
 def _replace(graph: Graph, group: Group[Node], fused: Fused) -> None:
     node = group.operator
     quantized = [quantizer.outputs[0] for quantizer in group.quantizers]
-    for member in group.members:
-        graph.remove(member)
-    graph.remove(node)
+    graph.remove(*group.members, node)
     outputs = quantized or node.outputs
-    inputs = list(fused.inputs)
-    made = Node(node.index, fused.domain, fused.kind, node.name, inputs, list(outputs))
-    made.attributes = fused.attributes
-    graph.add(made)
+    graph.add(
+        node.like(
+            fused.kind, fused.inputs, outputs, fused.attributes, domain=fused.domain
+        )
+    )
 
 
-def _select(graph: Graph, group: Group[Node], *, takes_int8: bool) -> Selected:
+def _select(graph: Graph, group: Group[Node], *, takes_int8: bool) -> Fused:
     node = group.operator
     selector = SELECTORS.get(node.kind) if not node.domain else None
     if selector is None:
-        return "there is no such operator on integers"
+        raise StaysReal("there is no such operator on integers")
     if group.activation is not None:
-        problem = _activation_problem(graph, group)
-        if problem is not None:
-            return problem
+        _check_activation(graph, group, group.activation)
     selected = selector(graph, group)
-    if takes_int8 or isinstance(selected, str) or node.kind not in ("Conv", "MatMul"):
-        return selected
     value = group.dequantizers.get(0)
-    if value is None or graph.stored_type(value) != "INT8":
-        return selected
-    return "int8 activations need the session entry session.qdqisint8allowed=1"
+    is_limited = node.kind in ("Conv", "MatMul") and not takes_int8
+    if is_limited and value is not None and graph.stored_type(value) == "INT8":
+        raise StaysReal(
+            "int8 activations need the session entry session.qdqisint8allowed=1"
+        )
+    return selected
 
 
-def _activation_problem(graph: Graph, group: Group[Node]) -> str | None:
-    """Why the quantization can't stand for the activation, if so."""
-    assert group.activation is not None
-    name = group.activation.kind
+def _check_activation(graph: Graph, group: Group[Node], activation: Node) -> None:
+    """The quantization must stand for the activation."""
+    name = activation.kind
     if len(group.quantizers) != 1:
-        return f"its {name} is not quantized"
-    step, limits = graph.step(group.quantizers[0]), bounds(graph, group.activation)
+        raise StaysReal(f"its {name} is not quantized")
+    step, limits = graph.step(group.quantizers[0]), bounds(graph, activation)
     if step is None or limits is None or step.type not in RANGES:
-        return f"bounds or quantization of its {name} are not constant"
+        raise StaysReal(f"bounds or quantization of its {name} are not constant")
     low, high = RANGES[step.type]
-    if group.activation.kind == "Relu":
-        fits = step.zero_point == low
-    else:
-        fits = is_redundant(limits, step)
-    if fits:
-        return None
-    return (
-        f"its {name} is not what the quantization to [{low}, {high}] with scale"
-        f" {step.scale:.9g} and zero point {step.zero_point} does anyway"
-    )
+    fits = step.zero_point == low if name == "Relu" else is_redundant(limits, step)
+    if not fits:
+        raise StaysReal(
+            f"its {name} is not what the quantization to [{low}, {high}] with scale"
+            f" {step.scale:.9g} and zero point {step.zero_point} does anyway"
+        )
 
 
 UNLIMITED = 1 << 16

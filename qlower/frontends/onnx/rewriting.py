@@ -49,16 +49,8 @@ def _propagate_forward(graph: Graph, source: Node) -> None:
         else:
             graph.set_output(moving, 0, graph.fresh(moved))
             quantized = conversion(graph, QUANTIZE, source, moving.outputs[0], moved)
-            last = Node(
-                moving.index,
-                "",
-                DEQUANTIZE,
-                moving.name,
-                [quantized.outputs[0], *source.inputs[1:]],
-                [moved],
-                source.attributes,
-            )
-            graph.add(last)
+            operands = [quantized.outputs[0], *source.inputs[1:]]
+            graph.add(moving.like(DEQUANTIZE, operands, [moved], source.attributes))
             return
 
 
@@ -162,8 +154,7 @@ def _dequantized(
     if zero_point is not None:
         inputs.append(graph.add_constant(value, np.asarray(zero_point)))
     outputs = [graph.fresh(value)]
-    made = Node(node.index, "", DEQUANTIZE, node.name, inputs, outputs, {"axis": 0})
-    graph.add(made)
+    graph.add(node.like(DEQUANTIZE, inputs, outputs, {"axis": 0}))
     graph.set_input(node, number, outputs[0])
 
 
@@ -215,19 +206,13 @@ def add_to_convolutions(graph: Graph) -> None:
                 or graph.is_returned(value)
             ):
                 continue
-            graph.remove(node)
-            graph.remove(source)
-            graph.add(
-                Node(
-                    node.index,
-                    MICROSOFT,
-                    "FusedConv",
-                    source.name,
-                    [*source.inputs, other],
-                    node.outputs,
-                    source.attributes,
-                )
+            graph.remove(node, source)
+            operands = [*source.inputs, other]
+            made = source.like(
+                "FusedConv", operands, node.outputs, source.attributes, domain=MICROSOFT
             )
+            made.index = node.index
+            graph.add(made)
             break
 
 
@@ -243,8 +228,7 @@ def remove_inverse_pairs(graph: Graph) -> None:
         quantized = users[0].outputs[0]
         if same_step(graph, users[0], node) and not graph.is_returned(quantized):
             graph.replace_uses(quantized, node.inputs[0])
-            graph.remove(users[0])
-            graph.remove(node)
+            graph.remove(users[0], node)
 
 
 def fused_operators(graph: Graph) -> list[Node]:

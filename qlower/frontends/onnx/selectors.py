@@ -30,25 +30,28 @@ class Fused:
 MOST_BIAS_RATIO, MOST_BIAS_STEP = 0.01, 1e-6
 """How far the scale of a bias may be from the accumulator's; measured."""
 
-Selected = Fused | str
-"""What a group becomes, or why it stays as it is."""
+
+class StaysReal(Exception):
+    """Why a group is not fused."""
+
+
+def _refuse(problem: str | None) -> None:
+    if problem is not None:
+        raise StaysReal(problem)
 
 
 # What selectors ask for
 
 
-def _open(
+def _check_open(
     graph: Graph, group: Group[Node], count: int | None = None, *, real: bool = False
-) -> str | None:
-    """Why the group isn't closed: `count` operands (all that there are) are
-    dequantized, and the results quantized, or with `real` not used otherwise."""
+) -> None:
+    """The group is closed: `count` operands (all that there are) are dequantized, and
+    the results quantized, or with `real` not used otherwise."""
     given = [number for number, value in enumerate(group.operator.inputs) if value]
-    problem = open_operand(graph, group, given[:count])
-    if problem is not None:
-        return problem
-    if real and not group.quantizers:
-        return None
-    return open_result(graph, group)
+    _refuse(open_operand(graph, group, given[:count]))
+    if group.quantizers or not real:
+        _refuse(open_result(graph, group))
 
 
 def _types(graph: Graph, group: Group[Node]) -> tuple[list[str], list[str]]:
@@ -59,27 +62,23 @@ def _types(graph: Graph, group: Group[Node]) -> tuple[list[str], list[str]]:
     )
 
 
-def _wide(types: list[str]) -> str | None:
-    """Why values of other types than 8 bits stay real, if so."""
+def _check_bytes(types: list[str]) -> None:
+    """Values of other types than 8 bits stay real."""
     for type in types:
         if type not in ("INT8", "UINT8"):
-            return f"there is no such operator on {type}"
-    return None
+            raise StaysReal(f"there is no such operator on {type}")
 
 
-def _different(types: list[str]) -> str | None:
+def _check_alike(types: list[str]) -> None:
     if len(set(types)) > 1:
-        return f"operands and result have different types: {', '.join(types)}"
-    return None
+        listed = ", ".join(types)
+        raise StaysReal(f"operands and result have different types: {listed}")
 
 
-def _int8_problem(types: list[str]) -> str | None:
+def _check_int8(types: list[str]) -> None:
     """Activations of int8 need weights of int8."""
-    if types[0] != "INT8":
-        return None
-    if types[1] != "INT8":
-        return f"int8 activations with weights of {types[1]}"
-    return None
+    if types[0] == "INT8" and types[1] != "INT8":
+        raise StaysReal(f"int8 activations with weights of {types[1]}")
 
 
 def _operand(graph: Graph, node: Node) -> tuple[str, str, str]:
@@ -100,13 +99,12 @@ def _result(graph: Graph, group: Group[Node]) -> tuple[str, str]:
     return _scale(graph, group.quantizers[0])
 
 
-def _unlike(graph: Graph, group: Group[Node], count: int | None = None) -> str | None:
-    """Why a group isn't closed as in `_open`, or not of one type of 8 bits."""
-    problem = _open(graph, group, count)
-    if problem is not None:
-        return problem
+def _check_closed(graph: Graph, group: Group[Node], count: int | None = None) -> None:
+    """A group is closed as in `_check_open`, and of one type of 8 bits."""
+    _check_open(graph, group, count)
     types = [type for side in _types(graph, group) for type in side]
-    return _wide(types) or _different(types)
+    _check_bytes(types)
+    _check_alike(types)
 
 
 def _operands(graph: Graph, group: Group[Node]) -> list[str]:
@@ -116,23 +114,16 @@ def _operands(graph: Graph, group: Group[Node]) -> list[str]:
 # Selectors
 
 
-def _select_conv(graph: Graph, group: Group[Node]) -> Selected:
-    problem = _open(graph, group)
-    if problem is not None:
-        return problem
+def _select_conv(graph: Graph, group: Group[Node]) -> Fused:
+    _check_open(graph, group)
     inputs, outputs = _types(graph, group)
-    problem = (
-        _wide([*inputs[:2], *outputs])
-        or _different([inputs[0], *outputs])
-        or _int8_problem(inputs)
-        or _bias_problem(inputs)
-    )
-    if problem is not None:
-        return problem
+    _check_bytes([*inputs[:2], *outputs])
+    _check_alike([inputs[0], *outputs])
+    _check_int8(inputs)
+    _check_bias_type(inputs)
     x, w, *bias = group.dequantizers.values()
-    problem = _bias_scale_problem(graph, x, w, bias[0]) if bias else None
-    if problem is not None:
-        return problem
+    if bias:
+        _check_bias_scale(graph, x, w, bias[0])
     return Fused(
         "",
         "QLinearConv",
@@ -146,21 +137,20 @@ def _select_conv(graph: Graph, group: Group[Node]) -> Selected:
     )
 
 
-def _bias_problem(types: list[str]) -> str | None:
+def _check_bias_type(types: list[str]) -> None:
     if len(types) > 2 and types[2] != "INT32":
-        return f"its bias is of type {types[2]}, not INT32"
-    return None
+        raise StaysReal(f"its bias is of type {types[2]}, not INT32")
 
 
-def _bias_scale_problem(graph: Graph, x: Node, w: Node, bias: Node) -> str | None:
+def _check_bias_scale(graph: Graph, x: Node, w: Node, bias: Node) -> None:
     """The bias is taken for steps of the accumulator, which it must nearly be in."""
     scales = [graph.array(node.inputs[1]) for node in (x, w, bias)]
     zero = graph.array(bias.inputs[2]) if graph.has_zero_point(bias) else None
     if zero is not None and zero.any():
-        return "the zero point of its bias is not 0"
+        raise StaysReal("the zero point of its bias is not 0")
     reals = [array.astype(np.float32) for array in scales if array is not None]
     if len(reals) < 3:
-        return "scales of operands or bias are not constant"
+        raise StaysReal("scales of operands or bias are not constant")
     expected = (reals[0] * reals[1]).reshape(-1)
     given = reals[2].reshape(-1)
     sizes = {1, expected.size, given.size}
@@ -171,29 +161,25 @@ def _bias_scale_problem(graph: Graph, x: Node, w: Node, bias: Node) -> str | Non
             > MOST_BIAS_STEP + MOST_BIAS_RATIO * np.abs(expected)
         ).any()
     ):
-        return "the scale of its bias is not that of the input times the weights'"
-    return None
+        raise StaysReal(
+            "the scale of its bias is not that of the input times the weights'"
+        )
 
 
-def _select_matmul(graph: Graph, group: Group[Node]) -> Selected:
+def _select_matmul(graph: Graph, group: Group[Node]) -> Fused:
     if _has_stored_weights(graph, group):
         return _with_stored_weights(group)
-    problem = _open(graph, group, real=True)
-    if problem is not None:
-        return problem
+    _check_open(graph, group, real=True)
     inputs, outputs = _types(graph, group)
-    problem = _wide([*inputs, *outputs]) or _int8_problem(inputs)
-    if problem is not None:
-        return problem
+    _check_bytes([*inputs, *outputs])
+    _check_int8(inputs)
     a, b = (_operand(graph, node) for node in group.dequantizers.values())
     if not group.quantizers:
         if group.activation is not None:
-            return "its result is not quantized"
+            raise StaysReal("its result is not quantized")
         operands = (a[0], b[0], a[1], b[1], a[2], b[2])
         return Fused(MICROSOFT, "MatMulIntegerToFloat", operands, {})
-    problem = _different([inputs[0], *outputs])
-    if problem is not None:
-        return problem
+    _check_alike([inputs[0], *outputs])
     return Fused("", "QLinearMatMul", (*a, *b, *_result(graph, group)), {})
 
 
@@ -231,25 +217,18 @@ def _with_stored_weights(group: Group[Node]) -> Fused:
     return Fused(MICROSOFT, "MatMulNBits", (value, *source.inputs, *bias), {})
 
 
-def _select_gemm(graph: Graph, group: Group[Node]) -> Selected:
+def _select_gemm(graph: Graph, group: Group[Node]) -> Fused:
     if _has_stored_weights(graph, group):
         return _with_stored_weights(group)
-    problem = _open(graph, group, real=True)
-    if problem is not None:
-        return problem
+    _check_open(graph, group, real=True)
     inputs, outputs = _types(graph, group)
-    problem = (
-        _wide([*inputs[:2], *outputs])
-        or _bias_problem(inputs)
-        or (_different([inputs[0], *outputs]) if outputs else None)
-    )
-    if problem is not None:
-        return problem
-    if inputs[0] == "INT8" and inputs[1] != "INT8":
-        return f"int8 activations with weights of {inputs[1]}"
+    _check_bytes([*inputs[:2], *outputs])
+    _check_bias_type(inputs)
+    _check_alike([inputs[0], *outputs])
+    _check_int8(inputs)
     attributes = dict(group.operator.attributes)
     if attributes.pop("beta", 1.0) != 1.0 and len(inputs) > 2:
-        return "its beta is not 1"
+        raise StaysReal("its beta is not 1")
     a, b, *bias = group.dequantizers.values()
     operands = [*_operand(graph, a), *_operand(graph, b)]
     operands.append(bias[0].inputs[0] if bias else "")
@@ -258,18 +237,14 @@ def _select_gemm(graph: Graph, group: Group[Node]) -> Selected:
     return Fused(MICROSOFT, "QGemm", tuple(operands), attributes)
 
 
-def _select_binary(graph: Graph, group: Group[Node]) -> Selected:
-    problem = _unlike(graph, group)
-    if problem is not None:
-        return problem
+def _select_binary(graph: Graph, group: Group[Node]) -> Fused:
+    _check_closed(graph, group)
     operands = (*_operands(graph, group), *_result(graph, group))
     return Fused(MICROSOFT, f"QLinear{group.operator.kind}", operands, {})
 
 
-def _select_unary(graph: Graph, group: Group[Node]) -> Selected:
-    problem = _unlike(graph, group, 1)
-    if problem is not None:
-        return problem
+def _select_unary(graph: Graph, group: Group[Node]) -> Fused:
+    _check_closed(graph, group, 1)
     attributes = dict(group.operator.attributes)
     if group.operator.kind == "Softmax":
         attributes["opset"] = graph.model.opset
@@ -277,40 +252,32 @@ def _select_unary(graph: Graph, group: Group[Node]) -> Selected:
     return Fused(MICROSOFT, f"QLinear{group.operator.kind}", operands, attributes)
 
 
-def _select_concat(graph: Graph, group: Group[Node]) -> Selected:
-    problem = _unlike(graph, group)
-    if problem is not None:
-        return problem
+def _select_concat(graph: Graph, group: Group[Node]) -> Fused:
+    _check_closed(graph, group)
     operands = (*_result(graph, group), *_operands(graph, group))
     return Fused(MICROSOFT, "QLinearConcat", operands, group.operator.attributes)
 
 
-def _select_where(graph: Graph, group: Group[Node]) -> Selected:
+def _select_where(graph: Graph, group: Group[Node]) -> Fused:
     condition, *_ = group.operator.inputs
-    problem = open_operand(graph, group, (1, 2)) or open_result(graph, group)
-    if problem is not None:
-        return problem
+    _refuse(open_operand(graph, group, (1, 2)) or open_result(graph, group))
     inputs, outputs = _types(graph, group)
-    problem = _different([*inputs, *outputs])
-    if problem is not None:
-        return problem
+    _check_alike([*inputs, *outputs])
     operands = (condition, *_operands(graph, group), *_result(graph, group))
     return Fused(MICROSOFT, "QLinearWhere", operands, {})
 
 
-def _select_moving(graph: Graph, group: Group[Node]) -> Selected:
+def _select_moving(graph: Graph, group: Group[Node]) -> Fused:
     """The operator itself, on stored values: nothing changes them."""
     node = group.operator
     if group.activation is not None:
-        return "its result is bounded before it is quantized"
+        raise StaysReal("its result is bounded before it is quantized")
     if node.kind == "MaxPool" and graph.model.opset < 12:
-        return "MaxPool has integers since opset 12"
-    problem = _open(graph, group, 1)
-    if problem is not None:
-        return problem
+        raise StaysReal("MaxPool has integers since opset 12")
+    _check_open(graph, group, 1)
     (x,) = group.dequantizers.values()
     if not all(same_step(graph, quantizer, x) for quantizer in group.quantizers):
-        return (
+        raise StaysReal(
             "scale and zero point differ before and after it, or are not given as one"
             " constant each"
         )
@@ -318,18 +285,16 @@ def _select_moving(graph: Graph, group: Group[Node]) -> Selected:
     return Fused(node.domain, node.kind, operands, node.attributes)
 
 
-def _select_arg_max(graph: Graph, group: Group[Node]) -> Selected:
-    problem = open_operand(graph, group, (0,))
-    if problem is not None:
-        return problem
+def _select_arg_max(graph: Graph, group: Group[Node]) -> Fused:
+    _refuse(open_operand(graph, group, (0,)))
     (x,) = group.dequantizers.values()
     if graph.step(x) is None or not graph.has_zero_point(x):
-        return "scale and zero point are not one constant each"
+        raise StaysReal("scale and zero point are not one constant each")
     node = group.operator
     return Fused("", node.kind, (x.inputs[0], *node.inputs[1:]), node.attributes)
 
 
-Selector = Callable[[Graph, Group[Node]], Selected]
+Selector = Callable[[Graph, Group[Node]], Fused]
 
 MOVING = (
     "Expand",

@@ -82,8 +82,7 @@ def remove_double_pairs(graph: Graph) -> None:
                 graph.set_input(changed, 2, zero_name)
         joined.add(last)
         graph.set_input(last, 0, node.inputs[0])
-        graph.remove(child)
-        graph.remove(node)
+        graph.remove(child, node)
 
 
 def _only_user(graph: Graph, node: Node, kind: str) -> Node | None:
@@ -165,10 +164,8 @@ def add_biases(graph: Graph) -> None:
         if bias not in ((weights[1],), (1, weights[1])):
             continue
         inputs = [*node.inputs, addition.inputs[number]]
-        made = Node(node.index, "", "Gemm", node.name, inputs, addition.outputs)
-        graph.remove(addition)
-        graph.remove(node)
-        graph.add(made)
+        graph.remove(addition, node)
+        graph.add(node.like("Gemm", inputs, addition.outputs))
 
 
 def _constant_shape(graph: Graph, value: str) -> tuple[int, ...] | None:

@@ -134,9 +134,7 @@ def _fuse_contraction(graph: Graph, node: Node, executor: Executor) -> str | Non
     else:
         graph.remove(node)
     kind = f"Quantized{node.kind}"
-    made = Node(node.index, TORCH, kind, node.name, operands, list(outputs))
-    made.attributes, made.spelled = attributes, node.spelled
-    graph.add(made)
+    graph.add(node.like(kind, operands, outputs, attributes, domain=TORCH))
     return None
 
 
@@ -164,13 +162,11 @@ def _fuse_residual(graph: Graph, node: Node, operands: list[str]) -> bool:
     attributes = dict(node.attributes)
     if sums.activation is not None:
         attributes["activation"] = "relu"
-    outputs = list(stored.outputs)
+    outputs = stored.outputs
     operands = [*operands, *_operand(stored)[1:], *_operand(other)]
     _remove(graph, sums)
     graph.remove(node)
-    made = Node(node.index, TORCH, "ResidualConv", node.name, operands, outputs)
-    made.attributes, made.spelled = attributes, node.spelled
-    graph.add(made)
+    graph.add(node.like("ResidualConv", operands, outputs, attributes, domain=TORCH))
     return True
 
 
@@ -196,10 +192,8 @@ def _fuse_closed(graph: Graph, node: Node, executor: Executor) -> str | None:
         attributes["activation"] = activation
     _remove(graph, group)
     domain, kind = executor.fused[node.kind]
-    outputs = list(group.quantizers[0].outputs)
-    made = Node(node.index, domain, kind, node.name, operands, outputs)
-    made.attributes, made.spelled = attributes, node.spelled
-    graph.add(made)
+    outputs = group.quantizers[0].outputs
+    graph.add(node.like(kind, operands, outputs, attributes, domain=domain))
     return None
 
 

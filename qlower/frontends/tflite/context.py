@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
@@ -321,6 +322,23 @@ class OperatorContext(Operands):
         name = self.graph.name(self.output(output) if has_result else self.input(-1))
         place = Place(name, self.location, self.error)
         return self.graph.builder.add(operation, place, suffix)
+
+    def reshaped(
+        self, value: SSAValue, shape: Sequence[int], suffix: str = "reshape"
+    ) -> SSAValue:
+        """A value's elements in another shape, as a step on the way to the result."""
+        if shape_of(value) == tuple(shape):
+            return value
+        type = TensorType(element_type(value.type), shape)
+        return self.emit(qnn.ReshapeOp(value, type), suffix)
+
+    def permuted(
+        self, value: SSAValue, perm: Sequence[int], suffix: str = "transpose"
+    ) -> SSAValue:
+        """A value with its dimensions in another order, as a step."""
+        shape = [shape_of(value)[dim] for dim in perm]
+        type = TensorType(element_type(value.type), shape)
+        return self.emit(qnn.TransposeOp(value, type, perm=perm), suffix)
 
     def finish(self, operation: Operation) -> None:
         """Add the operation whose results are those of the operator, in order."""

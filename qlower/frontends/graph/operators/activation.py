@@ -10,24 +10,11 @@ from qlower.dialects import qnn
 
 from ..bounds import bounds
 from ..context import NodeContext
-from ..entry import Entry
+from ..entry import Entry, function
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..values import Value
 from .real import import_bounded
-
-
-def import_sigmoid(node: NodeContext) -> None:
-    value = node.stored(0, 1, 2)
-    type = node.typed(node.quantization(3, 4), value.shape, value.order)
-    node.finish(qnn.SigmoidOp(value.ssa, type), value)
-
-
-def import_leaky_relu(node: NodeContext) -> None:
-    value = node.stored(0, 1, 2)
-    type = node.typed(node.quantization(3, 4), value.shape, value.order)
-    alpha = node.number("alpha", 0.01)
-    node.finish(qnn.LeakyReluOp(value.ssa, type, alpha=alpha), value)
 
 
 def import_softmax(node: NodeContext) -> None:
@@ -96,8 +83,8 @@ def import_arg_max(node: NodeContext) -> None:
 
 
 IMPORTERS = {
-    (MICROSOFT, "QLinearSigmoid"): Entry(import_sigmoid, (4, 5)),
-    (MICROSOFT, "QLinearLeakyRelu"): Entry(import_leaky_relu, (4, 5)),
+    (MICROSOFT, "QLinearSigmoid"): function(qnn.SigmoidOp),
+    (MICROSOFT, "QLinearLeakyRelu"): function(qnn.LeakyReluOp, alpha=0.01),
     (MICROSOFT, "QLinearSoftmax"): Entry(import_softmax, (4, 5)),
     ("", "Relu"): Entry(import_bounds, (1, 1)),
     ("", "Clip"): Entry(import_bounds, (1, 3)),

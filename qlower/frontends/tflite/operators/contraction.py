@@ -129,9 +129,8 @@ def import_fully_connected(op: OperatorContext) -> None:
     if op.input(1).type == "INT16" and not op.is_constant(1):
         _import_words_product(op, value, elements // depth, result_shape)
         return
-    if not keeps and input_shape != matrix:
-        type = TensorType(op.input_type(0).element_type, matrix)
-        value = op.emit(qnn.ReshapeOp(value, type), "reshape")
+    if not keeps:
+        value = op.reshaped(value, matrix)
     _, weights, bias = _operands(op, 0, units, symmetric=False)
     layer = qnn.RealLinearOp if is_real(op) else qnn.LinearOp
     type = _result_type(op, result_shape)
@@ -195,10 +194,8 @@ def _transposed_if(
         raise op.error(f"{op.input(number)}: rank {len(shape)}, expected at least 2")
     if not adjoint:
         return value
-    *batch, rows, columns = shape
-    perm = (*range(len(batch)), len(shape) - 1, len(shape) - 2)
-    type = TensorType(op.input_type(number).element_type, (*batch, columns, rows))
-    return op.emit(qnn.TransposeOp(value, type, perm=perm), suffix)
+    rank = len(shape)
+    return op.permuted(value, (*range(rank - 2), rank - 1, rank - 2), suffix)
 
 
 HYBRID = "weights[4]: INT8, bias?"

@@ -8,11 +8,10 @@ import math
 from functools import partial
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.types import element_type
 from qlower.model.nests import row_major_index
 
 from ...scalars import PACKET, Scalars
@@ -136,8 +135,7 @@ def import_product(op: OperatorContext) -> None:
     value, keep_dims = op.quantized(0), op.flag("keep_dims")
     if not axes:  # products of one number each, along a dimension of their own
         axes, keep_dims = [len(shape)], False
-        column = TensorType(element_type(value.type), (*shape, 1))
-        value = op.emit(qnn.ReshapeOp(value, column), "reshape")
+        value = op.reshaped(value, (*shape, 1))
     op.finish(qnn.ProductOp(value, type, axes=axes, keep_dims=keep_dims))
 
 

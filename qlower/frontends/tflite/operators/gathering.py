@@ -48,8 +48,8 @@ def import_tile(op: OperatorContext) -> None:
     for dim, size in enumerate(shape):
         split += [1, size] if dim in repeated else [size]
         sizes += [times[dim], size] if dim in repeated else [size]
-    blocks = _broadcast(op, _reshape(op, value, split), sizes)
-    finish(op, _reshape(op, blocks, result))
+    blocks = _broadcast(op, op.reshaped(value, split), sizes)
+    finish(op, op.reshaped(blocks, result))
 
 
 def import_broadcast_to(op: OperatorContext) -> None:
@@ -116,7 +116,7 @@ def import_gather(op: OperatorContext) -> None:
         places: list[Sequence[int]] = [range(size) for size in source]
         places[axis] = wanted
         taken = take(op, op.elements(0), places)
-        finish(op, _reshape(op, taken, result))
+        finish(op, op.reshaped(taken, result))
         return
     nest = start(op, result)
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
@@ -160,7 +160,7 @@ def import_depth_to_space(op: OperatorContext) -> None:
     if rest:
         raise op.error(f"{channels} channels are not a multiple of {block} squared")
     shape = (batch, height, width, block, block, depth)
-    value = _permuted(op, op.moved(0), shape, (0, 1, 3, 2, 4, 5))
+    value = op.permuted(op.reshaped(op.moved(0), shape), (0, 1, 3, 2, 4, 5))
     type = op.result_type((batch, height * block, width * block, depth))
     op.finish(qnn.ReshapeOp(value, type))
 
@@ -172,18 +172,9 @@ def import_space_to_depth(op: OperatorContext) -> None:
         raise op.error(f"an image of [{height}, {width}] has no blocks of {block}")
     rows, columns = height // block, width // block
     shape = (batch, rows, block, columns, block, channels)
-    value = _permuted(op, op.moved(0), shape, (0, 1, 3, 2, 4, 5))
+    value = op.permuted(op.reshaped(op.moved(0), shape), (0, 1, 3, 2, 4, 5))
     type = op.result_type((batch, rows, columns, block * block * channels))
     op.finish(qnn.ReshapeOp(value, type))
-
-
-def _permuted(
-    op: OperatorContext, value: SSAValue, shape: Sequence[int], perm: Sequence[int]
-) -> SSAValue:
-    """The elements in this shape, with its dimensions in another order."""
-    value = _reshape(op, value, shape)
-    type = TensorType(element_type(value.type), [shape[dim] for dim in perm])
-    return op.emit(qnn.TransposeOp(value, type, perm=perm), "transpose")
 
 
 def import_space_to_batch(op: OperatorContext) -> None:
@@ -219,7 +210,7 @@ def import_space_to_batch(op: OperatorContext) -> None:
     inner = [2 * dim + 2 for dim in range(spatial)]
     outer = [2 * dim + 1 for dim in range(spatial)]
     perm = [*inner, 0, *outer, *range(2 * spatial + 1, len(split))]
-    value = _permuted(op, value, split, perm)
+    value = op.permuted(op.reshaped(value, split), perm)
     op.finish(qnn.ReshapeOp(value, op.result_type(result)))
 
 
@@ -247,14 +238,14 @@ def import_batch_to_space(op: OperatorContext) -> None:
     for dim in range(spatial):
         perm += [spatial + 1 + dim, dim]
     perm += range(2 * spatial + 1, len(split))
-    value = _permuted(op, op.moved(0), split, perm)
+    value = op.permuted(op.reshaped(op.moved(0), split), perm)
     type = op.result_type(result)
     if result == joined:
         op.finish(qnn.ReshapeOp(value, type))
         return
     op.finish(
         qnn.SliceOp(
-            _reshape(op, value, joined),
+            op.reshaped(value, joined),
             type,
             offsets=[0, *crops[0::2], *[0] * (len(shape) - spatial - 1)],
             sizes=result,
@@ -269,13 +260,6 @@ def _broadcast(op: OperatorContext, value: SSAValue, result: Sequence[int]) -> S
     nest = start(op, result)
     indices = broadcast_indices(shape_of(value), result)
     return nest.build([nest.input(value, indices)])[0]
-
-
-def _reshape(op: OperatorContext, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-    if shape_of(value) == tuple(shape):
-        return value
-    type = TensorType(element_type(value.type), shape)
-    return op.emit(qnn.ReshapeOp(value, type), "reshape")
 
 
 IMPORTERS = {

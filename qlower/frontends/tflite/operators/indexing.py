@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.model.nests import Nest, extract, to_index
@@ -58,7 +58,7 @@ def import_scatter_nd(op: OperatorContext) -> None:
     update = nest.input(op.stored(op.value(1)), [*rows, *range(depth, len(shape))])
     is_here = steps.constant(1, i1)
     for dim, index in enumerate(_row(op, nest, 0, rows)):
-        here = steps.compare("eq", index, _loop(steps, dim, index.type))
+        here = steps.compare("eq", index, steps.place(dim, index.type))
         is_here = steps.logical("and", is_here, here)
     init = nest.emitter.filled(shape, update.type, 0)
 
@@ -85,7 +85,7 @@ def import_reverse_sequence(op: OperatorContext) -> None:
         )
     nest = start(op, shape)
     steps = Scalars(nest)
-    length, position = nest.input(op.value(1), [batch]), _loop(steps, axis, i32)
+    length, position = nest.input(op.value(1), [batch]), steps.place(axis, i32)
     last = steps.subtract(length, steps.constant(1, i32))
     turned = steps.subtract(last, position)
     is_turned = steps.compare("lt", position, length)
@@ -108,12 +108,11 @@ def import_dynamic_update_slice(op: OperatorContext) -> None:
     places: list[SSAValue] = []
     for dim, first in enumerate(_row(op, nest, 2, [])):
         first = _limited(steps, first, shape[dim] - box[dim])
-        offset = steps.subtract(_loop(steps, dim, first.type), first)
+        offset = steps.subtract(steps.place(dim, first.type), first)
         places.append(nearest(nest, offset, box[dim]))
         for predicate, bound in (("ge", 0), ("lt", box[dim])):
-            inside = steps.compare(
-                predicate, offset, steps.constant(bound, offset.type)
-            )
+            limit = steps.constant(bound, offset.type)
+            inside = steps.compare(predicate, offset, limit)
             is_inside = steps.logical("and", is_inside, inside)
     new = extract(nest, op.stored(op.value(1)), places)
     old = nest.input(op.elements(0), range(len(shape)))
@@ -147,7 +146,7 @@ def segments(compute: Binary, initial: str) -> Importer:
         outer = range(len(result), len(nest.bounds))
         value = nest.input(op.value(0), [*outer, *range(1, len(result))])
         number = nest.input(op.value(1), outer)
-        is_here = steps.compare("eq", number, _loop(steps, 0, i32))
+        is_here = steps.compare("eq", number, steps.place(0, i32))
         first = initial_value(initial, op.input(0).type)
         init = nest.emitter.filled(result, value.type, first)
 
@@ -188,14 +187,14 @@ def _import_diagonal(op: OperatorContext, shape: Sequence[int], number: int) -> 
     steps = Scalars(nest)
     *outer, row, column = range(len(shape))
     places = [steps.step(IndexOp(loop)) for loop in outer]
-    at = _loop(steps, row, i32)
+    at = steps.place(row, i32)
     places.append(nearest(nest, at, min(shape[-2:])))
     value = extract(nest, op.stored(op.value(number)), places)
     if number == 0:
         other = steps.constant(0, value.type)
     else:
         other = nest.input(op.elements(0), range(len(shape)))
-    is_diagonal = steps.compare("eq", at, _loop(steps, column, i32))
+    is_diagonal = steps.compare("eq", at, steps.place(column, i32))
     finish_map(op, nest, steps.select(is_diagonal, value, other))
 
 
@@ -231,10 +230,6 @@ def _row(
         nest.input(value, [*loops, AffineConstantExpr(column)])
         for column in range(op.shape(number)[-1])
     ]
-
-
-def _loop(steps: Scalars, loop: int, type: Attribute) -> SSAValue:
-    return steps.step(arith.IndexCastOp(steps.step(IndexOp(loop)), type))
 
 
 IMPORTERS = {

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.types import element_type
 
 from ..context import OperatorContext
 from ..importer import takes
@@ -53,10 +51,9 @@ def import_pack(op: OperatorContext) -> None:
     values: list[SSAValue] = []
     for number in range(len(op.operator.inputs)):
         value = op.moved(number)
-        layer = TensorType(element_type(value.type), (*shape[:axis], 1, *shape[axis:]))
         op.check_shape(number, shape)
-        reshape = qnn.ReshapeOp(value, layer)
-        values.append(op.emit(reshape, f"reshape_{number}"))
+        layer = (*shape[:axis], 1, *shape[axis:])
+        values.append(op.reshaped(value, layer, f"reshape_{number}"))
     type = op.result_type((*shape[:axis], len(values), *shape[axis:]))
     op.finish(qnn.ConcatOp(values, type, axis=axis))
 

@@ -9,13 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.arith import IndexCastOp
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
-
-from qlower.dialects import qnn
-from qlower.dialects.types import element_type, shape_of
 
 from ...scalars import Scalars
 from ..context import OperatorContext
@@ -203,7 +199,7 @@ def import_one_hot(op: OperatorContext) -> None:
     steps = scalars(op, (*shape[:axis], depth, *shape[axis:]), 2)
     loops = [loop for loop in range(len(shape) + 1) if loop != axis]
     index = read(op, steps.nest, 0, loops)
-    position = steps.step(IndexCastOp(steps.step(IndexOp(axis)), index.type))
+    position = steps.place(axis, index.type)
     on, off = (read(op, steps.nest, number) for number in (2, 3))
     equal = steps.compare("eq", index, position)
     finish_map(op, steps.nest, steps.select(equal, on, off))
@@ -252,10 +248,7 @@ def fold(op: OperatorContext, compute: Binary, initial: str) -> None:
     first = initial_value(initial, op.input(0).type)
     init = nest.emitter.filled(nest.output_shape, value.type, first)
     (folded,) = nest.reduce([init], lambda before: [compute(steps, before[0], value)])
-    if shape_of(folded) != result:
-        type = TensorType(element_type(folded.type), result)
-        folded = op.emit(qnn.ReshapeOp(folded, type), "reshape")
-    finish(op, folded)
+    finish(op, op.reshaped(folded, result))
 
 
 def initial_value(initial: str, type: str) -> float:

@@ -40,10 +40,7 @@ def import_top_k(op: OperatorContext) -> None:
     nest = start(op, (*rows, count, size), reductions=1)
     steps, last = Scalars(nest), len(rows)
     place = [*range(last), last + 1]
-    wanted, position = (
-        steps.step(arith.IndexCastOp(steps.step(IndexOp(loop)), i32))
-        for loop in (last, last + 1)
-    )
+    wanted, position = (steps.place(loop, i32) for loop in (last, last + 1))
     value, rank = nest.input(source, place), nest.input(ranks, place)
     found = steps.compare("eq", rank, wanted)
     shape = (*rows, count)
@@ -111,8 +108,7 @@ def _import_plain_position(predicate: str, op: OperatorContext) -> None:
     nest = start(op, [shape[dim] for dim in order], reductions=1)
     steps = Scalars(nest, is_unsigned=op.input(0).type == "BOOL")
     value = nest.input(op.value(0), [order.index(dim) for dim in range(len(shape))])
-    loop = steps.step(IndexOp(len(kept)))
-    position = steps.step(arith.IndexCastOp(loop, type.element_type))
+    position = steps.place(len(kept), type.element_type)
     worst = WORST[op.input(0).type][predicate]
     inits = [
         nest.emitter.filled(nest.output_shape, value.type, worst),

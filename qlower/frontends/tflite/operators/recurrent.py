@@ -12,8 +12,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType, quantized_element
-from qlower.dialects.types import shape_of
+from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array
 from qlower.model.nests import dense
 
@@ -92,9 +91,7 @@ def _rows_first(op: OperatorContext, value: SSAValue, suffix: str) -> SSAValue:
     """A sequence [B, T, ...] from the file's order, and back."""
     if not op.flag("time_major"):
         return value
-    first, second, size = shape_of(value)
-    type = TensorType(quantized_element(value.type), (second, first, size))
-    return op.emit(qnn.TransposeOp(value, type, perm=(1, 0, 2)), suffix)
+    return op.permuted(value, (1, 0, 2), suffix)
 
 
 def _check_form(op: OperatorContext) -> None:

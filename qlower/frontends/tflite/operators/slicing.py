@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 
 from qlower.dialects import qnn
-from qlower.dialects.types import element_type, shape_of
 
 from ..context import OperatorContext
 from ..importer import UNLIMITED, takes
@@ -39,10 +38,7 @@ def import_strided_slice(op: OperatorContext) -> None:
     result_type = op.result_type(taken.shape)
     if any(indices.step < 0 for indices in taken.indices):
         box = take(op, op.elements(0), taken.indices)
-        if shape_of(box) != taken.shape:
-            type = TensorType(element_type(box.type), taken.shape)
-            box = op.emit(qnn.ReshapeOp(box, type), "reshape")
-        finish(op, box)
+        finish(op, op.reshaped(box, taken.shape))
         return
     sizes = [len(indices) for indices in taken.indices]
     value = op.moved(0)

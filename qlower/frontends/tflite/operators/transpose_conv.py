@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
-from qlower.dialects.types import element_type, shape_of
+from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import dense
 from qlower.operators.transposed import Axis, filters_of, phase_weights
@@ -63,9 +63,7 @@ def import_transpose_conv(op: OperatorContext) -> None:
     if list(whole) == result:
         op.finish(qnn.ReshapeOp(image, type))
         return
-    image = op.emit(
-        qnn.ReshapeOp(image, TensorType(type.element_type, whole)), "reshape"
-    )
+    image = op.reshaped(image, whole)
     offsets = [0, rows.offset, columns.offset, 0]
     op.finish(qnn.SliceOp(image, type, offsets=offsets, sizes=result, strides=[1] * 4))
 
@@ -153,13 +151,8 @@ def _blocks_to_image(
 ) -> SSAValue:
     """Each pixel's channels as a block of pixels, of rows and columns by themselves."""
     batch, height, width, _ = shape_of(value)
-    element = element_type(value.type)
-
     split = (batch, height, width, rows.stride, columns.stride, filters)
-    value = op.emit(qnn.ReshapeOp(value, TensorType(element, split)), "reshape")
-    perm = (0, 1, 3, 2, 4, 5)
-    permuted = TensorType(element, [split[dim] for dim in perm])
-    return op.emit(qnn.TransposeOp(value, permuted, perm=perm), "transpose")
+    return op.permuted(op.reshaped(value, split), (0, 1, 3, 2, 4, 5))
 
 
 IMPORTERS = {
