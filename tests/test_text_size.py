@@ -83,10 +83,11 @@ def test_aliases_of_aliases_are_read(kind: str, tmp_path: Path):
     [
         _chain("#a0 = [1]", "#a$n = [#a$m]", 500) + _used("#a500"),
         _used("[" * 300 + "1" + "]" * 300),
+        _used(f"[{'[1], ' * 300}{'[' * 300}1{']' * 300}]"),
         _used("tuple<" * 300 + "i8" + ">" * 300),
         f"{SMALL_MODEL.rstrip()} loc({'callsite(' * 300}unknown{' at unknown)' * 300})",
     ],
-    ids=["aliases", "brackets", "types", "locations"],
+    ids=["aliases", "brackets", "brackets beside others", "types", "locations"],
 )
 def test_what_is_nested_is_limited(text: str):
     with pytest.raises(QlowerError, match="nested"):

@@ -263,3 +263,19 @@ def test_why_a_kernel_is_far_from_its_limit(words: str):
 def test_wrong_options(model: str, capsys: Capture, options: list[str], message: str):
     assert main(["bench", model, *options]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_call_takes_what_the_clock_says(monkeypatch: pytest.MonkeyPatch):
+    """By a clock that the calls move on."""
+    clock = [0.0]
+
+    def call(seconds: float) -> Callable[[], None]:
+        def moved() -> None:
+            clock[0] += seconds
+
+        return moved
+
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    timings = interleave({"a": call(2**-12), "b": call(2**-10)}, rounds=3)
+    assert timings.time("a").median == 1e6 * 2**-12
+    assert timings.ratio("b", "a").median == 4

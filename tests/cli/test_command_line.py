@@ -58,6 +58,7 @@ def test_version(word: str, capsys: Capture):
         ("run m --layer x", "unrecognized arguments: --layer", "see qlower run --help"),
         ("inspect m --json", "--format json is for the table", "--stats prints it"),
         ("contracts show", "needs the name of a contract", ""),
+        ("--versio", "arguments: --versio", "mean '--version'?"),
         ("run m --threads x", "invalid int value: 'x'", "see qlower run --help"),
     ],
 )

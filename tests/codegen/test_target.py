@@ -179,6 +179,11 @@ def test_host_has_its_own_features():
         ({"target": "x86_64-linux-gnu", "features": "-sse2"}, "be removed", None),
         ({"features": "avx2"}, "has no sign", None),
         (
+            {"target": "x86_64-linux-gnu", "cpu": "zzzzzz"},
+            "unknown cpu 'zzzzzz'",
+            "known are ",
+        ),
+        (
             {"target": "aarch64-linux-gnu", "cpu": "cortex-a5x"},
             "unknown cpu 'cortex-a5x' for aarch64",
             "cortex-a5",

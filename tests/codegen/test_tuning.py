@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 from support.random_layers import LAYERS, random_layer_inputs
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 import qlower
 from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
 from qlower.dialects.kernel import NestOp, Schedule, TileAttr, TileRegistersAttr
+from qlower.model.build import constant, make_module, quantized
 from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime import tuning
 from qlower.runtime.cache import keep_entry
 from qlower.runtime.executable import Executable
+from qlower.runtime.tuning import tune
 
 
 @pytest.fixture
@@ -90,3 +94,26 @@ def test_what_was_measured_is_remembered(
 def test_another_machine_is_refused(layer: Path):
     with pytest.raises(QlowerError, match="can't be timed on this machine"):
         qlower.compile(layer, "riscv64-linux-gnu", tune=True)
+
+
+def test_other_shapes_are_measured_anew(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """What is remembered belongs to types, not to weights."""
+    target = host_target()
+    monkeypatch.setattr(tuning, "_fastest", lambda *_: TileAttr(1, 1))
+    for size in (4, 4, 5):
+        model = qlower.Model(product_of(size))
+        tune(lower_to_kernel(lower_to_arith(model.module, "tflite"), target), target)
+    assert len(list(cache.glob("*.tuned"))) == 2
+
+
+def product_of(size: int) -> ModuleOp:
+    """Drawn weights of `size` outputs."""
+    weights = np.random.default_rng().integers(-9, 9, (size, 8)).astype(np.int8)
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized(weights.shape, 0.5))
+        return [qnn.LinearOp(x, w, None, quantized((4, size), 0.5)).result]
+
+    return make_module([quantized((4, 8), 0.5)], body)

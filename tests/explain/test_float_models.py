@@ -15,6 +15,7 @@ from support.tflite_builder import TFLiteBuilder
 import qlower
 from qlower.cli import main
 from qlower.diagnostics import QlowerError
+from qlower.explain.live import has_real_numbers
 
 needs_onnx = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("onnx", "onnxruntime")),
@@ -153,3 +154,13 @@ def test_a_float_model_that_litert_runs(tmp_path: Path) -> None:
         assert layer.carried.elements == 20 * elements
         assert layer.carried.largest <= 1 + (layer.name == "z")
     assert any("rounded to the nearest stored" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_a_quantized_model_is_no_model_of_real_numbers(dtype: str, tmp_path: Path):
+    graph = TFLiteBuilder()
+    x, y = (graph.tensor(name, (1, 4), dtype, scale=0.5) for name in "xy")
+    graph.operator("RELU", [x], [y])
+    path = tmp_path / "model.tflite"
+    path.write_bytes(graph.build([x], [y]))
+    assert not has_real_numbers(path)

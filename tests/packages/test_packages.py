@@ -7,6 +7,7 @@ import ctypes
 import gc
 import shutil
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -261,3 +262,15 @@ def test_no_linker_is_said_plainly(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(qlower.QlowerError, match="nothing here links for mips-"):
         compiler_driver("mips-unknown-linux")
+
+
+def test_what_links_for_another_machine(monkeypatch: pytest.MonkeyPatch):
+    """The compiler that the triple names, or else the one of the ziglang package."""
+    there = ["riscv64-linux-gnu-gcc"]
+    monkeypatch.setattr("shutil.which", lambda name: name if name in there else None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "ziglang")
+    assert compiler_driver("riscv64-unknown-linux-gnu") == there
+    assert compiler_driver("aarch64-unknown-linux-gnu") == [
+        *(sys.executable, "-m", "ziglang", "cc"),
+        *("-target", "aarch64-linux-gnu"),
+    ]

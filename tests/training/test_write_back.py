@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ from support.litert import run_litert
 import qlower
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
+from qlower.exports.onnx import patch_onnx
 from qlower.frontends.load import named
 from qlower.identification.onnx_file import onnx_file
 from qlower.identification.tflite_file import tflite_file
@@ -114,6 +116,29 @@ def test_only_weights_may_differ(suffix: str, tmp_path: Path) -> None:
     with pytest.raises(QlowerError, match=f"is no {suffix} file"):
         write(small_model(), other, path)
     assert not path.exists()
+
+
+def stored(model: qlower.Model) -> Array:
+    """The first weights."""
+    return weight_specs(model.module)[0].stored
+
+
+def test_other_weights_are_of_the_same_type() -> None:
+    model = small_model()
+    name, array = weight_specs(model.module)[0].name, stored(model)
+    assert stored(with_weights(model, {name: array * 0})).sum() == 0
+    for wrong in (array[:1], array.astype(np.int64)):
+        with pytest.raises(QlowerError, match=r"is \[.*the model has \["):
+            with_weights(model, {name: wrong})
+    with pytest.raises(QlowerError, match="the model has no 'nosuch'"):
+        with_weights(model, {"nosuch": array})
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    nothing: Any = None
+    with pytest.raises(QlowerError, match="needs the package onnx"):
+        patch_onnx(b"", nothing)
 
 
 def test_bytes_that_are_shared(tmp_path: Path) -> None:

@@ -10,12 +10,18 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support import models_directory
 from support.lanes import LARGE_VARIABLE, is_asked_for
+from xdsl.dialects.func import FuncOp
 
 from qlower.cli import main
 from qlower.diagnostics import QlowerError
+from qlower.dialects.fixed import RoundingMode
+from qlower.interp import evaluate_function
+from qlower.interp.values import Array
+from qlower.text.parsing import parse_module
 from qlower.verification.certificates import check_certificate
 from qlower.verification.certificates.make import write_certificate
 
@@ -202,3 +208,83 @@ def test_every_channel_of_mobilenet_is_accepted(tmp_path: Path) -> None:
     write_certificate("tflite", "tosa-double", MOBILENET, tmp_path)
     code, text = check(MOBILENET, tmp_path)
     assert code == 0, text
+
+
+BINARY = ("addi", "subi", "muli", "andi", "ori", "xori", "maxsi", "minsi")
+DIVIDING = ("divsi", "divui")
+SHIFTING = ("shli", "shrsi", "shrui")
+REAL = ("addf", "subf", "mulf", "divf", "maximumf", "minimumf")
+PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+ORDERS = ("oeq", "olt", "ole", "ogt", "oge", "une", "ult", "ule", "ugt", "uge")
+
+MEANINGS = [
+    line
+    for n in (8, 32, 64)
+    for line in (
+        *(f"arith.{name} %a, %b : i{n}" for name in (*BINARY, *DIVIDING, *SHIFTING)),
+        *(f"arith.cmpi {name}, %a, %b : i{n}" for name in PREDICATES),
+        *(f"math.{name} %a : i{n}" for name in ("absi", "ctlz")),
+        *(f"fixed.shift_right %a, %b {{rounding = {m}}} : i{n}" for m in RoundingMode),
+    )
+] + [
+    *(f"arith.{name} %a, %b : f{n}" for n in (32, 64) for name in REAL),
+    *(f"arith.cmpf {name}, %a, %b : f{n}" for n in (32, 64) for name in ORDERS),
+    *(f"{name} %a : f32" for name in ("math.absf", "arith.negf")),
+    *(f"fixed.convert %a {{rounding = {m}}} : f32 to i8" for m in RoundingMode),
+    *(f"fixed.convert %a {{rounding = {m}}} : f64 to i32" for m in RoundingMode),
+    *("fixed.saturate %a : i32 to i8", "fixed.saturate %a : i64 to i32"),
+    *("arith.extsi %a : i8 to i32", "arith.extui %a : i8 to i32"),
+    *("arith.trunci %a : i32 to i8", "arith.sitofp %a : i32 to f32"),
+    *("arith.bitcast %a : i32 to f32", "arith.bitcast %a : f64 to i64"),
+    *("arith.extf %a : f32 to f64", "arith.truncf %a : f64 to f32"),
+]
+"""What operations the checker means by itself."""
+
+
+def operands(line: str, type: str, random: np.random.Generator) -> list[Array]:
+    """Numbers of all sizes, ends and halves; none that an operation isn't for."""
+    dtype = np.dtype(f"{type[0]}{int(type[1:]) // 8}")
+    if type[0] == "f":
+        halves = random.integers(-300, 300, 200) / 2
+        sizes = random.normal(size=200) * 2.0 ** random.integers(-30, 34, 200)
+        a, b = (random.choice([*halves, *sizes], 300).astype(dtype) for _ in "ab")
+        if "f %a, %b" in line:  # the signs of 0 are looked at elsewhere
+            a, b = (np.where(x == 0, 0.25, x).astype(dtype) for x in (a, b))
+        return [a, b]
+    bits = int(type[1:])
+    ends = [0, 1, -1, 2, (1 << bits - 1) - 1, -(1 << bits - 1), 1 << bits - 2]
+    wide = [
+        int(x) >> int(n)
+        for x, n in random.integers(0, 1 << 62, (99, 2)) % [1 << 62, 62]
+    ]
+    numbers = [check_certificate.wrap(x, bits) for x in (*ends, *wide)]
+    a, b = (np.array(random.choice(numbers, 300), dtype) for _ in "ab")
+    if "sh" in line:
+        b = (b % bits).astype(b.dtype)
+    if "div" in line:
+        b = np.where(b == 0, 7, b)
+        a = np.where(a == -(1 << bits - 1), 5, a)
+    return [a, b]
+
+
+@pytest.mark.parametrize("line", MEANINGS)
+def test_the_checker_means_what_the_interpreter_does(line: str) -> None:
+    step = check_certificate.Step(f"%y = {line}")
+    random = np.random.default_rng(len(line))
+    given = operands(line, step.source, random)[: len(step.operands)]
+    names = ", ".join(
+        f"%{name}: {step.source}" for name, _ in zip("ab", given, strict=False)
+    )
+    result = "i1" if "cmp" in line else step.type
+    text = f"""func.func @f({names}) -> {result} {{
+      %y = {line}
+      return %y : {result}
+    }}"""
+    (function,) = parse_module(text, "f.mlir").body.ops
+    assert isinstance(function, FuncOp)
+    (expected,) = evaluate_function(function, given)
+    meant = check_certificate.meaning(*step.kind)
+    found = [
+        meant(*numbers) for numbers in zip(*(x.tolist() for x in given), strict=True)
+    ]
+    np.testing.assert_array_equal(np.array(found, expected.dtype), expected)

@@ -1,0 +1,61 @@
+"""Which functions are proved to be non-decreasing, and why others aren't."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qlower.contracts import parse_contract
+from qlower.verification.decide import Domain
+from qlower.verification.functions import NO_OFFSET, WHOLE, Given, RuleFunction
+from qlower.verification.proof import prove
+
+
+def function_of(body: str) -> RuleFunction:
+    """A rule of an accumulator %x, a real %r of it, and three and minus three."""
+    text = f"""module {{
+    func.func @sum(%x: i32 {{contract.value = "accumulator"}}) -> i32 {{
+      %three = arith.constant 3 : i32
+      %below = arith.constant -3 : i32
+      %two = arith.constant 2.0 : f32
+      %under = arith.constant -2.0 : f32
+      %r = arith.sitofp %x : i32 to f32
+      {body}
+      return %y : i32
+    }} }}"""
+    rule = parse_contract(text, "mine", "mine.mlir").rule("sum")
+
+    given = Given(WHOLE, {"accumulator": (0, NO_OFFSET, np.dtype(np.int32))})
+    return RuleFunction(rule, {}, given)
+
+
+def real(operation: str) -> str:
+    rounded = "%y = fixed.convert %z {rounding = half_even} : f32 to i32"
+    return f"%z = {operation} : f32\n{rounded}"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_proved"),
+    [
+        ("%y = arith.divsi %x, %three : i32", True),
+        ("%y = arith.divsi %x, %below : i32", False),
+        ("%y = arith.divsi %three, %x : i32", False),
+        (real("arith.divf %r, %two"), True),
+        (real("arith.divf %r, %under"), False),
+        (real("arith.divf %two, %r"), False),
+        (real("math.fma %r, %two, %under"), True),
+        (real("math.fma %two, %r, %r"), True),
+        (real("math.fma %r, %under, %two"), False),
+        (real("math.fma %r, %r, %two"), False),
+        ("%y = arith.addi %x, %three : i32", True),
+        ("%y = arith.subi %three, %x : i32", False),
+        ("%y = arith.muli %x, %below : i32", False),
+        ("%y = arith.muli %x, %x : i32", False),
+    ],
+)
+def test_quotients_and_products(body: str, is_proved: bool) -> None:
+    """Where a constant's sign and place decide; the numbers are 1 to 1,000."""
+    ends = np.array([1], np.int64), np.array([1000], np.int64)
+    domain = Domain(np.array([0], np.int64), *ends)
+    fault = prove(function_of(body), domain)
+    assert (fault is None) == is_proved
