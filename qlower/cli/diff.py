@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import (
     add_command,
     add_contracts_of_two,
     add_inputs,
+    add_match,
     add_model,
     add_timing,
     given_model,
     layer_contracts,
+    matched_layers,
     model_of,
 )
 from qlower.cli.output import add_json, add_junit, show, terminal_width, write_junit
@@ -40,13 +44,15 @@ A and B are each one of
   a dump          of layers' results: .npz (as of --save-layers), .npy, a folder,
                   Polygraphy's .json, ONNX Runtime's .tensorproto or .pb
   a model         another version of MODEL, compared by the names of layers; without
-                  MODEL both sides are models; a float .onnx or .tflite model is run by
-                  ONNX Runtime or LiteRT, its numbers rounded to the stored ones
+                  MODEL both sides are models; a float .onnx, .tflite or .pt2 model is
+                  run by ONNX Runtime, LiteRT or PyTorch, its numbers rounded to the
+                  stored ones
 
 Each layer is compared twice: carried, where each side has its own values, and alone,
 where both have those of A (of B, if only A can be computed here).
 
-Exits with 0 if everything is equal, otherwise with 1."""
+Exits with 0 if everything is equal, otherwise with 1; with --fail-below only where the
+signal to noise of some layer is less."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -64,6 +70,14 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "for trace",
     )
     add_contracts_of_two(parser)
+    add_match(parser)
+    parser.add_argument(
+        "--fail-below",
+        type=float,
+        metavar="DB",
+        help="fail where a layer's signal to noise, carried, is less than this many "
+        "dB, and not wherever an element differs",
+    )
     add_json(parser)
     add_junit(parser)
     add_timing(parser)
@@ -102,22 +116,37 @@ def run(options: argparse.Namespace) -> int:
             b_layer_contracts=layer_contracts(
                 options.b_layer_contract, "--b-layer-contract"
             ),
+            match=matched_layers(options.match),
             progress=progress,
         )
     except UnknownSide as error:
         raise UsageError(error.message, help=error.help) from error
     clear_status()
-    write_junit(options, lambda: [_case(layer) for layer in found.layers])
+    bad = None if options.fail_below is None else found.below(options.fail_below)
+    write_junit(options, lambda: [_case(layer, bad) for layer in found.layers])
     if options.json:
         print(json_text(found.to_dict()))
     else:
         show(found.render(terminal_width()))
-    return 0 if found.is_equal else ExitCode.FOUND
+    for layer in bad or ():
+        least = f"at least {options.fail_below:g} are asked for"
+        complain(f"error: {layer.name} has {_decibels(layer)} dB, {least}")
+    is_good = found.is_equal if bad is None else not bad
+    return 0 if is_good else ExitCode.FOUND
 
 
-def _case(layer: LayerDifference) -> Case:
-    """A layer passes where none of its elements differs."""
+def _decibels(layer: LayerDifference) -> str:
+    found = layer.carried and layer.carried.decibels
+    return "unknown" if found is None else f"{found:.1f}"
+
+
+def _case(layer: LayerDifference, bad: Sequence[LayerDifference] | None) -> Case:
+    """A layer passes where none of its elements differs, or those that are bad are
+    known and it is none of them."""
     from qlower.report.junit import Case
+
+    if bad is not None and layer not in bad:
+        return Case(layer.name)
 
     told = [
         f"{found.differing:,} of {found.elements:,} elements differ, {how}"

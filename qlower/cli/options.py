@@ -248,6 +248,29 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_match(parser: argparse.ArgumentParser) -> None:
+    """The option that says which tensor of a float model is which layer."""
+    parser.add_argument(
+        "--match",
+        action="append",
+        default=[],
+        metavar="LAYER=TENSOR",
+        help="the tensor of the float model that a layer is compared with, for layers "
+        "that names and shapes don't match",
+    )
+
+
+def matched_layers(arguments: Sequence[str]) -> dict[str, str]:
+    """Tensors of a float model by layers."""
+    found: dict[str, str] = {}
+    for argument in arguments:
+        layer, equals, tensor = argument.partition("=")
+        if not (layer and equals and tensor):
+            raise QlowerError(f"--match {argument!r} is not LAYER=TENSOR")
+        found[layer] = tensor
+    return found
+
+
 def add_full_names(parser: argparse.ArgumentParser) -> None:
     section(parser, OUTPUT).add_argument(
         "--full-names",

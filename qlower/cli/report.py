@@ -12,9 +12,11 @@ from qlower.cli.options import (
     add_command,
     add_contract,
     add_inputs,
+    add_match,
     add_model,
     given_model,
     layer_contracts,
+    matched_layers,
 )
 from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
@@ -50,8 +52,9 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--against",
         metavar="B",
         help="the other side: a contract, an executor, a live "
-        "system or a dump, as in `qlower diff`",
+        "system, a dump or a float model, as in `qlower diff`",
     )
+    add_match(parser)
     parser.add_argument(
         "--verify",
         action="store_true",
@@ -114,6 +117,7 @@ def _report(options: argparse.Namespace) -> Report:
             layer_contracts=layer_contracts(options.layer_contract),
             native=not options.no_native,
             verify=options.verify,
+            match=matched_layers(options.match),
             progress=progress,
         )
     except UnknownSide as error:

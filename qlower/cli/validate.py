@@ -15,8 +15,10 @@ from qlower.cli.exit_codes import ExitCode
 from qlower.cli.options import (
     add_command,
     add_import_options,
+    add_match,
     add_timing,
     layer_contracts,
+    matched_layers,
     model_of,
 )
 from qlower.cli.output import add_format, add_junit, print_table, write_junit
@@ -38,7 +40,7 @@ EXAMPLE = """  qlower validate model.tflite --data inputs.npz --labels labels.np
   qlower validate model.tflite --data set/ --scheduler tcp://10.0.0.1:8786
 
 Exits with 1 where no example could be used, or a bound (--min-top1, --max-loss,
---min-agreement) is missed by some contract."""
+--min-agreement, --fail-below) is missed by some contract."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -73,7 +75,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--against",
         metavar="REFERENCE",
         help="the reference for outputs: a contract; litert or onnxruntime, on the "
-        "model's own file; or a .tflite or .onnx file, such as the float model",
+        "model's own file; or a .tflite, .onnx or .pt2 file, such as the float model",
     )
     _add_labels(parser)
     _add_preprocessing(parser)
@@ -87,8 +89,10 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "--layers",
         action="store_true",
         help="show which layer loses the signal; --against is a contract, or the file "
-        "of a float model, whose layers are matched by name",
+        "of a float model, whose tensors are matched by name, or else by shape and "
+        "values",
     )
+    add_match(parser)
     parser.add_argument(
         "--classes", action="store_true", help="show the accuracy of each class"
     )
@@ -117,6 +121,13 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     for bound, what in BOUNDS.items():
         parser.add_argument(bound, type=share, metavar="SHARE", help=what)
+    parser.add_argument(
+        "--fail-below",
+        type=float,
+        metavar="DB",
+        help="the least signal to noise against --against, in dB: of the output, and "
+        "with --layers of each layer",
+    )
     add_format(parser)
     add_junit(parser)
     add_timing(parser)
@@ -219,6 +230,8 @@ def run(options: argparse.Namespace) -> int:
         )
     names = _lines(options.class_names)
     is_real = options.layers and is_real_reference(options.against)
+    if options.match and not is_real:
+        raise QlowerError("--match needs --layers, and --against a float model")
     job = prepare(
         model_of(options.model, options),
         options.data,
@@ -233,7 +246,12 @@ def run(options: argparse.Namespace) -> int:
         layer_contracts=layer_contracts(options.layer_contract),
         limit=options.limit,
     )
-    gates = Gates(options.min_top1, options.max_loss, options.min_agreement)
+    gates = Gates(
+        options.min_top1,
+        options.max_loss,
+        options.min_agreement,
+        options.fail_below,
+    )
     gates.check(has_reference=options.against is not None)
     if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
         raise QlowerError(f"--plot {options.plot!r} ends with neither .svg nor .png")
@@ -253,7 +271,9 @@ def run(options: argparse.Namespace) -> int:
             on_progress=advance,
         )
     if is_real:
-        for note in count_real_layers(job, Path(options.against), found):
+        for note in count_real_layers(
+            job, Path(options.against), found, matched_layers(options.match)
+        ):
             complain(f"note: {note}")
     missed = gates.missed(found)
     sentences = [one for own in missed.values() for one in own]

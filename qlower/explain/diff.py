@@ -54,6 +54,7 @@ def diff(
     random: int | None = None,
     layer_contracts: Mapping[str, str] | None = None,
     b_layer_contracts: Mapping[str, str] | None = None,
+    match: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
     **named_inputs: Array,
 ) -> Diff:
@@ -64,7 +65,7 @@ def diff(
     seed. `contract` holds for sides that name none. The chain is that of the first
     element that differs when layers run alone, or of `at`, `LAYER[n,h,w,c]`.
     `layer_contracts` is as in `lower`, for both sides; `b_layer_contracts` for the
-    second only.
+    second only. `match` gives tensors of a float model by layers.
     """
     words = [one.split(":")[0] for one in (a, b, contract) if isinstance(one, str)]
     read = as_model(model, [word for word in words if is_contract(word)])
@@ -77,8 +78,8 @@ def diff(
     examples = ordered_input_set(specs, arrays)
     place = None if at is None else parse_place(loaded.module, at)
     runs = len(examples.runs)
-    first = make_side(a, loaded, contract, runs)
-    second = make_side(b, other, contract, runs)
+    first = make_side(a, loaded, contract, runs, match)
+    second = make_side(b, other, contract, runs, match)
     if isinstance(second, Version) and b_layer_contracts:
         raise QlowerError("layers of another version have that model's contracts")
     comparison = _Comparison(first, second, loaded, examples.runs)

@@ -102,6 +102,26 @@ class Diff(Tabled[LayerDifference]):
         )
 
     @property
+    def most_hurt(self) -> LayerDifference | None:
+        """The layer with the least signal to noise by itself, if several differ."""
+        known = [
+            (one.alone.decibels, one)
+            for one in self.layers
+            if one.alone is not None and one.alone.decibels is not None
+        ]
+        return min(known, key=lambda pair: pair[0])[1] if len(known) > 1 else None
+
+    def below(self, decibels: float) -> list[LayerDifference]:
+        """Layers whose signal to noise, each side on its own values, is less."""
+        return [
+            one
+            for one in self.layers
+            if one.carried is not None
+            and one.carried.differing
+            and (one.carried.decibels is None or one.carried.decibels < decibels)
+        ]
+
+    @property
     def verdict(self) -> list[str]:
         """What differs first, and why, in a line or two."""
         return list(_verdict(self))
@@ -126,6 +146,7 @@ class Diff(Tabled[LayerDifference]):
             "notes": list(self.notes),
             "layers": self.table.records(),
             "first_alone": None if guilty is None else guilty.name,
+            "most_hurt": None if self.most_hurt is None else self.most_hurt.name,
             "chain": None if self.chain is None else _chain_dict(self.chain),
             "in_words": list(_in_words(self)),
         }
@@ -199,6 +220,12 @@ def _columns(
             return ""
         return f"{found:.1f}" if name == "decibels" else f"{found:.6g}"
 
+    def cosine(row: LayerDifference) -> str:
+        found = number(row, "cosine")
+        return (
+            f"{found:.6f}" if isinstance(found, float) and show(row, "cosine") else ""
+        )
+
     return [
         Column(mode, f"{mode}_differing", lambda row: number(row, "differing")),
         Column("share", f"{mode}_share", share, show_share, rank=3),
@@ -214,6 +241,13 @@ def _columns(
             lambda row: number(row, "decibels"),
             lambda row: show(row, "decibels"),
             rank=4,
+        ),
+        Column(
+            "cosine",
+            f"{mode}_cosine",
+            lambda row: number(row, "cosine"),
+            cosine,
+            rank=5,
         ),
     ]
 
@@ -261,6 +295,10 @@ def _verdict(diff: Diff) -> Iterator[str]:
             f"{guilty.alone.differing:,} of {guilty.alone.elements:,} elements, "
             f"by up to {guilty.alone.largest:.6g}"
         )
+        most = diff.most_hurt
+        if most is not None and most.alone is not None:
+            loss = f"{most.alone.decibels:.1f} dB"
+            yield f"the layer that loses most by itself is {most.name}: {loss}"
     elif carried is not None:
         yield f"the first layer that differs is {carried.name}"
         if diff.reference is not None:

@@ -15,9 +15,9 @@ from qlower.interp.values import Array
 class Difference:
     """The second tensor against the first, added up over inputs.
 
-    `first` is where they differ first: the number of the input, and the index. `signal`
-    and `noise` are sums of squares, of what is stored less its zero point and of the
-    difference.
+    `first` is where they differ first: the number of the input, and the index.
+    `signal`, `own` and `noise` are sums of squares, of what the first and the second
+    store less their zero point and of the difference; `product` is the sum of products.
     """
 
     elements: int = 0
@@ -25,6 +25,8 @@ class Difference:
     largest: float = 0.0
     signal: float = 0.0
     noise: float = 0.0
+    own: float = 0.0
+    product: float = 0.0
     first: tuple[int, Index] | None = None
 
     def add(self, number: int, a: Array, b: Array, zero_point: int = 0) -> None:
@@ -35,7 +37,10 @@ class Difference:
         if wide is np.float64:
             apart &= ~(np.isnan(left) & np.isnan(right))
         self.elements += a.size
-        self.signal += float(np.nansum(np.square((left - zero_point).astype(float))))
+        centred = [(side - zero_point).astype(float) for side in (left, right)]
+        self.signal += float(np.nansum(np.square(centred[0])))
+        self.own += float(np.nansum(np.square(centred[1])))
+        self.product += float(np.nansum(centred[0] * centred[1]))
         count = int(np.count_nonzero(apart))
         if not count:
             return
@@ -47,6 +52,12 @@ class Difference:
         if self.first is None:
             place = np.unravel_index(int(np.argmax(apart)), apart.shape)
             self.first = number, tuple(int(at) for at in place)
+
+    @property
+    def cosine(self) -> float | None:
+        """The cosine between the two; None where one of them is all zero."""
+        power = math.sqrt(self.signal) * math.sqrt(self.own)
+        return self.product / power if power and math.isfinite(power) else None
 
     @property
     def decibels(self) -> float | None:

@@ -36,19 +36,24 @@ def match_dump(
     runs: int,
     *,
     is_real: bool = False,
+    rounds: bool = True,
+    pairs: Mapping[str, str] | None = None,
 ) -> Recorded:
     """The dump as results of the model's layers, for each of so many inputs.
 
     Arrays are found by the layer's name, short or as the file has it, then by what the
-    names have in common once they are normalised, if the shape fits too. Real numbers
-    have to stand for stored ones, or are rounded to these if the dump `is_real`. Raises
-    `QlowerError` where nothing matches.
+    names have in common once they are normalised, if the shape fits too. `pairs` gives
+    the layers of some arrays, which come first. Real numbers have to stand for stored
+    ones; if the dump `is_real` they are rounded to these, or left where it doesn't
+    `rounds`. Raises `QlowerError` where nothing matches.
     """
     if len(dump) == 1:
         dump = list(dump) * runs if runs == 1 else dump
     elif len(dump) != runs:
         raise QlowerError(f"{title} has {len(dump)} runs, there are {runs} inputs")
-    matching = _Matching(model, runs if len(dump) == 1 else 1, is_real)
+    matching = _Matching(
+        model, runs if len(dump) == 1 else 1, is_real, rounds, pairs or {}
+    )
     found = [matching.match(arrays) for arrays in dump]
     if len(dump) == 1 and runs > 1:
         found = [{n: array[i] for n, array in found[0].items()} for i in range(runs)]
@@ -66,6 +71,11 @@ def match_dump(
     return Recorded(title, found, tuple(matching.notes(title)))
 
 
+def pairs_by_name(arrays: Mapping[str, Array], model: Model) -> dict[str, str]:
+    """The layers of arrays whose names are theirs, or like theirs."""
+    return _Matching(model, 1).pairs(arrays, result_specs(model))
+
+
 @dataclass
 class _Matching:
     """What is known of how a dump's names are those of a model."""
@@ -73,6 +83,8 @@ class _Matching:
     model: Model
     runs: int
     is_real: bool = False
+    rounds: bool = True
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
     exact: list[str] = field(default_factory=list[str])
     alike: dict[str, str] = field(default_factory=dict[str, str])
     changed: dict[str, str] = field(default_factory=dict[str, str])
@@ -82,11 +94,11 @@ class _Matching:
     def match(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
         """The arrays by layers' names, each with a leading dimension for the runs."""
         specs = result_specs(self.model)
-        pairs = self._pairs(arrays, specs)
+        pairs = self.pairs(arrays, specs)
         self.missing = [name for name in specs if name not in pairs.values()]
         ways = {
             given: [
-                _stack(specs[name], arrays[given], self.runs, first) is not None
+                stacked(specs[name], arrays[given], self.runs, first) is not None
                 for first in (True, False)
             ]
             for given, name in pairs.items()
@@ -103,16 +115,17 @@ class _Matching:
                 found[name] = stack
         return found
 
-    def _pairs(
+    def pairs(
         self, arrays: Mapping[str, Array], specs: Mapping[str, TensorSpec]
     ) -> dict[str, str]:
         """The layer of each array: by its name, then by one like it and its shape; a
         lone array of any name may be the only output."""
         names = {alias: name for name in specs for alias in self._aliases(name, specs)}
-        pairs: dict[str, str] = {}
+        pairs = {array: name for array, name in self.given.items() if array in arrays}
+        self.exact += pairs
         for given in arrays:
             name = names.get(given)
-            if name is not None and name not in pairs.values():
+            if given not in pairs and name is not None and name not in pairs.values():
                 pairs[given] = name
                 self.exact.append(given)
         for given, array in arrays.items():
@@ -138,7 +151,8 @@ class _Matching:
 
     def _fits(self, spec: TensorSpec, array: Array) -> bool:
         return any(
-            _stack(spec, array, self.runs, first) is not None for first in (True, False)
+            stacked(spec, array, self.runs, first) is not None
+            for first in (True, False)
         )
 
     def _aliases(self, name: str, specs: Mapping[str, TensorSpec]) -> Iterator[str]:
@@ -153,7 +167,7 @@ class _Matching:
     ) -> Array | None:
         """The array in the form that the layer has, or None, which is noted; `first`
         tells that images have their channels first."""
-        stack = _stack(spec, array, self.runs, first)
+        stack = stacked(spec, array, self.runs, first)
         how = "channels moved last" if first and len(spec.shape) == 4 else ""
         if stack is None:
             shape = list(array.shape)
@@ -167,6 +181,8 @@ class _Matching:
             return stack
         if stack.dtype.kind == "f" and spec.scale is not None:
             steps = stack / spec.scale + (spec.zero_point or 0)
+            if self.is_real and not self.rounds:
+                return stack
             stored = spec.quantize(stack)
             misfit = np.abs(steps - stored.astype(float))
             if self.is_real or np.all(misfit <= LARGEST_MISFIT):
@@ -209,7 +225,7 @@ def _normal(name: str) -> str:
     return " ".join(words)
 
 
-def _stack(spec: TensorSpec, array: Array, runs: int, first: bool) -> Array | None:
+def stacked(spec: TensorSpec, array: Array, runs: int, first: bool) -> Array | None:
     """The array with a leading dimension for the runs; None if its shape doesn't fit.
     Images have their channels first, or last."""
     shape = spec.shape

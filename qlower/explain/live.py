@@ -11,8 +11,10 @@ from types import ModuleType
 from typing import TypeAlias
 
 from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.dumps import match_dump
-from qlower.explain.sides import Values
+from qlower.explain.sides import Computed, Values
+from qlower.explain.structure import paired
 from qlower.extras import install_line
 from qlower.frontends.tflite.reader import read_model
 from qlower.interp.values import Array
@@ -30,6 +32,7 @@ LIVE: Mapping[str, tuple[str, str, str]] = {
     "litert-opt": ("litert", "BUILTIN_WITHOUT_DEFAULT_DELEGATES", "litert"),
     "litert-ref": ("litert", "BUILTIN_REF", "litert"),
     "onnxruntime": ("onnxruntime", "", "peers"),
+    "pt2": ("pt2", "", "torch"),
     "torch": ("torch", "", "peers"),
     **{f"torch-{name}": ("torch", name, "peers") for name in ENGINES},
 }
@@ -41,19 +44,39 @@ the reference kernels; PyTorch's are its engines."""
 @dataclass
 class Live:
     """A system that runs the model's file, or another one, whose tensors are real
-    numbers if it `is_real`; `notes` say how tensors were matched."""
+    numbers if it `is_real`; `notes` say how tensors were matched.
+
+    Real numbers are rounded to stored ones if it `rounds`. `match` gives tensors by
+    layers; `pairs` are the layers of tensors, once they are known."""
 
     title: str
     model: Model
     run: Run
     notes: list[str] = field(default_factory=list[str])
     is_real: bool = False
+    rounds: bool = True
+    match: Mapping[str, str] = field(default_factory=dict[str, str])
+    pairs: Mapping[str, str] | None = None
 
     def values(self, number: int, inputs: Values) -> Values:
         """Inputs, and the results of layers that the system shows."""
         given = [inputs[spec.name] for spec in self.model.inputs]
         arrays = self.run(given)
-        found = match_dump(self.title, [arrays], self.model, 1, is_real=self.is_real)
+        if self.is_real and self.pairs is None:
+            contract = module_contract(self.model.module) or "exact"
+            own = Computed("", self.model, contract, "jit")
+            self.pairs = paired(
+                arrays, self.model, self.match, lambda: own.values(number, inputs)
+            )
+        found = match_dump(
+            self.title,
+            [arrays],
+            self.model,
+            1,
+            is_real=self.is_real,
+            rounds=self.rounds,
+            pairs=self.pairs,
+        )
         self.notes += [note for note in found.notes if note not in self.notes]
         return {**inputs, **found.runs[0]}
 
@@ -94,35 +117,50 @@ def live_side(title: str, name: str, model: Model) -> Live:
         raise QlowerError(f"{name} refuses the file: {first_line(error)}") from error
 
 
-QUANTIZED = (b"QuantizeLinear", b"QLinear", b"Integer")
-"""What the file of a quantized ONNX model has in the names of its operators."""
+QUANTIZED = {
+    ".onnx": (b"QuantizeLinear", b"QLinear", b"Integer"),
+    ".pt2": (b"quantized_decomposed", b"quantize_per"),
+}
+"""What the file of a quantized model has in the names of its operators."""
+
+SYSTEM_OF = {".onnx": "onnxruntime", ".pt2": "pt2", ".tflite": "litert-ref"}
+"""What runs a float model."""
 
 
 def has_real_numbers(path: Path) -> bool:
-    """Whether a path is an `.onnx` or `.tflite` file of a model without quantized
-    tensors."""
-    if path.suffix not in (".onnx", ".tflite") or not os.path.isfile(path):
+    """Whether a path is an `.onnx`, `.tflite` or `.pt2` file of a model without
+    quantized tensors."""
+    if path.suffix not in SYSTEM_OF or not os.path.isfile(path):
         return False
     data = path.read_bytes()
-    if path.suffix == ".onnx":
-        return not any(word in data for word in QUANTIZED)
+    if path.suffix in QUANTIZED:
+        return not any(word in data for word in QUANTIZED[path.suffix])
     types = {tensor.type for tensor in read_model(data, str(path)).tensors}
     return types.isdisjoint(("INT8", "UINT8", "INT16"))
 
 
-def real_side(path: Path, model: Model) -> Live:
-    """The float model that a model was made of, run by LiteRT (`.tflite`) or ONNX
-    Runtime (`.onnx`) with all its tensors, on the same inputs. Real numbers are rounded
-    to the stored ones of the layer of the same name.
+def real_side(
+    path: Path,
+    model: Model,
+    match: Mapping[str, str] | None = None,
+    *,
+    rounds: bool = True,
+) -> Live:
+    """The float model that a model was made of, run by LiteRT (`.tflite`), ONNX Runtime
+    (`.onnx`) or PyTorch (`.pt2`) with all its tensors, on the same inputs.
 
-    Raises `QlowerError` for a system that isn't installed, or can't read the file.
+    Tensors are matched with layers by `match`, by name, or by shape and values
+    (`structure.paired`); if it `rounds`, real numbers become the stored ones of their
+    layer. Raises `QlowerError` for a system that isn't installed, or can't read the
+    file.
     """
-    name = "litert-ref" if path.suffix == ".tflite" else "onnxruntime"
     reference = LiveReference(path, model.inputs)
-    other = live_side(str(path), name, replace(model, path=path, signature_name=None))
+    given = replace(model, path=path, signature_name=None)
+    other = live_side(str(path), SYSTEM_OF[path.suffix], given)
 
     def run(arrays: Sequence[Array]) -> dict[str, Array]:
         return other.run(reference.converted(arrays))
 
-    notes = [f"{path.name}: real numbers are rounded to the nearest stored ones"]
-    return Live(str(path), model, run, notes, is_real=True)
+    how = "are rounded to the nearest stored ones" if rounds else "are compared as such"
+    notes = [f"{path.name}: real numbers {how}"]
+    return Live(str(path), model, run, notes, True, rounds, match or {})

@@ -36,15 +36,22 @@ SideLike: TypeAlias = Side | str | PathLike[str] | Mapping[str, Array]
 """A side, how it is written on the command line, or layers' results by name."""
 
 
-def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> Side:
+def make_side(
+    side: SideLike,
+    model: Model,
+    contract: str | None,
+    runs: int,
+    match: Mapping[str, str] | None = None,
+) -> Side:
     """The side that is meant.
 
     `[CONTRACT:]EXECUTOR` or `CONTRACT`: a contract's name or an `.mlir` file, and
     `interp`, `jit` or a CPU of this machine (`x86-64-v3`). Without a contract it is
     `contract`, by default the model's own; without an executor it is the interpreter
     for few runs and native code for more. Or a model's file: the compared model itself,
-    another version of it, or the float model that it was made of, which ONNX Runtime or
-    LiteRT runs. Or a dump: a file or folder of layers' results. Or a live
+    another version of it, or the float model that it was made of, which ONNX Runtime,
+    LiteRT or PyTorch runs; `match` gives its tensors by layers. Or a dump: a file or
+    folder of layers' results. Or a live
     system (`live.LIVE`): `litert`, `litert-ref`, `torch`, ...; `live:onnxruntime` where
     a contract has the same name.
     """
@@ -60,7 +67,7 @@ def make_side(side: SideLike, model: Model, contract: str | None, runs: int) -> 
     if model.path is not None and Path(text) == model.path:
         return Computed(text, model, contract, default)
     if has_real_numbers(Path(text)):
-        return real_side(Path(text), model)
+        return real_side(Path(text), model, match)
     if Path(text).suffix in MODELS and os.path.exists(text):
         return version_of(text, model, as_model(text), contract, default)
     chosen, executor, cpu = _split(text)

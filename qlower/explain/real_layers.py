@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +19,12 @@ def is_real_reference(against: str | None) -> bool:
     return against is not None and has_real_numbers(Path(against))
 
 
-def count_real_layers(job: Job, path: Path, found: Validation) -> list[str]:
-    """Count each layer against the float model's layer of the same name, whose real
-    numbers are rounded to stored ones; `found` gets the figures.
+def count_real_layers(
+    job: Job, path: Path, found: Validation, match: Mapping[str, str] | None = None
+) -> list[str]:
+    """Count each layer against the real numbers of the float model's: the tensor that
+    `match` gives for the layer, or of its name, or of its shape and values; `found`
+    gets the figures.
 
     Returns notes on which layers were matched. Raises `QlowerError` if none was, and
     for a system that isn't installed.
@@ -28,7 +32,10 @@ def count_real_layers(job: Job, path: Path, found: Validation) -> list[str]:
     notes: dict[str, None] = {}
     for name, compilation in job.compilations.items():
         exposed = replace(compilation, with_layers=True)
-        function, live = exposed.function(), real_side(path, exposed.model)
+        function, live = (
+            exposed.function(),
+            real_side(path, exposed.model, match, rounds=False),
+        )
         specs = [spec.name for spec in function.inputs]
         rows = (
             row
@@ -44,5 +51,7 @@ def count_real_layers(job: Job, path: Path, found: Validation) -> list[str]:
             count_layers(found.counts[name], exposed.variant, both, real)
         notes |= dict.fromkeys(live.notes)
         if not found.counts[name].layers:
-            raise QlowerError(f"{path} has no layer of the same name as the model's")
+            raise QlowerError(
+                f"{path} has no layer like the model's", help="--match LAYER=TENSOR"
+            )
     return list(notes)

@@ -37,7 +37,16 @@ NAMED_FAILURES = 20
 """Rows that could not be used are all counted, and so many of them are named."""
 
 
-T = TypeVar("T", "Counts", "Partial", "Signal")
+ADDED = (
+    *("examples", "labelled", "top1", "top5", "agreeing", "compared"),
+    *("lost", "gained"),
+)
+"""Counts that are added as they are."""
+
+T = TypeVar("T", "Counts", "Partial", "Signal", "Spread")
+
+BINS = 16
+"""Bars of a histogram, over all values that a type stores."""
 
 
 @dataclass
@@ -104,6 +113,42 @@ class Signal:
 
 
 @dataclass
+class Spread:
+    """How a layer's stored values spread over what its type holds.
+
+    `saturated` counts the least and the largest value, but for an end that stands for
+    0, as a RELU has it. `bins` are `BINS` equal parts of the range; `least` and `most`
+    are what the reference has, in ticks.
+    """
+
+    elements: int = 0
+    saturated: int = 0
+    bins: list[int] = field(default_factory=lambda: [0] * BINS)
+    least: int = 0
+    most: int = 0
+
+    def count(self, spec: TensorSpec, stored: Array, reference: Ticks) -> None:
+        """Add the elements of a tensor of integers."""
+        limits, own = np.iinfo(spec.dtype), stored.astype(np.int64).reshape(-1)
+        ends = {int(limits.min), int(limits.max)} - {spec.zero_point}
+        width = (int(limits.max) - int(limits.min) + 1) // BINS
+        found = np.bincount((own - int(limits.min)) // width, minlength=BINS)
+        self.elements += own.size
+        self.saturated += int(np.isin(own, list(ends)).sum())
+        self.bins = [a + b for a, b in zip(self.bins, found.tolist(), strict=True)]
+        self.least = min(self.least, int(reference.min(initial=0)))
+        self.most = max(self.most, int(reference.max(initial=0)))
+
+    def add(self, other: Spread) -> None:
+        """Add what another count found."""
+        self.elements += other.elements
+        self.saturated += other.saturated
+        self.bins = [a + b for a, b in zip(self.bins, other.bins, strict=True)]
+        self.least = min(self.least, other.least)
+        self.most = max(self.most, other.most)
+
+
+@dataclass
 class Counts:
     """What one contract did on a set."""
 
@@ -114,6 +159,10 @@ class Counts:
     agreeing: int = 0
     """Examples whose largest output is where the reference has its own."""
     compared: int = 0
+    lost: int = 0
+    """Labelled examples that the reference has right and this has wrong."""
+    gained: int = 0
+    """Labelled examples that this has right and the reference has wrong."""
     output: Signal = field(default_factory=Signal)
     steps: Counter[int] = field(default_factory=Counter[int])
     """How often an output lies so many steps above its reference (rounded)."""
@@ -122,6 +171,7 @@ class Counts:
     )
     """How often an example of a class (the first) was taken for another."""
     layers: dict[str, Signal] = field(default_factory=dict[str, Signal])
+    spreads: dict[str, Spread] = field(default_factory=dict[str, Spread])
     custom: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
     """Sums of what the user's own function gave; exact, as integers are."""
 
@@ -158,6 +208,16 @@ class Counts:
         values, counts = np.unique(steps, return_counts=True)
         self.steps.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
 
+    def count_pairs(
+        self, got: Array, wanted: Array, classes: Sequence[Classes]
+    ) -> None:
+        """Count examples that only one of the two has right; examples x elements."""
+        answers = zip(got.argmax(1), wanted.argmax(1), classes, strict=True)
+        for own, reference, right in answers:
+            if right:
+                self.lost += int(reference) in right and int(own) not in right
+                self.gained += int(own) in right and int(reference) not in right
+
     def count_custom(self, values: Mapping[str, float]) -> None:
         """Add what the user's function gave for one example: finite numbers."""
         for name, value in values.items():
@@ -165,13 +225,15 @@ class Counts:
 
     def add(self, other: Counts) -> None:
         """Add what another count found, of other examples."""
-        for name in ("examples", "labelled", "top1", "top5", "agreeing", "compared"):
+        for name in ADDED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.output.add(other.output)
         self.steps.update(other.steps)
         self.confusion.update(other.confusion)
         for layer, signal in other.layers.items():
             self.layers.setdefault(layer, Signal()).add(signal)
+        for layer, spread in other.spreads.items():
+            self.spreads.setdefault(layer, Spread()).add(spread)
         for name, total in other.custom.items():
             self.custom[name] = self.custom.get(name, Fraction(0)) + total
 
@@ -192,6 +254,7 @@ class Counts:
             "steps": sorted(self.steps.items()),
             "confusion": [[*pair, n] for pair, n in sorted(self.confusion.items())],
             "layers": {name: vars(signal) for name, signal in self.layers.items()},
+            "spreads": {name: vars(spread) for name, spread in self.spreads.items()},
             "custom": {name: str(total) for name, total in self.custom.items()},
         }
 
@@ -204,12 +267,14 @@ class Counts:
             "steps": Counter(dict(data["steps"])),
             "confusion": Counter({(a, b): n for a, b, n in data["confusion"]}),
             "layers": {k: Signal(**signal) for k, signal in data["layers"].items()},
+            "spreads": {k: Spread(**spread) for k, spread in data["spreads"].items()},
             "custom": {k: Fraction(total) for k, total in data["custom"].items()},
         }
         counts = _checked(Counts(**made))
         for signal in (counts.output, *counts.layers.values()):
             _checked(signal)
-        numbers = (*counts.steps.values(), *counts.confusion.values())
+        bins = [n for one in counts.spreads.values() for n in _checked(one).bins]
+        numbers = (*bins, *counts.steps.values(), *counts.confusion.values())
         if {type(number) for number in numbers} - {int}:
             raise TypeError("a count that is no number")
         return counts
@@ -296,6 +361,24 @@ def wilson_interval(hits: int, count: int) -> tuple[float, float]:
     half = z * math.sqrt(share * (1 - share) / count + spread / (4 * count))
     low, high = (centre - half) / (1 + spread), (centre + half) / (1 + spread)
     return (low if hits else 0.0), (high if hits < count else 1.0)
+
+
+def paired_interval(lost: int, gained: int, count: int) -> tuple[float, float]:
+    """The 95 % confidence interval of the difference of two shares of `count` examples,
+    by D. G. Bonett and R. M. Price (2012): `lost` and `gained` of them differ."""
+    z = 1.959963984540054
+    first, second = (lost + 1) / (count + 2), (gained + 1) / (count + 2)
+    difference = first - second
+    half = z * math.sqrt((first + second - difference**2) / (count + 2))
+    return difference - half, difference + half
+
+
+def exact_mcnemar(lost: int, gained: int) -> float:
+    """The probability of so uneven a split of examples that differ, were both sides as
+    likely: McNemar's test (1947), exact."""
+    count, least = lost + gained, min(lost, gained)
+    tail = sum(math.comb(count, k) for k in range(least + 1))
+    return min(1.0, float(Fraction(2 * tail, 2**count)))
 
 
 def _rank(scores: Array, index: int) -> int:

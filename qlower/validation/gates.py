@@ -14,18 +14,23 @@ class Gates:
     """Bounds that every contract has to keep, as shares of 1; None asks for nothing.
 
     `min_top1` is for the top-1 accuracy, `max_loss` for what it is below the
-    reference's, `min_agreement` for examples whose largest output is the reference's.
+    reference's, `min_agreement` for examples whose largest output is the reference's,
+    `min_decibels` for the signal to noise of the output, and of each layer if layers
+    are compared, in dB.
     """
 
     min_top1: float | None = None
     max_loss: float | None = None
     min_agreement: float | None = None
+    min_decibels: float | None = None
 
     def check(self, *, has_reference: bool) -> None:
         """Raise QlowerError for a bound that needs a reference where there is none."""
-        asked = self.max_loss is not None or self.min_agreement is not None
-        if asked and not has_reference:
-            raise QlowerError("--max-loss and --min-agreement need --against")
+        asked = (self.max_loss, self.min_agreement, self.min_decibels)
+        if asked != (None, None, None) and not has_reference:
+            raise QlowerError(
+                "--max-loss, --min-agreement and --fail-below need --against"
+            )
 
     def missed(self, found: Validation) -> dict[str, list[str]]:
         """What each contract misses, in sentences; none for one that keeps all."""
@@ -53,6 +58,13 @@ class Gates:
             if share is None or share < self.min_agreement:
                 bound = f"at least {self.min_agreement:.2%} are asked for"
                 yield f"{name}: argmax agrees in {_percent(share)}, {bound}"
+        if self.min_decibels is not None:
+            signals = {"the output": row.counts.output, **row.counts.layers}
+            for what, signal in signals.items():
+                if signal.elements and signal.decibels < self.min_decibels:
+                    bound = f"at least {self.min_decibels:g} are asked for"
+                    told = f"{what} has {signal.decibels:.1f} dB"
+                    yield f"{name}: {told} of signal to noise, {bound}"
 
 
 def _percent(share: float | None) -> str:

@@ -1,5 +1,5 @@
-"""Systems that contracts are held against: LiteRT and ONNX Runtime, where installed,
-on the model itself or on another one, such as the float model that it was made of."""
+"""Systems that contracts are held against: LiteRT, ONNX Runtime and PyTorch, where
+installed, on the model itself or on another one, such as the float model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ SYSTEMS = ("litert", "onnxruntime")
 
 @dataclass(frozen=True)
 class LiveReference:
-    """A model's file in LiteRT (`.tflite`) or ONNX Runtime (`.onnx`).
+    """A model's file in LiteRT (`.tflite`), ONNX Runtime (`.onnx`) or PyTorch
+    (`.pt2`, of real numbers).
 
     `inputs` are those of the model that is validated: what they store becomes what the
     file stores, or real where it takes real numbers, and moves its channels first where
@@ -45,8 +46,7 @@ class LiveReference:
     @property
     def name(self) -> str:
         """The system, and the file."""
-        system = "litert" if self.path.suffix == ".tflite" else "onnxruntime"
-        return f"{self.path.name} ({system})"
+        return f"{self.path.name} ({_SESSIONS[self.path.suffix][0]})"
 
     @property
     def output(self) -> TensorSpec:
@@ -72,8 +72,7 @@ class LiveReference:
     def _session(self) -> _Session:
         local = self._local
         if not hasattr(local, "session"):
-            is_lite = self.path.suffix == ".tflite"
-            local.session = (_LiteRt if is_lite else _OnnxRuntime)(self.path)
+            local.session = _SESSIONS[self.path.suffix][1](self.path)
             if len(local.session.inputs) != len(self.inputs):
                 raise QlowerError(
                     f"{self.path} takes {len(local.session.inputs)} inputs, the model "
@@ -154,7 +153,39 @@ class _OnnxRuntime:
         return np.asarray(self._session.run(None, feed)[0])
 
 
-_Session = _LiteRt | _OnnxRuntime
+class _Torch:
+    """PyTorch on an exported program whose inputs and output are real numbers."""
+
+    def __init__(self, path: Path) -> None:
+        self._torch = _import("torch", "torch")
+        try:
+            program: Any = self._torch.export.load(str(path))
+        except Exception as error:  # zipfile's, json's and its own
+            raise QlowerError(f"PyTorch can't read {path}: {error}") from error
+        self._module: Any = program.module()
+        nodes = {node.name: node for node in program.graph.nodes}
+        signature = program.graph_signature
+        self.inputs = [_torch_spec(nodes[name]) for name in signature.user_inputs]
+        self.output = _torch_spec(nodes[signature.user_outputs[0]])
+
+    def read_as(self, signature: Signature) -> None:
+        """Nothing: there are no integers."""
+
+    def run(self, inputs: Sequence[Array]) -> Array:
+        with self._torch.no_grad():
+            found: Any = self._module(*map(self._torch.from_numpy, inputs))
+            outputs: list[Any] = [*found] if isinstance(found, tuple) else [found]
+        return np.array(outputs[0].numpy())
+
+
+_Session = _LiteRt | _OnnxRuntime | _Torch
+
+_SESSIONS: dict[str, tuple[str, type[_Session]]] = {
+    ".onnx": ("onnxruntime", _OnnxRuntime),
+    ".pt2": ("torch", _Torch),
+    ".tflite": ("litert", _LiteRt),
+}
+"""The system that runs a kind of file, by name, and how."""
 
 
 def _converted(own: TensorSpec, other: TensorSpec, stored: Array) -> Array:
@@ -195,6 +226,12 @@ def _onnx_spec(port: Any) -> TensorSpec:
     element = str(port.type).removeprefix("tensor(").removesuffix(")")
     names = {"float": "float32", "double": "float64"}
     return TensorSpec(str(port.name), shape, names.get(element, element))
+
+
+def _torch_spec(node: Any) -> TensorSpec:
+    value = node.meta["val"]
+    shape = tuple(size if isinstance(size, int) else 1 for size in value.shape)
+    return TensorSpec(str(node.name), shape, str(value.dtype).removeprefix("torch."))
 
 
 _NARROW = frozenset(("int8", "uint8", "int16", "uint16"))

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from qlower.files.replacing import writing
 from qlower.tables.table import NOTHING, Column, Table, Tabled
-from qlower.validation.counts import Counts, Signal, wilson_interval
+from qlower.validation.counts import (
+    TICKS,
+    Counts,
+    Signal,
+    Spread,
+    exact_mcnemar,
+    paired_interval,
+    wilson_interval,
+)
+
+HURT = 3.0
+"""A layer hurts where its share of noise is twice what it was before."""
+
+BARS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,21 @@ class ContractRow:
         if own is None or self.reference is None or not self.reference.labelled:
             return None
         return self.reference.top1 / self.reference.labelled - own
+
+    @property
+    def loss_interval(self) -> tuple[float, float] | None:
+        """The 95 % confidence interval of the loss, from examples that differ."""
+        counts = self.counts
+        if self.loss is None or not counts.compared:
+            return None
+        return paired_interval(counts.lost, counts.gained, counts.labelled)
+
+    @property
+    def loss_probability(self) -> float | None:
+        """McNemar's exact test: how likely chance alone gives so large a loss."""
+        if self.loss_interval is None:
+            return None
+        return exact_mcnemar(self.counts.lost, self.counts.gained)
 
     @property
     def agreement(self) -> float | None:
@@ -57,6 +85,7 @@ class SignalRow:
     contract: str
     layer: str
     signal: Signal
+    spread: Spread | None = None
 
 
 @dataclass(frozen=True)
@@ -118,7 +147,19 @@ class Validation(Tabled[ContractRow]):
                 Column("top-5", "top5", lambda r: r.share(r.counts.top5), _percent(5)),
             ]
         if any(row.loss is not None for row in self.contracts):
-            columns.append(Column("loss", "loss", lambda r: r.loss, _shown_loss))
+            columns += [
+                Column("loss", "loss", lambda r: r.loss, _shown_loss),
+                Column(
+                    "95 %",
+                    "loss_interval",
+                    lambda r: r.loss_interval,
+                    _shown_loss_interval,
+                    rank=2,
+                ),
+                Column[ContractRow](
+                    "McNemar's p", "mcnemar", lambda r: r.loss_probability, rank=2
+                ),
+            ]
         if self.against is not None:
             columns += [
                 Column(
@@ -192,7 +233,7 @@ class Validation(Tabled[ContractRow]):
     def layer_table(self) -> Table[SignalRow]:
         """A row a contract and layer, in the order in which layers run."""
         rows = [
-            SignalRow(row.contract, layer, signal)
+            SignalRow(row.contract, layer, signal, row.counts.spreads.get(layer))
             for row in self.contracts
             for layer, signal in row.counts.layers.items()
         ]
@@ -217,8 +258,55 @@ class Validation(Tabled[ContractRow]):
                     lambda r: _finite(r.signal.decibels),
                     lambda r: _shown_decibels(r.signal),
                 ),
+                Column(
+                    "cosine",
+                    "cosine",
+                    lambda r: r.signal.cosine,
+                    lambda r: _shown_cosine(r.signal.cosine),
+                    rank=2,
+                ),
+                Column("saturated", "saturated", _saturated, _shown_saturated),
+                Column(None, "least", lambda r: r.spread and r.spread.least / TICKS),
+                Column(None, "most", lambda r: r.spread and r.spread.most / TICKS),
+                Column(
+                    "histogram",
+                    "histogram",
+                    lambda r: r.spread and r.spread.bins,
+                    lambda r: NOTHING if r.spread is None else bars(r.spread.bins),
+                    right=False,
+                    rank=3,
+                ),
             ],
+            notes=self._layer_notes(),
         )
+
+    def first_hurt(self, contract: str) -> str | None:
+        """The first layer of a contract whose signal to noise is `HURT` dB below the
+        least before it, the first layer's own excepted; None if there is none."""
+        least: float | None = None
+        for layer, signal in self.counts[contract].layers.items():
+            found = signal.decibels
+            if least is not None and found < least - HURT:
+                return layer
+            least = found if least is None else min(least, found)
+        return None
+
+    def _layer_notes(self) -> list[str]:
+        notes: list[str] = []
+        if any(row.counts.spreads for row in self.contracts):
+            notes.append(
+                "saturated: stored as the least or largest value; histogram: over all "
+                "values that the type holds"
+            )
+        for name in self.counts:
+            layer = self.first_hurt(name)
+            if layer is not None:
+                signal = self.counts[name].layers[layer]
+                notes.append(
+                    f"{name}: the first layer that hurts is {layer}, "
+                    f"{_shown_decibels(signal)} dB"
+                )
+        return notes
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, and the sums that they come from, as plain data."""
@@ -231,6 +319,7 @@ class Validation(Tabled[ContractRow]):
             "contracts": self.table.records(),
             "classes": self.class_table().records(),
             "layers": self.layer_table().records(),
+            "first_hurt": {name: self.first_hurt(name) for name in self.counts},
             "sums": {name: counts.to_json() for name, counts in self.counts.items()},
             "reference": self.reference and self.reference.to_json(),
         }
@@ -326,6 +415,13 @@ def _shown_loss(row: ContractRow) -> str:
     return NOTHING if row.loss is None else f"{100 * row.loss:.2f} points"
 
 
+def _shown_loss_interval(row: ContractRow) -> str:
+    if row.loss_interval is None:
+        return NOTHING
+    low, high = row.loss_interval
+    return f"{100 * low:.2f} to {100 * high:.2f}"
+
+
 def _decibels(row: ContractRow) -> str:
     return _shown_decibels(row.counts.output) if row.counts.compared else NOTHING
 
@@ -335,8 +431,28 @@ def _shown_decibels(signal: Signal) -> str:
 
 
 def _cosine(row: ContractRow) -> str:
-    found = row.counts.output.cosine if row.counts.compared else None
+    return _shown_cosine(row.counts.output.cosine if row.counts.compared else None)
+
+
+def _shown_cosine(found: float | None) -> str:
     return NOTHING if found is None else f"{found:.6f}"
+
+
+def _saturated(row: SignalRow) -> float | None:
+    spread = row.spread
+    return None if spread is None else spread.saturated / max(1, spread.elements)
+
+
+def _shown_saturated(row: SignalRow) -> str:
+    share = _saturated(row)
+    return NOTHING if share is None else f"{share:.2%}"
+
+
+def bars(counts: Sequence[int]) -> str:
+    """A histogram of one character a bar; what occurs at all has some height."""
+    most = max(counts, default=0) or 1
+    heights = [math.ceil((len(BARS) - 1) * count / most) for count in counts]
+    return "".join(BARS[height] for height in heights)
 
 
 def _finite(value: float) -> float | None:

@@ -213,8 +213,8 @@ def validate(
     order of folders of pictures.
 
     `against` names what outputs are held against: a contract, `litert` or
-    `onnxruntime` on the model's own file, or a `.tflite` or `.onnx` file, such as the
-    float model. `with_layers` holds each layer against that of another contract.
+    `onnxruntime` on the model's own file, or a `.tflite`, `.onnx` or `.pt2` file, such
+    as the float model. `with_layers` holds each layer against that of another contract.
 
     The work is done by `jobs` threads (all cores), an `executor` of
     `concurrent.futures`, or the workers of a Dask `client`: the figures are the same to
@@ -291,7 +291,7 @@ def _reference(against: str, model: Model) -> str | Reference:
             )
         model.check_runs_elsewhere()
         return LiveReference(path, model.inputs, model.signature)
-    if against.endswith((".tflite", ".onnx")):
+    if against.endswith((".tflite", ".onnx", ".pt2")):
         file = Path(against)
         if not os.path.isfile(file):
             raise QlowerError(f"cannot read {file}: there is no such file")
@@ -302,7 +302,7 @@ def _reference(against: str, model: Model) -> str | Reference:
     if not is_contract(against):
         raise QlowerError(
             f"there is nothing called {against!r} to hold outputs against",
-            help=f"a contract, {', '.join(SYSTEMS)}, or a .tflite or .onnx file",
+            help=f"a contract, {', '.join(SYSTEMS)}, or a .tflite, .onnx or .pt2 file",
         )
     return against
 

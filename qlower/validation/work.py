@@ -19,7 +19,14 @@ from qlower.files.arrays import Array
 from qlower.model.signature import TensorSpec
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import JitFunction, Variant
-from qlower.validation.counts import Classes, Counts, Partial, Signal, to_ticks
+from qlower.validation.counts import (
+    Classes,
+    Counts,
+    Partial,
+    Signal,
+    Spread,
+    to_ticks,
+)
 from qlower.validation.sources import Chunk, RowError, Source
 
 Metric: TypeAlias = Callable[[tuple[Array, ...], Classes], Mapping[str, float]]
@@ -117,6 +124,7 @@ class Task:
             counts.count_classes(outputs[name], classes)
             if reference is not None and name != self.against:
                 counts.count_against(spec, outputs[name], *reference)
+                counts.count_pairs(outputs[name], reference[1], classes)
                 if isinstance(self.against, str):
                     variant = self.functions[name].variant
                     wanted = results[self.against]
@@ -177,10 +185,15 @@ def count_layers(
     own: Mapping[str, Array],
     reference: Mapping[str, Array],
 ) -> None:
-    """Count each layer's stored values against those of a reference, which may have
-    more layers."""
+    """Count each layer's stored values against those of a reference, stored alike or
+    real numbers, which may have more layers."""
     for name, stored in own.items():
         spec = variant.signature.outputs[variant.layers[name]]
-        parts = stored, reference[name].reshape(stored.shape)
-        ticks = (to_ticks(spec, spec, part) for part in parts)
+        wanted = reference[name].reshape(stored.shape)
+        is_real = wanted.dtype.kind == "f" and stored.dtype.kind != "f"
+        other = TensorSpec(name, spec.shape, str(wanted.dtype)) if is_real else spec
+        ticks = to_ticks(spec, spec, stored), to_ticks(spec, other, wanted)
         counts.layers.setdefault(name, Signal()).count(*ticks)
+        if stored.dtype.kind in "iu" and spec.scale is not None:
+            spread = counts.spreads.setdefault(name, Spread())
+            spread.count(spec, stored, ticks[1])

@@ -50,6 +50,7 @@ def make_report(
     layer_contracts: Mapping[str, str] | None = None,
     native: bool = True,
     verify: bool = False,
+    match: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
     **named_inputs: Array,
 ) -> Report:
@@ -60,7 +61,7 @@ def make_report(
     compared with, as in `diff`; with `verify` that is a contract, and it is decided
     besides which layers are the same for all inputs. Without `native` no machine code
     is made: there are neither times nor LLVM IR, and the same call gives the same
-    report. `layer_contracts` is as in `lower`.
+    report. `layer_contracts` is as in `lower`, `match` as in `diff`.
     """
     compilation = Compilation(
         model,
@@ -74,7 +75,7 @@ def make_report(
         inputs = random_inputs(specs, random)
     arrays = assign_inputs(specs, inputs, named_inputs)
     examples = ordered_input_set(specs, arrays)
-    sides = _sides(compilation, contract, against, len(examples.runs))
+    sides = _sides(compilation, contract, against, len(examples.runs), match)
     look = _Look(compilation, sides, examples.runs[0])
     found = look.diff(arrays, progress)
     equality = look.equality(against, native, progress) if verify else None
@@ -99,7 +100,11 @@ def make_report(
 
 
 def _sides(
-    compilation: Compilation, contract: str | None, against: SideLike | None, runs: int
+    compilation: Compilation,
+    contract: str | None,
+    against: SideLike | None,
+    runs: int,
+    match: Mapping[str, str] | None,
 ) -> tuple[Computed, Side | None]:
     """The contract, and what it is compared with."""
     model = compilation.model
@@ -107,7 +112,7 @@ def _sides(
     own = _Kept(name, model, contract)
     if against is None:
         return own, None
-    other = make_side(against, model, contract, runs)
+    other = make_side(against, model, contract, runs, match)
     if isinstance(other, Computed):
         how = other.executor, other.cpu, other.notes
         other = _Kept(other.title, other.model, other.contract, *how)

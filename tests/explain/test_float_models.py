@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,9 +97,81 @@ def test_a_validation_by_layers(
     (row,) = json.loads(told.out)["layers"]
     assert (row["layer"], row["elements"]) == ("product:0", 30 * 4)
     assert row["largest_steps"] <= 1
-    assert "rounded to the nearest stored" in told.err
+    assert row["least"] < 0 < row["most"]
+    assert sum(row["histogram"]) == 30 * 4
+    assert "real numbers are compared as such" in told.err
     with pytest.raises(QlowerError, match="layers are held against"):
         qlower.validate(quantized, data, against=str(real), with_layers=True)
+
+
+def other_names(folder: Path) -> Path:
+    """The float model under names that say nothing, and a tensor of the same shape."""
+    build = OnnxBuilder()
+    build.input("x", (1, 5), "f4")
+    weights = WEIGHTS.astype(np.float32) * np.float32(SCALE)
+    build.node("MatMul", ["x", build.constant(-weights)], "t1")
+    build.node("MatMul", ["x", build.constant(weights)], "t2")
+    build.output("t1", "f4")
+    build.output("t2", "f4")
+    return build.save(folder / "other.onnx")
+
+
+@needs_onnx
+def test_tensors_are_matched_by_shape_and_values(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quantized, real = files[0], other_names(tmp_path)
+    x = np.random.default_rng(5).integers(60, 180, (30, 1, 5)).astype("u1")
+    found = qlower.diff(real, "onnxruntime", quantized, x)
+    (layer,) = (one for one in found.layers if one.carried is not None)
+    assert layer.carried is not None
+    assert layer.carried.largest <= 1
+    assert (layer.carried.cosine or 0) > 0.999
+    name = layer.name
+    wrong = qlower.diff(real, "onnxruntime", quantized, x, match={name: "t1"})
+    (layer,) = (one for one in wrong.layers if one.carried is not None)
+    assert layer.carried is not None
+    assert (layer.carried.cosine or 0) < -0.9
+    np.save(tmp_path / "x.npy", x)
+    line = ["diff", str(real), "onnxruntime", str(quantized)]
+    line += ["--input", str(tmp_path / "x.npy")]
+    assert main([*line, "--fail-below", "10"]) == 0
+    assert main([*line, "--fail-below", "10", "--match", f"{name}=t1"]) == 1
+    assert "at least 10 are asked for" in capsys.readouterr().err
+    assert main([*line, "--match", f"{name}=t3"]) == 1
+    assert "has no tensor 't3'" in capsys.readouterr().err
+    assert main([*line, "--match", "y=t1"]) == 1
+    assert "has no layer 'y'" in capsys.readouterr().err
+
+
+@needs_onnx
+def test_an_exported_program_as_the_float_model(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    layer = torch.nn.Linear(5, 4, bias=False)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(WEIGHTS.T * np.float32(SCALE)))
+    program = torch.export.export(layer, (torch.zeros(1, 5),))
+    torch.export.save(program, tmp_path / "real.pt2")
+    data, page = tmp_path / "x.npy", tmp_path / "page.html"
+    x = np.random.default_rng(5).integers(60, 180, (30, 5)).astype("u1")
+    np.save(data, x)
+    words = [str(files[0]), "--against", str(tmp_path / "real.pt2")]
+    line = ["validate", *words, "--data", str(data), "--layers", "--format", "json"]
+    assert main([*line, "--fail-below", "25"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["against"] == "real.pt2 (torch)"
+    (row,) = told["layers"]
+    assert row["decibels"] > 30
+    assert row["cosine"] > 0.999
+    assert row["saturated"] == 0
+    assert main([*line, "--fail-below", "90"]) == 1
+    assert "dB of signal to noise, at least 90" in capsys.readouterr().err
+    np.save(data, x[:1])
+    line = ["report", *words, "--input", str(data), "--no-native", "-o", str(page)]
+    assert main(line) == 0
+    assert "real.pt2" in page.read_text()
 
 
 def tflite_models(folder: Path) -> tuple[Path, Path]:

@@ -16,6 +16,9 @@ from qlower.validation.counts import (
     Counts,
     Partial,
     Signal,
+    Spread,
+    exact_mcnemar,
+    paired_interval,
     to_ticks,
     wilson_interval,
 )
@@ -119,3 +122,38 @@ def test_interval(hits: int, count: int, low: float, high: float):
     """Figures of E. B. Wilson's interval as statistics packages give them."""
     found = wilson_interval(hits, count)
     assert found == pytest.approx((low, high), abs=5e-5)
+
+
+def test_answers_that_only_one_side_has_right() -> None:
+    """McNemar's counts, test and the interval of the difference."""
+    counts = Counts()
+    own = np.eye(4, dtype=np.int8)[[0, 1, 2, 3, 0]]
+    reference = np.eye(4, dtype=np.int8)[[0, 1, 1, 1, 3]]
+    classes = [frozenset({c}) for c in (0, 2, 1, 3)]
+    counts.count_pairs(own, reference, [*classes, None])
+    assert (counts.lost, counts.gained) == (1, 1)
+    # both sides right or wrong alike: no loss, whatever the number
+    low, high = paired_interval(3, 3, 100)
+    assert low == -high
+    # 8 against 1: 2 * (1 + 9) / 2^9
+    assert exact_mcnemar(8, 1) == exact_mcnemar(1, 8) == 20 / 512
+    assert exact_mcnemar(0, 0) == exact_mcnemar(4, 4) == 1
+    # Bonett and Price, by hand: (9 - 2) / 102 and its deviation
+    half = 1.959963984540054 * math.sqrt((11 / 102 - (7 / 102) ** 2) / 102)
+    found = paired_interval(8, 1, 100)
+    assert found == pytest.approx((7 / 102 - half, 7 / 102 + half))
+
+
+def test_what_is_saturated() -> None:
+    """An end that stands for 0 isn't: a RELU stores it exactly."""
+    stored = np.array([-128, -128, -127, 0, 127], np.int8)
+    ticks = np.array([-300, 0, 0, 5, 900])
+    for zero_point, saturated in ((-128, 1), (0, 3)):
+        spec = TensorSpec("x", (5,), "int8", (0.1,), (zero_point,))
+        spread = Spread()
+        spread.count(spec, stored, ticks)
+        assert spread.saturated == saturated
+        assert (spread.bins[0], spread.bins[8], spread.bins[15]) == (3, 1, 1)
+        assert (spread.least, spread.most) == (-300, 900)
+        spread.add(spread)
+        assert (spread.elements, sum(spread.bins)) == (10, 10)
