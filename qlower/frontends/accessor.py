@@ -74,7 +74,7 @@ class Attributes(Site, ABC):
         low: int | None = None,
         high: int | None = None,
     ) -> list[int]:
-        """A list of integers in [low, high], as long as the default is."""
+        """A list of integers in [low, high], as long as a default with any is."""
         value = self._given(name, default)
         if not isinstance(value, tuple | list):
             raise self.bad(name, "a list of integers")
@@ -83,7 +83,7 @@ class Attributes(Site, ABC):
             if not isinstance(item, int):
                 raise self.bad(name, "a list of integers")
             found.append(self._in_range(name, item, low, high))
-        if default is not None and len(found) != len(default):
+        if default and len(found) != len(default):
             raise self.error(f"{name} {found}: expected {len(default)} numbers")
         return found
 

@@ -576,7 +576,7 @@ def convolution(
             convolution(
                 lambda b: b.tensor("w", (2, 1, 1, 2), "float32", data=[1, 2, 3, 4])
             ),
-            "tensor 1 'w': weights of type FLOAT32 are not supported",
+            "tensor 1 'w': type FLOAT32 is not supported",
         ),
         (
             convolution(bias=lambda b: b.tensor("b", (3,), "int32", data=[1, 2, 3])),
@@ -584,7 +584,7 @@ def convolution(
         ),
         (
             convolution(bias=lambda b: b.tensor("b", (2,), "int64", data=[1, 2])),
-            "tensor 2 'b': a bias of type INT64 is not supported with a result of",
+            "tensor 2 'b': type INT64 is not supported by CONV_2D for a bias with INT8;",
         ),
         (
             convolution(bias=lambda b: b.tensor("b", (2,), "int32")),

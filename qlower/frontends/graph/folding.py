@@ -11,15 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .context import NodeContext
-from .nodes import TYPE_NAMES, Node
+from .nodes import MOST_FOLDED, TYPE_NAMES, Node, cast, filled
 from .schema import Array, Constant
 
 Integers = NDArray[np.int64]
-
-MAX_FOLDED = 1 << 12
-"""Elements of a result; shapes have fewer."""
-
-BY_NUMBER = {6: "int32", 7: "int64", 1: "float32"}
 
 
 def is_folded(node: Node) -> bool:
@@ -46,7 +41,11 @@ def fold(node: NodeContext) -> bool:
         operands: list[Integers] = []
         for name in node.node.inputs:
             array = node.graph.array(name)
-            if array is None or array.size > MAX_FOLDED or array.dtype.kind not in "bi":
+            if (
+                array is None
+                or array.size > MOST_FOLDED
+                or array.dtype.kind not in "bi"
+            ):
                 return False
             operands.append(array.astype(np.int64))
         if not operands:
@@ -58,7 +57,7 @@ def fold(node: NodeContext) -> bool:
         if found is None:
             return False
         result = found
-    if result.dtype.name not in TYPE_NAMES or result.size > MAX_FOLDED:
+    if result.dtype.name not in TYPE_NAMES or result.size > MOST_FOLDED:
         return False
     name = node.result()
     type = TYPE_NAMES[result.dtype.name]
@@ -97,20 +96,16 @@ def _slice(node: NodeContext, operands: list[Integers]) -> Array | None:
     return data[tuple(box)]
 
 
-def _cast(node: NodeContext, operands: list[Integers]) -> Array | None:
-    dtype = BY_NUMBER.get(node.integer("to", None))
-    return None if dtype is None else operands[0].astype(dtype)
+def _made(
+    make: Callable[[Node, Array], Constant | None],
+) -> Callable[[NodeContext, list[Integers]], Array | None]:
+    """What is computed of any constant in the same way."""
 
+    def fold(node: NodeContext, operands: list[Integers]) -> Array | None:
+        made = make(node.node, operands[0])
+        return made and made.array
 
-def _filled(node: NodeContext, operands: list[Integers]) -> Array | None:
-    value = node.node.attributes.get("value")
-    filler = value.array if isinstance(value, Constant) else np.zeros(1, np.float32)
-    shape = [int(size) for size in operands[0].reshape(-1)]
-    if filler is None or any(not 0 <= size <= MAX_FOLDED for size in shape):
-        return None
-    if np.prod(shape, dtype=np.float64) > MAX_FOLDED:
-        return None
-    return np.full(shape, filler.reshape(-1)[0], filler.dtype)
+    return fold
 
 
 def _reshape(node: NodeContext, operands: list[Integers]) -> Array:
@@ -142,8 +137,8 @@ FOLDERS: Mapping[str, Callable[[NodeContext, list[Integers]], Array | None]] = {
     "Unsqueeze": _unsqueeze,
     "Squeeze": _squeeze,
     "Slice": _slice,
-    "Cast": _cast,
-    "ConstantOfShape": _filled,
+    "Cast": _made(cast),
+    "ConstantOfShape": _made(filled),
     "Reshape": _reshape,
     "Add": _binary(np.add),
     "Sub": _binary(np.subtract),

@@ -335,7 +335,7 @@ def _constant_of(graph: Graph, node: Node) -> Constant | None:
             source = graph.array(node.inputs[0]) if len(node.inputs) == 1 else None
             if source is None or source.size > MOST_FOLDED:
                 return None
-            make = _cast if node.kind == "Cast" else _filled
+            make = cast if node.kind == "Cast" else filled
             return make(node, source)
         case _:
             return None
@@ -356,7 +356,8 @@ def _given(node: Node) -> Constant | None:
     return None
 
 
-def _filled(node: Node, shape: Array) -> Constant | None:
+def filled(node: Node, shape: Array) -> Constant | None:
+    """What ConstantOfShape gives: one value, zero by default."""
     value = node.attributes.get("value")
     filler = value.array if isinstance(value, Constant) else np.zeros(1, np.float32)
     if filler is None or filler.size != 1 or shape.dtype.kind != "i":
@@ -370,7 +371,7 @@ def _filled(node: Node, shape: Array) -> Constant | None:
     return None if name is None else Constant(name, array.shape, array)
 
 
-def _cast(node: Node, source: Array) -> Constant | None:
+def cast(node: Node, source: Array) -> Constant | None:
     """What Cast makes of integers, or of whole numbers that the other type has."""
     number = node.attributes.get("to")
     name = TYPES_BY_NUMBER.get(number) if isinstance(number, int) else None

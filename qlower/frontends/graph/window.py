@@ -17,6 +17,8 @@ MAX_STRIDE = 1 << 16
 MAX_DILATION = 1 << 12
 MAX_PAD = 1 << 16
 
+PADDINGS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+
 Pair = tuple[int, int]
 
 
@@ -99,12 +101,7 @@ def read_window(
     if rank == 1:
         given = [0, given[0], 0, given[1]]
     is_ceil = has_ceil_mode and node.flag("ceil_mode", False)
-    mode = node.text("auto_pad", "NOTSET") or "NOTSET"
-    modes = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
-    if mode not in modes:
-        raise node.error(
-            f"auto_pad {mode!r} is not supported; expected {', '.join(modes)}"
-        )
+    mode = node.text("auto_pad", "NOTSET", ("", *PADDINGS)) or "NOTSET"
     pads: list[int] = []
     sizes: list[int] = []
     for axis in range(2):

@@ -363,12 +363,12 @@ class OperatorContext(Operands):
                 f" {expected}"
             )
 
-    def expect_type(self, tensor: Tensor, *legal: str) -> None:
-        """Refuse a tensor of another type than these."""
+    def expect_type(self, tensor: Tensor, *legal: str, where: str = "here") -> None:
+        """Refuse a tensor of another type than these; `where` else it may have some."""
         if tensor.type not in legal:
             raise self.error(
                 f"{tensor}: type {tensor.type} is not supported by {self.operator.name}"
-                f" here; expected {either(legal)}"
+                f" {where}; expected {either(legal)}"
             )
 
     def per_tensor(self, tensor: Tensor) -> QuantizedType:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from qlower.files.arrays import Array
 
 from .context import ARRAY_TYPES, OperatorContext
+from .operators.layout import Shape, read_expand_dims, read_reshape, read_squeeze
 from .schema import Tensor
 from .slices import read_slice, read_strided_slice
 
@@ -60,7 +62,10 @@ class Evaluator:
 
     def results(self, op: OperatorContext) -> list[Array]:
         """The results, in the types that the file says."""
-        found = self.evaluate(op)
+        try:
+            found = self.evaluate(op)
+        except (ValueError, IndexError) as error:
+            raise op.error(f"can't be computed: {error}") from error
         # numpy's functions of arrays without axes give numbers.
         arrays = found if isinstance(found, list) else [found]
         return [
@@ -154,8 +159,6 @@ def _rank(op: OperatorContext) -> Array:
 
 def _pack(op: OperatorContext) -> Array:
     arrays = _arrays(op)
-    if len({array.shape for array in arrays}) != 1:
-        raise op.error("operands of different shapes")
     rank = arrays[0].ndim + 1
     return np.stack(arrays, op.option("axis", -rank, rank - 1))
 
@@ -168,12 +171,7 @@ def _unpack(op: OperatorContext) -> list[Array]:
 
 def _concatenation(op: OperatorContext) -> Array:
     arrays = _arrays(op)
-    rank = arrays[0].ndim
-    axis = op.axis(op.option("axis", -8, 8), rank)
-    rests = {(*array.shape[:axis], *array.shape[axis + 1 :]) for array in arrays}
-    if len(rests) != 1 or any(array.ndim != rank for array in arrays):
-        raise op.error("operands of shapes that do not join")
-    return np.concatenate(arrays, axis)
+    return np.concatenate(arrays, op.axis(op.option("axis", -8, 8), arrays[0].ndim))
 
 
 def _gather(op: OperatorContext) -> Array:
@@ -185,32 +183,14 @@ def _gather(op: OperatorContext) -> Array:
     return np.take(array, indices, axis)
 
 
-def _reshape(op: OperatorContext) -> Array:
-    array = op.array(0)
-    shape = op.integers(1, "shape") if op.has_input(1) else op.integer_list("new_shape")
-    try:
-        return array.reshape(shape)
-    except ValueError:
-        raise op.error(
-            f"shape {list(shape)} does not hold the {array.size} elements of"
-            f" {op.input(0)}"
-        ) from None
+def _reshaped(read: Callable[[OperatorContext, Shape], Sequence[int]]) -> Evaluate:
+    """The elements in a shape that follows from that of the operand."""
 
+    def evaluate(op: OperatorContext) -> Array:
+        array = op.array(0)
+        return array.reshape(read(op, array.shape))
 
-def _squeeze(op: OperatorContext) -> Array:
-    array = op.array(0)
-    dims = [
-        op.axis(dim, array.ndim, "squeeze_dims")
-        for dim in op.integer_list("squeeze_dims")
-    ]
-    for dim in dims:
-        op.check_range(f"size of dimension {dim}", array.shape[dim], 1, 1)
-    return np.squeeze(array, tuple(dims) or None)
-
-
-def _expand_dims(op: OperatorContext) -> Array:
-    array = op.array(0)
-    return np.expand_dims(array, op.axis_at(1, array.ndim + 1))
+    return evaluate
 
 
 def _slice(op: OperatorContext) -> Array:
@@ -225,11 +205,7 @@ def _strided_slice(op: OperatorContext) -> Array:
 
 
 def _transpose(op: OperatorContext) -> Array:
-    array = op.array(0)
-    perm = op.integers(1, "permutation", count=array.ndim)
-    if sorted(perm) != list(range(array.ndim)):
-        raise op.error(f"permutation {perm} is none of {array.ndim} dimensions")
-    return array.transpose(perm)
+    return op.array(0).transpose(op.integers(1, "permutation"))
 
 
 def _fill(op: OperatorContext) -> Array:
@@ -245,21 +221,12 @@ def _tile(op: OperatorContext) -> Array:
 
 
 def _broadcast_to(op: OperatorContext) -> Array:
-    array, shape = op.array(0), _sized(op, op.integers(1, "shape"))
-    try:
-        return np.broadcast_to(array, shape)
-    except ValueError:
-        raise op.error(
-            f"shape {list(array.shape)} does not broadcast to {list(shape)}"
-        ) from None
+    return np.broadcast_to(op.array(0), _sized(op, op.integers(1, "shape")))
 
 
 def _broadcast_arguments(op: OperatorContext) -> Array:
-    shapes = (op.integers(0, "shape"), op.integers(1, "shape"))
-    try:
-        return np.array(np.broadcast_shapes(*map(tuple, shapes)))
-    except ValueError:
-        raise op.error(f"shapes {shapes[0]} and {shapes[1]} do not broadcast") from None
+    shapes = (tuple(op.integers(number, "shape")) for number in (0, 1))
+    return np.array(np.broadcast_shapes(*shapes))
 
 
 def _range(op: OperatorContext) -> Array:
@@ -325,9 +292,9 @@ EVALUATORS: Mapping[str, Evaluator] = {
             ("UNPACK", _unpack),
             ("CONCATENATION", _concatenation),
             ("GATHER", _gather),
-            ("RESHAPE", _reshape),
-            ("SQUEEZE", _squeeze),
-            ("EXPAND_DIMS", _expand_dims),
+            ("RESHAPE", _reshaped(partial(read_reshape, otherwise=()))),
+            ("SQUEEZE", _reshaped(read_squeeze)),
+            ("EXPAND_DIMS", _reshaped(read_expand_dims)),
             ("SLICE", _slice),
             ("STRIDED_SLICE", _strided_slice),
             ("TRANSPOSE", _transpose),

@@ -31,18 +31,10 @@ def check_weights(
     the zero point of weights with one scale.
     """
     tensor = op.input(number)
-    element = op.input_type(number).element_type
-    if not isinstance(element, QuantizedType):
-        raise op.error(
-            f"{tensor}: weights of type {tensor.type} are not supported; expected INT8"
-            " or UINT8"
-        )
     expected = "INT8" if type == "INT16" else type
-    if tensor.type != expected:
-        raise op.error(
-            f"{tensor}: weights of type {tensor.type} are not supported with an input"
-            f" of {type}; expected {expected}"
-        )
+    op.expect_type(tensor, expected, where=f"for weights with {type}")
+    element = op.input_type(number).element_type
+    assert isinstance(element, QuantizedType)
     if element.is_per_axis:
         if element.axis != axis:
             raise op.error(
@@ -78,12 +70,8 @@ def read_real_bias(op: OperatorContext, number: int, channels: int) -> SSAValue 
     """The optional bias of a layer on FLOAT32, which may be computed."""
     if not op.has_input(number):
         return None
-    op.check_type(op.input(number), "FLOAT32")
-    if op.shape(number) != (channels,):
-        raise op.error(
-            f"{op.input(number)}: a bias of shape {list(op.shape(number))}, expected"
-            f" [{channels}]"
-        )
+    op.expect_type(op.input(number), "FLOAT32")
+    op.check_shape(number, [channels])
     return op.value(number)
 
 
@@ -93,12 +81,9 @@ def check_bias(op: OperatorContext, number: int, channels: int) -> None:
         return
     tensor = op.input(number)
     op.constant(number)
-    expected = "INT64" if op.output().type == "INT16" else "INT32"
-    if tensor.type != expected:
-        raise op.error(
-            f"{tensor}: a bias of type {tensor.type} is not supported with a result of"
-            f" {op.output().type}; expected {expected}"
-        )
+    result = op.output().type
+    expected = "INT64" if result == "INT16" else "INT32"
+    op.expect_type(tensor, expected, where=f"for a bias with {result}")
     if math.prod(tensor.shape) != channels:
         raise op.error(
             f"{tensor}: a bias of shape {list(tensor.shape)}, expected [{channels}]"

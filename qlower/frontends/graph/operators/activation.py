@@ -75,11 +75,9 @@ def import_arg_max(node: NodeContext) -> None:
     order = tuple(d - (d > axis) for d in kept)
     type = node.typed(i64, [n for d, n in enumerate(value.shape) if d != axis], order)
     operation = qnn.ArgMaxOp(value.ssa, type, axis=value.order.index(axis))
-    keeps = node.flag("keepdims", True)
-    found = Value(node.emit(operation), order)
-    if keeps:
-        raise node.error("keepdims 1 is not supported; expected 0")
-    node.define(found)
+    if node.flag("keepdims", True):
+        raise node.unsupported("keepdims", 1, 0)
+    node.define(Value(node.emit(operation), order))
 
 
 IMPORTERS = {

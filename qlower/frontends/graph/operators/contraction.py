@@ -183,8 +183,7 @@ def import_gemm(node: NodeContext) -> None:
     if not is_transposed:
         weights = weights.T
     if node.has(7):
-        if alpha != 1.0:
-            raise node.error(f"alpha {alpha} is not supported; expected 1")
+        node.expect("alpha", 1.0)
         node.define(_linear(node, (4, 5), weights, 3, 6, node.quantization(7, 8)))
         return
     sums = _linear(node, (4, 5), weights, 3, 6, i32, "sums")

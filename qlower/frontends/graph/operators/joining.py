@@ -89,9 +89,7 @@ def _concat(
 def import_pad(node: NodeContext) -> None:
     """Constant padding: of stored integers with one, of dequantized ones with a real
     number that must be 0, which the zero point stands for."""
-    mode = node.text("mode", "constant")
-    if mode != "constant":
-        raise node.error(f"mode {mode!r} is not supported; expected 'constant'")
+    node.expect("mode", "constant")
     value = node.value(0)
     if isinstance(value.element, Float32Type):
         raise node.error("of float32 it is not supported; expected quantized values")

@@ -47,7 +47,7 @@ def import_squeeze(node: NodeContext) -> None:
 
 def import_unsqueeze(node: NodeContext) -> None:
     shape = list(node.shape(0))
-    given = node.integers(1, "axes") if node.has(1) else node.integer_list("axes", None)
+    given = node.integers(1, "axes") if node.has(1) else node.integer_list("axes")
     rank = len(shape) + len(given)
     axes = {node.axis(axis, rank, "axes") for axis in given}
     if len(axes) != len(given):

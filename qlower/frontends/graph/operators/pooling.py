@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.dialects.builtin import Float32Type
 
 from qlower.dialects import qnn
@@ -9,7 +11,7 @@ from qlower.dialects import qnn
 from ..context import NodeContext
 from ..entry import Entry
 from ..nodes import MICROSOFT
-from ..window import as_image, from_image, read_window
+from ..window import Pair, Window, as_image, from_image, read_window
 from . import real_pools
 
 MAX_KERNEL = 1 << 16
@@ -35,11 +37,7 @@ def import_qlinear_average_pool(node: NodeContext) -> None:
     kernel = kernel_of(node)
     image = as_image(node, node.stored(0, 1, 2), is_last)
     batch, height, width, channels = image.type.get_shape()
-    window = read_window(node, (height, width), kernel, has_ceil_mode=True)
-    if window.dilation != (1, 1):
-        raise node.error(
-            f"dilations {list(window.dilation)} are not supported; expected 1"
-        )
+    window = _window(node, (height, width), kernel)
     shape = (batch, *window.sizes, channels)
     operation = qnn.AvgPool2DOp(
         image.ssa,
@@ -52,12 +50,12 @@ def import_qlinear_average_pool(node: NodeContext) -> None:
     from_image(node, operation, image, is_last)
 
 
-def import_max_pool(node: NodeContext) -> None:
-    _import_max_pool(node, False)
-
-
-def import_max_pool_nhwc(node: NodeContext) -> None:
-    _import_max_pool(node, True)
+def _window(node: NodeContext, image: Pair, kernel: Pair) -> Window:
+    """That of a pool, whose taps lie together."""
+    window = read_window(node, image, kernel, has_ceil_mode=True)
+    if window.dilation != (1, 1):
+        raise node.unsupported("dilations", list(window.dilation), 1)
+    return window
 
 
 def _import_max_pool(node: NodeContext, is_last: bool) -> None:
@@ -66,11 +64,7 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
     image = as_image(node, node.value(0), is_last)
     node.expect("storage_order", 0)
     batch, height, width, channels = image.type.get_shape()
-    window = read_window(node, (height, width), kernel, has_ceil_mode=True)
-    if window.dilation != (1, 1):
-        raise node.error(
-            f"dilations {list(window.dilation)} are not supported; expected 1"
-        )
+    window = _window(node, (height, width), kernel)
     if isinstance(image.element, Float32Type):
         real_pools.import_max_pool(node, image, window, kernel)
         return
@@ -99,6 +93,6 @@ IMPORTERS = {
     ("", "AveragePool"): Entry(import_average_pool, (1, 1)),
     (MICROSOFT, "QLinearAveragePool"): Entry(import_qlinear_average_pool, (4, 5)),
     (MICROSOFT, "QLinearGlobalAveragePool"): Entry(import_global_average_pool, (4, 5)),
-    ("", "MaxPool"): Entry(import_max_pool, (1, 1), (1, 1)),
-    (MICROSOFT, "NhwcMaxPool"): Entry(import_max_pool_nhwc, (1, 1)),
+    ("", "MaxPool"): Entry(partial(_import_max_pool, is_last=False), (1, 1)),
+    (MICROSOFT, "NhwcMaxPool"): Entry(partial(_import_max_pool, is_last=True), (1, 1)),
 }

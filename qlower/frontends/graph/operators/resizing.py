@@ -42,10 +42,7 @@ def import_resize(node: NodeContext) -> None:
             f"mode {mode!r} is not supported; expected 'nearest'",
             help="ONNX Runtime interpolates stored integers and cuts the result off",
         )
-    if "axes" in node.node.attributes:
-        raise node.error(
-            "attribute axes is not supported; expected none: all dimensions"
-        )
+    node.expect("axes", None)
     indices = [
         _sources(node, size, wanted, scale)
         for size, (wanted, scale) in zip(value.shape, _sizes(node, value), strict=True)
@@ -88,7 +85,9 @@ def _sources(node: NodeContext, size: int, wanted: int, scale: float) -> list[in
     transformation = node.text(
         "coordinate_transformation_mode", "asymmetric" if old else "half_pixel"
     )
-    rounding = node.text("nearest_mode", "floor" if old else "round_prefer_floor")
+    rounding = node.text(
+        "nearest_mode", "floor" if old else "round_prefer_floor", [*ROUNDINGS]
+    )
     x, ratio = np.arange(wanted, dtype=np.float32), np.float32(scale)
     match transformation:
         case "asymmetric":
@@ -101,15 +100,9 @@ def _sources(node: NodeContext, size: int, wanted: int, scale: float) -> list[in
             last = np.float32(wanted - 1)
             place = x * np.float32(size - 1) / last if wanted > 1 else x * 0
         case _:
-            raise node.error(
-                f"coordinate_transformation_mode {transformation!r} is not supported;"
-                " expected half_pixel, pytorch_half_pixel, asymmetric or align_corners"
-            )
-    if rounding not in ROUNDINGS:
-        raise node.error(
-            f"nearest_mode {rounding!r} is not supported; expected"
-            f" {', '.join(ROUNDINGS)}"
-        )
+            legal = "half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"
+            name = "coordinate_transformation_mode"
+            raise node.unsupported(name, transformation, *legal)
     nearest = np.clip(ROUNDINGS[rounding](place.astype(np.float32)), 0, size - 1)
     return [int(index) for index in nearest]
 
