@@ -33,6 +33,7 @@ FLOORS = (
     ("explain",),
     ("verification",),
     ("circuits", "identification", "viewer"),
+    ("exploration",),
     ("api", "torch"),
     ("improvement",),
     ("cli",),

@@ -33,6 +33,11 @@ class Done:
     output: str
 
 
+def is_installed(name: str) -> bool:
+    """Whether a program is there."""
+    return shutil.which(name) is not None
+
+
 def find_program(name: str) -> str:
     """The path of a program; a `QlowerError` says how to get it."""
     path = shutil.which(name)

@@ -37,7 +37,7 @@ EXAMPLE = """example:
 
 TASKS = {
     "look at a model": ("inspect", "trace", "report"),
-    "compare systems": ("diff", "identify", "validate", "contracts"),
+    "compare systems": ("diff", "identify", "validate", "contracts", "cost", "explore"),
     "prove what holds for all inputs": ("verify", "lint", "bisect"),
     "build and run": ("import_", "run", "improve", "bench", "cache"),
     "ship": ("compile", "targets", "vectors"),

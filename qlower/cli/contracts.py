@@ -45,8 +45,8 @@ NEW_CHOICES = {
     "f32 or f64: 'multiply f32'",
     "ratio": "how the scales combine: f64 (default), f64_of_f32_product, "
     "f32_product_first, f32_weight_first, f32_input_first, f32_reciprocal",
-    "multiplier": "its bits, 8 to 32, and how it is rounded: half_up, half_even, floor "
-    "or ceil (default: '32, half_up')",
+    "multiplier": "its bits, 2 (a power of two) or 8 to 32, and how it is rounded: "
+    "half_up, half_even, floor or ceil (default: '32, half_up')",
     "first": "the rounding to the high half of the product, if there are two: once "
     f"(default), {ROUNDINGS}",
     "rounding": f"half_up (default), {ROUNDINGS.partition(', ')[2]}",
@@ -230,7 +230,7 @@ def compare_contracts(options: argparse.Namespace) -> int:
 
     if options.examples is not None and options.examples < 1:
         raise QlowerError(f"--examples must be at least 1, not {options.examples}")
-    subjects = [_subject(argument, options) for argument in options.models]
+    subjects = [subject_of(argument, options) for argument in options.models]
     contracts: list[str] = options.contract or contract_names()
     found = compare(subjects, contracts, options.examples, by_layer=options.layers)
     clear_status()
@@ -243,7 +243,7 @@ def compare_contracts(options: argparse.Namespace) -> int:
     return 0
 
 
-def _subject(argument: str, options: argparse.Namespace) -> Subject:
+def subject_of(argument: str, options: argparse.Namespace) -> Subject:
     """The model, and its inputs' arrays of the file, or random ones."""
     from qlower.cli.inputs import Given, assign_inputs
     from qlower.files.arrays import read_arrays

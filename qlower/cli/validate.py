@@ -77,8 +77,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="the reference for outputs: a contract; litert or onnxruntime, on the "
         "model's own file; or a .tflite, .onnx or .pt2 file, such as the float model",
     )
-    _add_labels(parser)
-    _add_preprocessing(parser)
+    add_labels(parser)
+    add_preprocessing(parser)
     parser.add_argument(
         "--metrics",
         metavar="FILE.py:NAME",
@@ -105,12 +105,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         metavar="N",
         help="threads that share the examples (default: one a core)",
     )
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="share the examples among the workers of a Dask cluster, which find the "
-        "data under the same path",
-    )
+    add_scheduler(parser)
     parser.add_argument(
         "--resume",
         metavar="FILE",
@@ -156,7 +151,18 @@ def share(text: str) -> float:
     return found
 
 
-def _add_labels(parser: argparse.ArgumentParser) -> None:
+def add_scheduler(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names a cluster."""
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="share the examples among the workers of a Dask cluster, which find the "
+        "data under the same path",
+    )
+
+
+def add_labels(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which answers are right."""
     parser.add_argument(
         "--labels",
         metavar="FILE",
@@ -178,7 +184,8 @@ def _add_labels(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_preprocessing(parser: argparse.ArgumentParser) -> None:
+def add_preprocessing(parser: argparse.ArgumentParser) -> None:
+    """Add the options that make inputs of pictures and real numbers."""
     parser.add_argument(
         "--resize",
         type=_sizes,
@@ -228,7 +235,7 @@ def run(options: argparse.Namespace) -> int:
             "--against litert cannot be combined with --signature: LiteRT always runs "
             "the first one"
         )
-    names = _lines(options.class_names)
+    names = lines_of(options.class_names)
     is_real = options.layers and is_real_reference(options.against)
     if options.match and not is_real:
         raise QlowerError("--match needs --layers, and --against a float model")
@@ -240,7 +247,7 @@ def run(options: argparse.Namespace) -> int:
         labels=None if options.labels is None else Path(options.labels),
         label_offset=options.label_offset,
         class_names=names,
-        preprocessing=_preprocessing(options),
+        preprocessing=preprocessing_of(options),
         metric=None if options.metrics is None else load_metric(options.metrics),
         with_layers=options.layers and not is_real,
         layer_contracts=layer_contracts(options.layer_contract),
@@ -262,7 +269,7 @@ def run(options: argparse.Namespace) -> int:
         "an unknown number of" if job.source.size is None else f"{job.source.size:,}"
     )
     complain(f"note: {count} examples in {options.data}: {job.summary}")
-    with _cluster(options.scheduler) as client, _bar(job) as advance:
+    with cluster(options.scheduler) as client, bar(_rows(job), "row") as advance:
         found = run_job(
             job,
             jobs=options.jobs,
@@ -328,7 +335,8 @@ def load_metric(place: str) -> Metric:
     return cast("Metric", function)
 
 
-def _preprocessing(options: argparse.Namespace) -> Preprocessing:
+def preprocessing_of(options: argparse.Namespace) -> Preprocessing:
+    """What is done to inputs."""
     from qlower.validation.preprocessing import Preprocessing
 
     return Preprocessing(
@@ -341,7 +349,8 @@ def _preprocessing(options: argparse.Namespace) -> Preprocessing:
     )
 
 
-def _lines(path: str | None) -> list[str] | None:
+def lines_of(path: str | None) -> list[str] | None:
+    """The lines of a file, if there is one."""
     if path is None:
         return None
     try:
@@ -359,7 +368,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 @contextmanager
-def _cluster(address: str | None) -> Generator[Any]:
+def cluster(address: str | None) -> Generator[Any]:
     """A client of the cluster, if there is one."""
     if address is None:
         yield None
@@ -381,7 +390,7 @@ def _cluster(address: str | None) -> Generator[Any]:
 
 
 @contextmanager
-def _bar(job: Job) -> Generator[Callable[[int], None] | None]:
+def bar(total: int | None, unit: str) -> Generator[Callable[[int], None] | None]:
     """A progress bar with rate and time left, on a terminal, if `tqdm` is installed."""
     if not sys.stderr.isatty():
         yield None
@@ -391,12 +400,17 @@ def _bar(job: Job) -> Generator[Callable[[int], None] | None]:
     except ImportError:
         yield None
         return
-    total = job.source.size
-    if total is not None and job.limit is not None:
-        total = min(total, job.limit)
-    with tqdm(total=total, unit="row", leave=False, file=sys.stderr) as bar:
+    with tqdm(total=total, unit=unit, leave=False, file=sys.stderr) as bar:
 
         def advance(rows: int) -> None:
             bar.update(rows - bar.n)
 
         yield advance
+
+
+def _rows(job: Job) -> int | None:
+    """How many rows are read; None of a stream."""
+    total = job.source.size
+    if total is not None and job.limit is not None:
+        total = min(total, job.limit)
+    return total

@@ -31,6 +31,9 @@ EXAMPLES = {
     "validate": "qlower validate digits.mlir --data test_images.npy"
     " --labels test_labels.npy --contract tflite,tvm",
     "contracts": "qlower contracts",
+    "explore": "qlower explore digits.mlir --data test_images.npy --labels"
+    " test_labels.npy --area bits --points 30 --limit 60 --jobs 1",
+    "cost": "qlower cost tflm tvm pow2-shift --model digits.mlir=test_images.npy",
     "verify": "qlower verify digits.mlir --equal tflite tflite-ruy",
     "lint": "qlower lint digits.mlir --accumulator-bits 16",
     "bisect": "qlower bisect digits.mlir images/7.npy",

@@ -19,18 +19,18 @@ from qlower.codegen.targets.resolve import host_target
 from qlower.diagnostics import QlowerError
 from qlower.validation.counts import Partial
 from qlower.validation.sources import Chunk
-from qlower.validation.work import Task, add_partials, run_chunk
+from qlower.validation.work import Work, add_partials, run_chunk
 
 Finished: TypeAlias = tuple[list[Chunk], Partial]
 
-_Tasks: TypeAlias = tuple[Mapping[tuple[str, str], Task], Task]
+_Tasks: TypeAlias = tuple[Mapping[tuple[str, str], Work], Work]
 
 _GROUP = 8
 """Chunks, or sums of chunks, that a cluster adds up at once."""
 
 
 def on_threads(
-    task: Task, chunks: Iterable[Chunk], jobs: int | None
+    task: Work, chunks: Iterable[Chunk], jobs: int | None
 ) -> Iterator[Finished]:
     """Each chunk's counts as they come, from threads: native code holds no lock."""
     task.prepare()
@@ -44,7 +44,7 @@ def on_threads(
 
 
 def on_executor(
-    task: Task, chunks: Iterable[Chunk], executor: Executor, window: int = 64
+    task: Work, chunks: Iterable[Chunk], executor: Executor, window: int = 64
 ) -> Iterator[Finished]:
     """Each chunk's counts as they come; at most `window` chunks wait at a time."""
     left = iter(chunks)
@@ -78,8 +78,8 @@ def machine() -> tuple[str, str]:
 
 def on_cluster(
     client: Any,
-    tasks: Mapping[tuple[str, str], Task],
-    fallback: Task,
+    tasks: Mapping[tuple[str, str], Work],
+    fallback: Work,
     chunks: Iterable[Chunk],
 ) -> Iterator[Finished]:
     """Sums of chunks as they come from a Dask cluster, reduced there as a tree.

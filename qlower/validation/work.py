@@ -46,6 +46,18 @@ class Reference(Protocol):
     def run(self, inputs: Sequence[Array]) -> Array: ...
 
 
+class Work(Protocol):
+    """What workers do with chunks; it travels to other processes and machines."""
+
+    def prepare(self) -> None:
+        """Get ready, before threads begin."""
+        ...
+
+    def run(self, chunk: Chunk) -> Partial:
+        """The counts of a chunk."""
+        ...
+
+
 @dataclass(frozen=True)
 class Shipped:
     """A compiled model that can be pickled; loaded where it is first called."""
@@ -166,8 +178,8 @@ def _count_custom(
         ) from error
 
 
-def run_chunk(task: Task, chunk: Chunk) -> Partial:
-    """`Task.run` as a function that travels by its name."""
+def run_chunk(task: Work, chunk: Chunk) -> Partial:
+    """`Work.run` as a function that travels by its name."""
     return task.run(chunk)
 
 

@@ -37,6 +37,8 @@ COMMANDS = {
     "improve": "improve m.mlir --data x.npy --methods biases --limit 8",
     "contracts": "contracts",
     "contracts compare": "contracts compare m.mlir --contract tflite --contract tvm",
+    "explore": "explore m.mlir --data x.npy --against exact --points 1 --area bits",
+    "cost": "cost tflm tvm --model m.mlir",
     "targets": "targets",
     "cache": "cache",
     "run": "run m.mlir --random",

@@ -47,7 +47,7 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "multiplier": tuple(
         f"{width} bits, {mode}"
         for mode in ("half_up", "half_even", "floor", "ceil")
-        for width in reversed(range(8, 33))
+        for width in (*reversed(range(8, 33)), 2)
     ),
     "first": (ONCE, *MODES),
     "rounding": MODES,
@@ -59,7 +59,8 @@ products: of pairs (`products.py`). bias: an integer in the accumulator; real, a
 to a float sum in its steps; or added to real numbers. scaling: by an integer and a
 shift; by a float ratio; or by the scales one after the other, divided by the output's
 or multiplied by its reciprocal. ratio: of the scales, in the order in which they
-combine. multiplier: of fixed point, and how it is rounded. first: the rounding to the
+combine. multiplier: of fixed point, and how it is rounded; one
+of 2 bits is a power of two. first: the rounding to the
 high half of the product, if there is one before `rounding`. zero_point: of the output,
 added after rounding or before, or to what is saturated to 8 bits already.
 """

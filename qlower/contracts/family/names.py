@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -71,18 +71,28 @@ def _words(text: str) -> list[str]:
 
 
 def _listed(name: str) -> str:
-    """The choices in a line: of widths the least and the greatest."""
+    """The choices in a line: of widths that follow each other the ends."""
     found: dict[str, list[int]] = {}
     for value in CHOICES[name]:
         number, _, rest = value.partition(" bits")
+        found.setdefault(f" bits{rest}" if number.isdecimal() else value, [])
         if number.isdecimal():
-            found.setdefault(f" bits{rest}", []).append(int(number))
-        else:
-            found.setdefault(value, [])
+            found[f" bits{rest}"].append(int(number))
     return "; ".join(
-        f"{min(n)} to {max(n)}{rest}" if len(n) > 1 else f"{(n or [''])[0]}{rest}"
-        for rest, n in found.items()
+        f"{' or '.join(_runs(n))}{rest}" if n else rest for rest, n in found.items()
     )
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[str]:
+    """Falling numbers, those that follow each other as their ends."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    for run in runs:
+        yield f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0])
 
 
 def _chosen(arithmetic: Arithmetic) -> list[str]:

@@ -1,0 +1,165 @@
+"""`qlower explore`: which arithmetics of a family are worth their area."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from qlower.cli.colour import complain
+from qlower.cli.options import add_command, add_import_options, model_of
+from qlower.cli.output import add_format, print_table
+from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.progress import clear_status
+from qlower.cli.validate import (
+    add_labels,
+    add_preprocessing,
+    add_scheduler,
+    bar,
+    cluster,
+    lines_of,
+    preprocessing_of,
+)
+from qlower.diagnostics import QlowerError
+from qlower.tables.json_text import json_text
+
+EXAMPLE = """  qlower explore model.tflite --data x.npz --against exact --plot front.svg
+  qlower explore model.tflite --data x.npy --labels y.npy --resume walk.json
+  qlower explore model.tflite --data x.npy --against tflite --area cells \\
+      --choice multiplier=8,10,12 --choice rounding=half_up,floor
+
+The walk varies the multiplier's bits and rounding (2 bits are a power of two), the
+rounding of results, a first rounding, the accumulator, and where the zero point is
+added. It begins with what differs from the base in one choice, and goes on from the
+best. The table has the arithmetics that no other beats in quality, area and bits."""
+
+
+def register(commands: Commands, common: ArgumentParser) -> None:
+    """Add the command to the parser."""
+    summary = "find the arithmetics that are worth their area on a set of examples"
+    parser = add_command(commands, common, "explore", summary, EXAMPLE)
+    parser.add_argument("model", metavar="MODEL", help="a model's file")
+    add_import_options(parser)
+    parser.add_argument(
+        "--data",
+        required=True,
+        metavar="SOURCE",
+        help="examples, as `qlower validate` takes them",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="REFERENCE",
+        help="the reference for outputs: a contract, litert or onnxruntime, or a "
+        ".tflite or .onnx file",
+    )
+    parser.add_argument(
+        "--base",
+        default="tflite",
+        metavar="CONTRACT",
+        help="the contract of all other operations (default: tflite)",
+    )
+    parser.add_argument(
+        "--points",
+        type=int,
+        default=500,
+        metavar="N",
+        help="arithmetics to look at, at most (default: 500)",
+    )
+    parser.add_argument(
+        "--choice",
+        action="append",
+        default=[],
+        metavar="CHOICE=VALUE,...",
+        help="only these values of multiplier, rounding, first, accumulator or "
+        "zero_point (repeatable)",
+    )
+    parser.add_argument(
+        "--by",
+        choices=("top1", "agreement", "equal"),
+        help="rank by top-1 accuracy (default with labels), by examples whose largest "
+        "output is that of --against, or by equal outputs (default)",
+    )
+    parser.add_argument(
+        "--area",
+        choices=("luts", "cells", "bits"),
+        help="the area of a requantizer: LUTs or cells by Yosys, or bits of its wires "
+        "(default: luts if Yosys is installed, else bits)",
+    )
+    add_labels(parser)
+    add_preprocessing(parser)
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="the first N examples only"
+    )
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="processes (default: one a core)"
+    )
+    add_scheduler(parser)
+    parser.add_argument(
+        "--resume", metavar="FILE", help="keep the figures here, and continue from them"
+    )
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw all points and the front, as .svg or .png"
+    )
+    parser.add_argument(
+        "--report",
+        metavar="FILE.html",
+        help="write a page with the picture, the front and all points",
+    )
+    add_format(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Walk, and print the front."""
+    from qlower.exploration.explore import plan
+    from qlower.exploration.explore import run as run_plan
+    from qlower.files.replacing import replacing
+    from qlower.validation.validate import prepare
+
+    if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
+        raise QlowerError(f"--plot {options.plot!r} ends with neither .svg nor .png")
+    if options.jobs is not None and options.jobs < 1:
+        raise QlowerError(f"--jobs {options.jobs}: at least 1")
+    job = prepare(
+        model_of(options.model, options),
+        options.data,
+        contracts=[options.base],
+        against=options.against,
+        labels=None if options.labels is None else Path(options.labels),
+        label_offset=options.label_offset,
+        class_names=lines_of(options.class_names),
+        preprocessing=preprocessing_of(options),
+        limit=options.limit,
+    )
+    planned = plan(
+        job,
+        Path(options.model),
+        base=options.base,
+        choices=options.choice,
+        points=options.points,
+        unit=options.area,
+        by=options.by,
+    )
+    clear_status()
+    complain(f"note: {job.source.size:,} examples in {options.data}: {job.summary}")
+    with (
+        cluster(options.scheduler) as client,
+        bar(options.points, "point") as advance,
+    ):
+        found = run_plan(
+            planned,
+            jobs=options.jobs or len(os.sched_getaffinity(0)),
+            client=client,
+            resume=None if options.resume is None else Path(options.resume),
+            on_progress=advance,
+        )
+    if options.format == "json":
+        print(json_text(found.to_dict()))
+    else:
+        print_table(found.table, options)
+    if options.plot is not None:
+        found.plot(Path(options.plot))
+    if options.report is not None:
+        with replacing(Path(options.report)) as file:
+            file.write(found.html().encode())
+    return 0

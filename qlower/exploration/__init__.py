@@ -1,0 +1,1 @@
+"""A family of arithmetics on a set of examples: what is won for how much area."""
