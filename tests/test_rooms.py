@@ -45,6 +45,7 @@ FLOORS = (
 FRONT_ENDS = (
     ("import_options", "linalg", "model_files", "scalars", "site"),
     ("accessor", "budget", "tosa"),
+    ("signature",),
     ("graph",),
     ("onnx", "pt2", "tflite"),
     ("digest", "fx"),

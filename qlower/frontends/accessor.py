@@ -121,6 +121,23 @@ class Attributes(Site, ABC):
 class Operands(Attributes):
     """The values that an operator takes, by their numbers in the file."""
 
+    @property
+    @abstractmethod
+    def operator_name(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many operands there are, with those that are left out."""
+
+    @abstractmethod
+    def has(self, number: int) -> bool:
+        """Whether an optional operand is there."""
+
+    @abstractmethod
+    def type_name(self, number: int) -> str:
+        """The type of an operand's elements, in the words of the format."""
+
     @abstractmethod
     def described(self, number: int) -> str:
         """What messages call an operand."""
@@ -164,6 +181,15 @@ class Operands(Attributes):
             raise self.error(
                 f"{self.described(number)}: shape {list(shape)}, expected"
                 f" {either([str(list(one)) for one in legal])}"
+            )
+
+    def expect_type(self, number: int, *legal: str, where: str = "here") -> None:
+        """Refuse an operand of another type; `where` else it may have some."""
+        type = self.type_name(number)
+        if type not in legal:
+            raise self.error(
+                f"{self.described(number)}: type {type} is not supported by"
+                f" {self.operator_name} {where}; expected {either(legal)}"
             )
 
     def checked_rank(self, shape: Sequence[int], number: int, rank: int | None) -> None:

@@ -153,6 +153,23 @@ class NodeContext(Operands):
     def plain_array(self, number: int, what: str) -> tuple[str, Array]:
         return self.constant(number, what).type, self.array(number, what)
 
+    @property
+    def operator_name(self) -> str:
+        return self.node.kind
+
+    @property
+    def count(self) -> int:
+        return len(self.node.inputs)
+
+    def type_name(self, number: int) -> str:
+        """That of stored elements, whatever they mean."""
+        if self.is_constant(number):
+            return self.constant(number, "operand").type
+        element = self.importer.value(self.name(number), self).element
+        if isinstance(element, QuantizedType):
+            return f"{'' if element.signed else 'U'}INT{element.storage_width}"
+        return next(name for name, type in PLAIN_TYPES.items() if type == element)
+
     def described(self, number: int) -> str:
         return repr(self.name(number))
 

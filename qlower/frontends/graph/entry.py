@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from qlower.dialects import qnn
 
+from ..signature import arity, check_ranks, legal_types, misfit
 from .context import NodeContext
-
-UNLIMITED = 1 << 16
-"""For operators with a list of operands or results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +23,34 @@ class Entry:
     outputs: tuple[int, int] = (1, 1)
 
 
+def takes(
+    signature: str,
+    build: Callable[[NodeContext], None],
+    outputs: tuple[int, int] = (1, 1),
+) -> Entry:
+    """An entry of an operator whose operands have to fit a signature."""
+
+    def checked(node: NodeContext) -> None:
+        number = misfit(node, signature)
+        if number is not None:
+            node.expect_type(number, *legal_types(node, signature, number))
+        check_ranks(node, signature)
+        build(node)
+
+    return Entry(checked, arity(signature), outputs)
+
+
+def quantized(*names: str) -> str:
+    """The part of a signature for operands that have a scale and a zero point."""
+    return ", ".join(f"{name}, {name}_scale, {name}_zero_point" for name in names)
+
+
+RESULT = "scale, zero_point?"
+"""The part of a signature for what the result has."""
+
+
 def function(kind: Callable[..., qnn.QnnOp], **defaults: float) -> Entry:
-    """An operation on one quantized value: it has these numbers, and five operands, two
-    of scale and zero point before the result's."""
+    """An operation on one quantized value that has these numbers."""
 
     def build(node: NodeContext) -> None:
         value = node.stored(0, 1, 2)
@@ -35,4 +58,4 @@ def function(kind: Callable[..., qnn.QnnOp], **defaults: float) -> Entry:
         given = {name: node.number(name, at) for name, at in defaults.items()}
         node.finish(kind(value.ssa, type, **given), value)
 
-    return Entry(build, (4, 5))
+    return takes(f"{quantized('x')}, {RESULT}", build)

@@ -20,7 +20,7 @@ from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import element_type, shape_of
 from qlower.files.arrays import Array
 
-from ..accessor import Operands, either
+from ..accessor import Operands
 from ..graph.values import Place
 from .schema import Operator, OptionValue, Tensor
 from .tensor_table import TensorTable
@@ -80,13 +80,13 @@ class OperatorContext(Operands):
 
     # Operands
 
-    def has_input(self, number: int) -> bool:
+    def has(self, number: int) -> bool:
         """Whether an optional operand is there."""
         inputs = self.operator.inputs
         return number < len(inputs) and inputs[number] != -1
 
     def input(self, number: int) -> Tensor:
-        if not self.has_input(number):
+        if not self.has(number):
             raise self.error(f"operand {number} is missing")
         return self.graph.tensor(self.operator.inputs[number], self)
 
@@ -210,6 +210,17 @@ class OperatorContext(Operands):
         if data is None:
             raise self.error(f"{tensor}: operand {number} must be a constant")
         return data
+
+    @property
+    def operator_name(self) -> str:
+        return self.operator.name
+
+    @property
+    def count(self) -> int:
+        return len(self.operator.inputs)
+
+    def type_name(self, number: int) -> str:
+        return self.input(number).type
 
     def described(self, number: int) -> str:
         return str(self.input(number))
@@ -361,14 +372,6 @@ class OperatorContext(Operands):
             raise self.error(
                 f"{tensor}: type {tensor.type} is not supported together with"
                 f" {expected}"
-            )
-
-    def expect_type(self, tensor: Tensor, *legal: str, where: str = "here") -> None:
-        """Refuse a tensor of another type than these; `where` else it may have some."""
-        if tensor.type not in legal:
-            raise self.error(
-                f"{tensor}: type {tensor.type} is not supported by {self.operator.name}"
-                f" {where}; expected {either(legal)}"
             )
 
     def per_tensor(self, tensor: Tensor) -> QuantizedType:

@@ -50,7 +50,7 @@ class Evaluator:
             return True
         legal = (*INTEGRAL, "FLOAT32") if self.moves else INTEGRAL
         types = {op.output(n).type for n in range(len(op.operator.outputs))}
-        numbers = [n for n in range(len(op.operator.inputs)) if op.has_input(n)]
+        numbers = [n for n in range(len(op.operator.inputs)) if op.has(n)]
         return (
             types.issubset(legal)
             and all(op.input(number).type in ARRAY_TYPES for number in numbers)

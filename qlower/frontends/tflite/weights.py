@@ -32,7 +32,7 @@ def check_weights(
     """
     tensor = op.input(number)
     expected = "INT8" if type == "INT16" else type
-    op.expect_type(tensor, expected, where=f"for weights with {type}")
+    op.expect_type(number, expected, where=f"for weights with {type}")
     element = op.input_type(number).element_type
     assert isinstance(element, QuantizedType)
     if element.is_per_axis:
@@ -59,7 +59,7 @@ def check_weights(
 def read_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | None:
     """The optional constant bias, as `tensor<channels x i32>`, or i64 for INT16."""
     check_bias(op, number, channels)
-    if not op.has_input(number):
+    if not op.has(number):
         return None
     tensor = op.input(number)
     type = TensorType(PLAIN_TYPES[tensor.type], (channels,))
@@ -68,22 +68,22 @@ def read_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | Non
 
 def read_real_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | None:
     """The optional bias of a layer on FLOAT32, which may be computed."""
-    if not op.has_input(number):
+    if not op.has(number):
         return None
-    op.expect_type(op.input(number), "FLOAT32")
+    op.expect_type(number, "FLOAT32")
     op.check_shape(number, [channels])
     return op.value(number)
 
 
 def check_bias(op: OperatorContext, number: int, channels: int) -> None:
     """Refuse a bias that isn't constant or has another size or type."""
-    if not op.has_input(number):
+    if not op.has(number):
         return
     tensor = op.input(number)
     op.constant(number)
     result = op.output().type
     expected = "INT64" if result == "INT16" else "INT32"
-    op.expect_type(tensor, expected, where=f"for a bias with {result}")
+    op.expect_type(number, expected, where=f"for a bias with {result}")
     if math.prod(tensor.shape) != channels:
         raise op.error(
             f"{tensor}: a bias of shape {list(tensor.shape)}, expected [{channels}]"

@@ -10,7 +10,7 @@ from qlower.dialects import qnn
 
 from ..bounds import bounds
 from ..context import NodeContext
-from ..entry import Entry, function
+from ..entry import RESULT, function, quantized, takes
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..values import Value
@@ -66,8 +66,6 @@ def import_bounds(node: NodeContext) -> None:
 
 def import_arg_max(node: NodeContext) -> None:
     value = node.value(0)
-    if isinstance(value.element, Float32Type):
-        raise node.error("of float32 it is not supported; expected quantized values")
     node.expect("select_last_index", 0)
     rank = len(value.order)
     axis = node.axis(node.integer("axis", 0), rank)
@@ -83,8 +81,8 @@ def import_arg_max(node: NodeContext) -> None:
 IMPORTERS = {
     (MICROSOFT, "QLinearSigmoid"): function(qnn.SigmoidOp),
     (MICROSOFT, "QLinearLeakyRelu"): function(qnn.LeakyReluOp, alpha=0.01),
-    (MICROSOFT, "QLinearSoftmax"): Entry(import_softmax, (4, 5)),
-    ("", "Relu"): Entry(import_bounds, (1, 1)),
-    ("", "Clip"): Entry(import_bounds, (1, 3)),
-    ("", "ArgMax"): Entry(import_arg_max, (1, 1)),
+    (MICROSOFT, "QLinearSoftmax"): takes(f"{quantized('x')}, {RESULT}", import_softmax),
+    ("", "Relu"): takes("x", import_bounds),
+    ("", "Clip"): takes("x, min?, max?", import_bounds),
+    ("", "ArgMax"): takes("x: STORED", import_arg_max),
 }

@@ -10,7 +10,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
 from ..context import OTHER_STORED_TYPES, STORED_TYPES, NodeContext
-from ..entry import Entry
+from ..entry import takes
 from ..nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
 from ..orders import identity
 from .dynamic import quantize_by
@@ -122,7 +122,7 @@ def _is_plain(node: NodeContext) -> bool:
 
 
 IMPORTERS = {
-    (domain, kind): Entry(build, (2, 3))
+    (domain, kind): takes("x, scale, zero_point?", build)
     for domain in ("", MICROSOFT)
     for kind, build in (
         (QUANTIZE, import_quantize),

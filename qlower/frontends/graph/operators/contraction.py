@@ -17,7 +17,7 @@ from qlower.dialects.quant import QuantizedType
 from qlower.model.nests import Nest
 
 from ..context import NodeContext
-from ..entry import Entry
+from ..entry import quantized, takes
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..schema import Array
@@ -228,8 +228,16 @@ def _linear(
 
 
 IMPORTERS = {
-    ("", "QLinearConv"): Entry(import_conv, (8, 9)),
-    (MICROSOFT, "QLinearConv"): Entry(import_conv, (8, 9)),
-    ("", "QLinearMatMul"): Entry(import_matmul, (8, 8)),
-    (MICROSOFT, "QGemm"): Entry(import_gemm, (6, 9)),
+    **{
+        (domain, "QLinearConv"): takes(
+            f"{quantized('x', 'weights')}, scale, zero_point, bias?", import_conv
+        )
+        for domain in ("", MICROSOFT)
+    },
+    ("", "QLinearMatMul"): takes(
+        f"{quantized('x', 'y')}, scale, zero_point", import_matmul
+    ),
+    (MICROSOFT, "QGemm"): takes(
+        f"{quantized('x', 'weights')}, bias?, scale?, zero_point?", import_gemm
+    ),
 }

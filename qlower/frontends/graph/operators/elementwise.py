@@ -8,7 +8,7 @@ from itertools import zip_longest
 from qlower.dialects import qnn
 
 from ..context import NodeContext
-from ..entry import Entry
+from ..entry import RESULT, quantized, takes
 from ..nodes import MICROSOFT
 from ..orders import Order, identity
 from ..values import Value
@@ -74,6 +74,6 @@ def expanded(node: NodeContext, value: Value, order: Order) -> Value:
 
 
 IMPORTERS = {
-    (MICROSOFT, "QLinearAdd"): Entry(import_add, (7, 8)),
-    (MICROSOFT, "QLinearMul"): Entry(import_mul, (7, 8)),
+    (MICROSOFT, "QLinearAdd"): takes(f"{quantized('x', 'y')}, {RESULT}", import_add),
+    (MICROSOFT, "QLinearMul"): takes(f"{quantized('x', 'y')}, {RESULT}", import_mul),
 }

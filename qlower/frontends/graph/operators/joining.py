@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
 from ..context import NodeContext
-from ..entry import UNLIMITED, Entry
+from ..entry import quantized, takes
 from ..nodes import MICROSOFT
 from ..values import Element, Value
 from .elementwise import common_order
@@ -91,8 +91,6 @@ def import_pad(node: NodeContext) -> None:
     number that must be 0, which the zero point stands for."""
     node.expect("mode", "constant")
     value = node.value(0)
-    if isinstance(value.element, Float32Type):
-        raise node.error("of float32 it is not supported; expected quantized values")
     rank = len(value.shape)
     axes = node.axes(3, rank) or list(range(rank))
     given = (
@@ -126,7 +124,9 @@ def import_pad(node: NodeContext) -> None:
 
 
 IMPORTERS = {
-    (MICROSOFT, "QLinearConcat"): Entry(import_qlinear_concat, (5, UNLIMITED)),
-    ("", "Concat"): Entry(import_concat, (1, UNLIMITED)),
-    ("", "Pad"): Entry(import_pad, (1, 4)),
+    (MICROSOFT, "QLinearConcat"): takes(
+        f"scale, zero_point, {quantized('x')}, more*", import_qlinear_concat
+    ),
+    ("", "Concat"): takes("x, more*", import_concat),
+    ("", "Pad"): takes("x: STORED, pads?, value?, axes?", import_pad),
 }

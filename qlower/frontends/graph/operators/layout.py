@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..context import NodeContext
-from ..entry import Entry
+from ..entry import takes
 from ..orders import identity, reshaped_order, transposed_order
 
 
@@ -91,11 +91,11 @@ def import_identity(node: NodeContext) -> None:
 
 
 IMPORTERS = {
-    ("", "Reshape"): Entry(import_reshape, (2, 2)),
-    ("", "Flatten"): Entry(import_flatten, (1, 1)),
-    ("", "Squeeze"): Entry(import_squeeze, (1, 2)),
-    ("", "Unsqueeze"): Entry(import_unsqueeze, (1, 2)),
-    ("", "Transpose"): Entry(import_transpose, (1, 1)),
-    ("", "Identity"): Entry(import_identity, (1, 1)),
-    ("", "Dropout"): Entry(import_identity, (1, 3)),
+    ("", "Reshape"): takes("x, shape", import_reshape),
+    ("", "Flatten"): takes("x", import_flatten),
+    ("", "Squeeze"): takes("x, axes?", import_squeeze),
+    ("", "Unsqueeze"): takes("x, axes?", import_unsqueeze),
+    ("", "Transpose"): takes("x", import_transpose),
+    ("", "Identity"): takes("x", import_identity),
+    ("", "Dropout"): takes("x, ratio?, training?", import_identity),
 }

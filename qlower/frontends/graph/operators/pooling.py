@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import Float32Type
 from qlower.dialects import qnn
 
 from ..context import NodeContext
-from ..entry import Entry
+from ..entry import RESULT, quantized, takes
 from ..nodes import MICROSOFT
 from ..window import Pair, Window, as_image, from_image, read_window
 from . import real_pools
@@ -90,9 +90,13 @@ def import_global_average_pool(node: NodeContext) -> None:
 
 
 IMPORTERS = {
-    ("", "AveragePool"): Entry(import_average_pool, (1, 1)),
-    (MICROSOFT, "QLinearAveragePool"): Entry(import_qlinear_average_pool, (4, 5)),
-    (MICROSOFT, "QLinearGlobalAveragePool"): Entry(import_global_average_pool, (4, 5)),
-    ("", "MaxPool"): Entry(partial(_import_max_pool, is_last=False), (1, 1)),
-    (MICROSOFT, "NhwcMaxPool"): Entry(partial(_import_max_pool, is_last=True), (1, 1)),
+    ("", "AveragePool"): takes("x", import_average_pool),
+    (MICROSOFT, "QLinearAveragePool"): takes(
+        f"{quantized('x')}, {RESULT}", import_qlinear_average_pool
+    ),
+    (MICROSOFT, "QLinearGlobalAveragePool"): takes(
+        f"{quantized('x')}, {RESULT}", import_global_average_pool
+    ),
+    ("", "MaxPool"): takes("x", partial(_import_max_pool, is_last=False)),
+    (MICROSOFT, "NhwcMaxPool"): takes("x", partial(_import_max_pool, is_last=True)),
 }

@@ -21,8 +21,9 @@ from xdsl.ir.affine import AffineConstantExpr
 from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Index, Nest
 
+from ...signature import UNLIMITED
 from ..context import NodeContext
-from ..entry import UNLIMITED, Entry
+from ..entry import Entry
 from ..orders import identity
 from ..schema import AttributeValue
 from ..values import Value

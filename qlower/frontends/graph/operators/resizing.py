@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import Float32Type, TensorType
+from xdsl.dialects.builtin import TensorType
 
 from qlower.dialects import qnn
 
 from ..context import NodeContext
-from ..entry import Entry
+from ..entry import takes
 from ..values import Value
 from .slicing import take
 
@@ -34,8 +34,6 @@ MAX_SIZE = 1 << 20
 def import_resize(node: NodeContext) -> None:
     """Sizes, or scales that give them rounded down."""
     value = node.value(0)
-    if isinstance(value.element, Float32Type):
-        raise node.error("of float32 it is not supported; expected quantized values")
     mode = node.text("mode", "nearest")
     if mode != "nearest":
         raise node.error(
@@ -143,4 +141,4 @@ def _repeated(node: NodeContext, value: Value, axis: int, factor: int) -> Value:
     return replace(value, ssa=node.emit(result, f"repeated_{axis}"))
 
 
-IMPORTERS = {("", "Resize"): Entry(import_resize, (2, 4))}
+IMPORTERS = {("", "Resize"): takes("x: STORED, roi, scales?, sizes?", import_resize)}

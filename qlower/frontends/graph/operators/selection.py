@@ -20,7 +20,7 @@ from qlower.dialects.types import shape_of
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
 
 from ..context import STORED_TYPES, NodeContext
-from ..entry import Entry
+from ..entry import quantized, takes
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..quantizations import find_quantization
@@ -48,10 +48,6 @@ def import_gather(node: NodeContext) -> None:
         )
     else:
         given = node.value(1)
-        if given.is_real or isinstance(given.element, QuantizedType):
-            raise node.error(
-                f"indices of {given.element} are not supported; expected plain integers"
-            )
         indices = node.builder.in_order(
             given, identity(len(given.order)), node.place()
         ).ssa
@@ -134,14 +130,14 @@ def _choose(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
 
 def import_where(node: NodeContext) -> None:
     """Choose between real numbers: where a condition holds, the first."""
-    operands = [_condition(node, 0), real_operand(node, 1), real_operand(node, 2)]
+    operands = [node.value(0), real_operand(node, 1), real_operand(node, 2)]
     node.define(elementwise(node, operands, _choose))
 
 
 def import_qlinear_where(node: NodeContext) -> None:
     """Each of the operands is brought to the result's scale first, all of it."""
     result = node.quantization(7, 8)
-    operands = [_condition(node, 0)]
+    operands = [node.value(0)]
     for number in (1, 4):
         value = node.stored(number, number + 1, number + 2)
         if value.element != result:
@@ -154,13 +150,6 @@ def import_qlinear_where(node: NodeContext) -> None:
     node.define(
         replace(chosen, ssa=node.emit(StorageCastOp(chosen.ssa, type)), is_real=False)
     )
-
-
-def _condition(node: NodeContext, number: int) -> Value:
-    value = node.value(number)
-    if value.element != i1:
-        raise node.error(f"a condition of {value.element}; expected BOOL")
-    return value
 
 
 def import_comparison(node: NodeContext, predicate: str) -> None:
@@ -184,16 +173,19 @@ def import_logical(
         other = others[0] if others else nest.constant(np.array(True), i1)
         return nest.add(operation(one, other)).result
 
-    operands = [_condition(node, number) for number in range(len(node.node.inputs))]
+    operands = [node.value(number) for number in range(len(node.node.inputs))]
     node.define(replace(elementwise(node, operands, body), is_real=False))
 
 
 IMPORTERS = {
-    ("", "Gather"): Entry(import_gather, (2, 2)),
-    ("", "Where"): Entry(import_where, (3, 3)),
-    (MICROSOFT, "QLinearWhere"): Entry(import_qlinear_where, (9, 9)),
+    ("", "Gather"): takes("x, indices: INDEX", import_gather),
+    ("", "Where"): takes("condition: BOOL, x, y", import_where),
+    (MICROSOFT, "QLinearWhere"): takes(
+        f"condition: BOOL, {quantized('x', 'y')}, scale, zero_point",
+        import_qlinear_where,
+    ),
     **{
-        ("", kind): Entry(partial(import_comparison, predicate=predicate), (2, 2))
+        ("", kind): takes("x, y", partial(import_comparison, predicate=predicate))
         for kind, predicate in (
             ("Equal", "oeq"),
             ("Greater", "ogt"),
@@ -202,7 +194,12 @@ IMPORTERS = {
             ("LessOrEqual", "ole"),
         )
     },
-    ("", "And"): Entry(partial(import_logical, operation=arith.AndIOp), (2, 2)),
-    ("", "Or"): Entry(partial(import_logical, operation=arith.OrIOp), (2, 2)),
-    ("", "Not"): Entry(partial(import_logical, operation=arith.XOrIOp), (1, 1)),
+    **{
+        ("", kind): takes(signature, partial(import_logical, operation=operation))
+        for kind, operation, signature in (
+            ("And", arith.AndIOp, "x: BOOL, y: BOOL"),
+            ("Or", arith.OrIOp, "x: BOOL, y: BOOL"),
+            ("Not", arith.XOrIOp, "x: BOOL"),
+        )
+    },
 }

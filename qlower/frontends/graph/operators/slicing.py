@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from qlower.dialects import qnn
 
+from ...signature import UNLIMITED
 from ..context import NodeContext
-from ..entry import UNLIMITED, Entry
+from ..entry import takes
 from ..values import Value
 
 LAST = (1 << 31) - 1
@@ -97,6 +98,6 @@ def take(
 
 
 IMPORTERS = {
-    ("", "Slice"): Entry(import_slice, (1, 5)),
-    ("", "Split"): Entry(import_split, (1, 2), (1, UNLIMITED)),
+    ("", "Slice"): takes("x, starts?, ends?, axes?, steps?", import_slice),
+    ("", "Split"): takes("x, sizes?", import_split, (1, UNLIMITED)),
 }

@@ -19,7 +19,7 @@ from qlower.files.arrays import Array
 from qlower.model.nests import Nest
 
 from ...graph.context import NodeContext
-from ...graph.entry import Entry
+from ...graph.entry import quantized, takes
 from ...graph.operators.contraction import convolution, filter_count, filters_of
 from ...graph.operators.real import number
 from ...graph.orders import identity
@@ -173,8 +173,16 @@ def _elements(node: NodeContext, nest: Nest, sums: SSAValue) -> list[SSAValue]:
     ]
 
 
+LAYER = f"{quantized('x', 'weights')}, bias?"
+"""The signature of a layer whose result stays real."""
+
+STORED = f"{LAYER}, scale?, zero_point?"
+"""That of one whose result may be stored."""
+
 IMPORTERS = {
-    (TORCH, "QuantizedConv"): Entry(import_conv, (7, 9)),
-    (TORCH, "ResidualConv"): Entry(import_residual_conv, (12, 12)),
-    (TORCH, "QuantizedLinear"): Entry(import_linear, (7, 9)),
+    (TORCH, "QuantizedConv"): takes(STORED, import_conv),
+    (TORCH, "ResidualConv"): takes(
+        f"{LAYER}, scale, zero_point, {quantized('other')}", import_residual_conv
+    ),
+    (TORCH, "QuantizedLinear"): takes(STORED, import_linear),
 }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from ...graph.context import NodeContext
-from ...graph.entry import UNLIMITED, Entry
+from ...graph.entry import takes
 from ...graph.operators.layout import reshape, transpose
 from ...graph.operators.slicing import split
+from ...signature import UNLIMITED
 from ..translating import TORCH
 
 
@@ -72,9 +73,9 @@ def import_split(node: NodeContext) -> None:
 
 
 IMPORTERS = {
-    (TORCH, "Flatten"): Entry(import_flatten, (1, 1)),
-    (TORCH, "Unflatten"): Entry(import_unflatten, (1, 1)),
-    (TORCH, "Squeeze"): Entry(import_squeeze, (1, 1)),
-    (TORCH, "TransposeTwo"): Entry(import_transpose_two, (1, 1)),
-    (TORCH, "Split"): Entry(import_split, (1, 1), (1, UNLIMITED)),
+    (TORCH, "Flatten"): takes("x", import_flatten),
+    (TORCH, "Unflatten"): takes("x", import_unflatten),
+    (TORCH, "Squeeze"): takes("x", import_squeeze),
+    (TORCH, "TransposeTwo"): takes("x", import_transpose_two),
+    (TORCH, "Split"): takes("x", import_split, (1, UNLIMITED)),
 }

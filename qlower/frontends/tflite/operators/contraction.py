@@ -144,7 +144,7 @@ def _import_words_product(
 
     fully_connected.cc requantizes it as BATCH_MATMUL does, not as with INT8 weights.
     """
-    if op.has_input(2) or op.activation() is not None:
+    if op.has(2) or op.activation() is not None:
         raise op.error("a bias or activation is not supported with INT16 weights")
     depth = op.shape(1)[1]
     columns = _transposed_if(op, True, 1, "transposed")

@@ -134,7 +134,7 @@ def import_quantize(op: OperatorContext) -> None:
 
 
 def import_dequantize(op: OperatorContext) -> None:
-    op.expect_type(op.output(), "FLOAT32")
+    op.check_type(op.output(), "FLOAT32")
     element = op.per_tensor(op.input(0))
     if _are_weights(op):
         codes = op.stored_array(0).astype(np.int32) - element.zero_point

@@ -150,7 +150,7 @@ def _weight_scales(op: OperatorContext, axis: int) -> Array:
     """The scales of constant symmetric weights. A bias of -0 is refused: LiteRT keeps
     it where the whole operand is 0, and only there."""
     element = check_weights(op, 1, axis, "INT8")
-    if op.has_input(2):
+    if op.has(2):
         op.check_type(op.input(2), "FLOAT32")
         bias = op.array(2)
         if (np.signbit(bias) & (bias == 0)).any():

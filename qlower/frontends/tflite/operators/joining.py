@@ -66,7 +66,7 @@ def import_pad(op: OperatorContext) -> None:
         op.check_range("padding", padding, 0, MAX_PADDING)
     low, high = paddings[0::2], paddings[1::2]
     padded = [sum(sizes) for sizes in zip(low, shape, high, strict=True)]
-    if op.has_input(2) and is_plain(op):
+    if op.has(2) and is_plain(op):
         op.check_type(op.input(2), op.input(0).type)
         emitter = start(op, padded).emitter
         element = op.input_type(0).element_type
@@ -74,7 +74,7 @@ def import_pad(op: OperatorContext) -> None:
         finish(op, emitter.inserted(op.value(0), filled, low))
         return
     value = None
-    if op.has_input(2):
+    if op.has(2):
         if op.input(2).quantization != op.input(0).quantization:
             raise op.error(
                 f"{op.input(2)}: a padding value of another scale or zero point is not"

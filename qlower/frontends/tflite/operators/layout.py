@@ -23,7 +23,7 @@ def read_reshape(
 ) -> Sequence[int]:
     """A constant operand, or an option in older files; its -1, if it has one, is what
     is left over. Where a file has neither, the other shape, or the result's."""
-    is_given = op.has_input(1)
+    is_given = op.has(1)
     wanted = op.integers(1, "shape") if is_given else op.integer_list("new_shape", ())
     if not (is_given or wanted):
         return op.output().shape if otherwise is None else otherwise

@@ -41,7 +41,7 @@ def is_plain(op: OperatorContext) -> bool:
 
 def check_type(op: OperatorContext, legal: tuple[str, ...]) -> None:
     """Refuse a first operand of another type."""
-    op.expect_type(op.input(0), *legal)
+    op.expect_type(0, *legal)
 
 
 def scalars(op: OperatorContext, rank_of: tuple[int, ...], number: int = 0) -> Scalars:

@@ -164,7 +164,8 @@ def _position_type(op: OperatorContext) -> tuple[int, TensorType[Element]]:
     shape = op.shape(0)
     axis = op.axis_at(1, len(shape))
     result = op.output()
-    op.expect_type(result, *OUTPUT_TYPES)
+    if result.type not in OUTPUT_TYPES:
+        raise op.unsupported(f"{result}: type", result.type, *OUTPUT_TYPES)
     expected = OUTPUT_TYPES[result.type]
     op.option("output_type", expected, expected)
     return axis, op.result_type((*shape[:axis], *shape[axis + 1 :]))

@@ -40,7 +40,7 @@ def is_real(op: OperatorContext) -> bool:
     return all(
         op.input(number).type == "FLOAT32"
         for number in range(len(op.operator.inputs))
-        if op.has_input(number)
+        if op.has(number)
     )
 
 

@@ -108,9 +108,9 @@ def _read(op: OperatorContext, batch: int) -> _Lstm:
     is_hybrid = op.input(INPUT_WEIGHTS + 1).type == "INT8"
     units, _ = op.shape(INPUT_WEIGHTS + len(qnn.GATES) - 1, rank=2)
     _, outputs = op.shape(STATE_WEIGHTS + len(qnn.GATES) - 1, rank=2)
-    if outputs != units and not op.has_input(PROJECTION):
+    if outputs != units and not op.has(PROJECTION):
         raise op.error(f"{outputs} outputs of {units} units, and no projection")
-    gates = qnn.GATES if op.has_input(INPUT_WEIGHTS) else qnn.GATES[1:]
+    gates = qnn.GATES if op.has(INPUT_WEIGHTS) else qnn.GATES[1:]
     return _Lstm(
         op,
         batch,
@@ -182,12 +182,12 @@ class _Lstm:
         output = self._gate(steps, "output", argument)
         inner = self.activation(steps, steps.nest.input(cell, (0, 1)))
         (hidden,) = steps.nest.build([steps.multiply(output, inner)])
-        if not self.op.has_input(PROJECTION):
+        if not self.op.has(PROJECTION):
             return hidden
         shape = (self.outputs, self.units)
         element = self.product([PROJECTION], shape)(hidden)
         bias: Array = np.zeros(self.outputs, np.float32)
-        if self.op.has_input(PROJECTION_BIAS):
+        if self.op.has(PROJECTION_BIAS):
             bias = self._real(PROJECTION_BIAS, (self.outputs,))
         steps = Scalars(start(self.op, (self.batch, self.outputs)))
         value = steps.add(element(steps), steps.nest.constant(bias, f32))
@@ -199,7 +199,7 @@ class _Lstm:
         """A gate before its function: a tensor [B, ..., U], and its place there."""
         place = self.gates.index(gate)
         weight = PEEPHOLE + PEEPHOLE_GATES.index(gate) if gate != "update" else -1
-        if weight >= 0 and self.op.has_input(weight):
+        if weight >= 0 and self.op.has(weight):
             steps = Scalars(start(self.op, (self.batch, self.units)))
             factor = steps.nest.constant(self._peephole(weight), f32)
             product = steps.multiply(factor, steps.nest.input(cell, (0, 1)))
@@ -216,7 +216,7 @@ class _Lstm:
 
     @property
     def _is_normalized(self) -> bool:
-        return self.op.has_input(NORMALIZATION + len(qnn.GATES) - 1)
+        return self.op.has(NORMALIZATION + len(qnn.GATES) - 1)
 
     def _normalized(self, gate: str, sums: SSAValue, place: int) -> SSAValue:
         """`(x - mean) / sqrt(variance) * weight + bias` of each row."""

@@ -102,9 +102,9 @@ def _check_form(op: OperatorContext) -> None:
             " expected FLOAT32, INT8 or INT16 with INT8"
         )
     for what, numbers in UNSUPPORTED.items():
-        if any(op.has_input(number) for number in numbers):
+        if any(op.has(number) for number in numbers):
             raise op.error(f"an LSTM with {what} is not supported; expected none")
-    if not op.has_input(INPUT_WEIGHTS):
+    if not op.has(INPUT_WEIGHTS):
         raise op.error(
             "an LSTM whose input gate is 1 - forget is not supported; expected one of"
             " its own"
@@ -166,8 +166,8 @@ def import_svdf(op: OperatorContext) -> None:
 
 
 def _check_svdf(op: OperatorContext, batch: int, filters: int, places: int) -> None:
-    expected = (*("INT8", "INT8", "INT16"), "INT32" if op.has_input(3) else None)
-    types = tuple(op.input(n).type if op.has_input(n) else None for n in range(4))
+    expected = (*("INT8", "INT8", "INT16"), "INT32" if op.has(3) else None)
+    types = tuple(op.input(n).type if op.has(n) else None for n in range(4))
     if types != expected or op.input(SVDF_STATE).type != "INT16":
         raise op.error(
             f"an SVDF of {types[0]} with weights of {types[1]}, {types[2]} along time,"
@@ -183,7 +183,7 @@ def _check_svdf(op: OperatorContext, batch: int, filters: int, places: int) -> N
 
 
 def _svdf_bias(op: OperatorContext, units: int) -> SSAValue:
-    if op.has_input(3):
+    if op.has(3):
         return op.graph.value(op.input(3), TensorType(i32, (units,)), op)
     return op.emit(arith.ConstantOp(dense(np.zeros(units), i32)), "bias")
 

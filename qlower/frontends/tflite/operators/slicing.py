@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import TensorType
 
 from qlower.dialects import qnn
 
+from ...signature import UNLIMITED
 from ..context import OperatorContext
-from ..importer import UNLIMITED, takes
+from ..importer import takes
 from ..nests import finish, take
 from ..slices import read_slice, read_strided_slice
 

@@ -94,7 +94,7 @@ def _quantized_blocks(op: OperatorContext, rows: Axis, columns: Axis) -> SSAValu
 
 def _real_blocks(op: OperatorContext, rows: Axis, columns: Axis) -> SSAValue:
     for number in (1, 3):
-        if op.has_input(number):
+        if op.has(number):
             op.check_type(op.input(number), "FLOAT32")
     weights = phase_weights(op.array(1), 0, rows, columns)
     bias = _tiled_bias(op, rows.stride * columns.stride)
@@ -105,7 +105,7 @@ def _hybrid_blocks(op: OperatorContext, rows: Axis, columns: Axis) -> SSAValue:
     phases = rows.stride * columns.stride
     scales = np.array(check_weights(op, 1, 0, "INT8").scales, np.float32)
     scales = np.tile(np.broadcast_to(scales, op.shape(1)[:1]), phases)
-    if op.has_input(3):
+    if op.has(3):
         op.check_type(op.input(3), "FLOAT32")
     weights = filters_of(phase_weights(op.stored_array(1), 0, rows, columns))
     return convolve_blocks(
@@ -118,7 +118,7 @@ def _hybrid_blocks(op: OperatorContext, rows: Axis, columns: Axis) -> SSAValue:
 
 
 def _tiled_bias(op: OperatorContext, phases: int) -> Array | None:
-    return np.tile(op.array(3).reshape(-1), phases) if op.has_input(3) else None
+    return np.tile(op.array(3).reshape(-1), phases) if op.has(3) else None
 
 
 def _padding(rows: Axis, columns: Axis) -> tuple[int, int, int, int]:
