@@ -58,6 +58,7 @@ EMITTED = {
     "asm": "{name}.s",
     "llvm": "{name}.ll",
     "mlir": "{name}.mlir",
+    "c": "{name}.c",
 }
 """What `Compiled.save` can write, with the name of each file."""
 
@@ -182,6 +183,8 @@ class Compiled:
         return tuple(level.kernels for level in self.levels)
 
     def __repr__(self) -> str:
+        if self.target.is_source:
+            return f"<Compiled {self.interface.summary}>"
         size = counted(len(self.object.object_bytes), "byte")
         return f"<Compiled {self.interface.summary}, {size} of object file>"
 
@@ -189,8 +192,8 @@ class Compiled:
         return self.interface.table().render("html")
 
     def text(self, kind: str) -> str:
-        """One stage as text: "mlir" (the arith level), "llvm", "asm"; or "header" and
-        "c-example" for C."""
+        """One stage as text: "mlir" (the arith level), "llvm", "asm"; or "c",
+        "header" and "c-example" for C."""
         match kind:
             case "mlir":
                 return exact_module(self.arith)
@@ -198,6 +201,12 @@ class Compiled:
                 return self.object.llvm_text
             case "asm":
                 return self.object.assembly()
+            case "c":
+                from qlower.packages.c_source.program import c_source
+
+                if len(self.levels) > 1:
+                    raise QlowerError("C source has one level", help="name one CPU")
+                return c_source(self.kernels[0], self.interface)
             case "header":
                 from qlower.packages.header import header_text
 
@@ -212,11 +221,14 @@ class Compiled:
     def memory(self, *, with_stack: bool = True) -> Memory:
         """What the model takes of RAM, flash and stack.
 
-        For the stack the code is compiled again, as assembly.
+        For the stack the code is compiled again, as assembly. Of C source only what
+        the caller gives is known.
         """
         from qlower.packages.memory import memory_use
 
         code = self.object
+        if self.target.is_source:
+            return memory_use(self.interface, None, None)
         assembly = code.assembly() if with_stack else None
         return memory_use(self.interface, code.object_bytes, assembly)
 
@@ -234,9 +246,13 @@ class Compiled:
         return [folder / name for name in names]
 
     def write(self, folder: Path, emit: Sequence[str]) -> list[str]:
-        """Write the files into an existing folder; returns their names."""
+        """Write the files into an existing folder, C source with its header; returns
+        their names."""
         names: list[str] = []
-        for kind in emit:
+        kinds = [*emit]
+        if "c" in emit and "header" not in emit:
+            kinds.append("header")
+        for kind in kinds:
             names.append(EMITTED[kind].format(name=self.interface.name))
             path = folder / names[-1]
             if kind == "shared":
@@ -256,7 +272,7 @@ class Compiled:
             link_shared(path, library, self.target.triple)
 
 
-_TEXTS = "mlir, llvm, asm, header or c-example"
+_TEXTS = "mlir, llvm, asm, c, header or c-example"
 
 
 def compile(
@@ -330,7 +346,12 @@ def compile_levels(
         levels=tuple(levels),
     )
     start = perf_counter()
-    package = generate_package(code, interface)
+    if first.target.is_source:
+        package = CompiledObject(
+            (), model.signature, interface.arena_bytes, first.target
+        )
+    else:
+        package = generate_package(code, interface)
     for observer in first.observers:
         observer.generated(package, perf_counter() - start)
     return Compiled(interface, tuple(levels.values()), package)

@@ -28,6 +28,7 @@ from qlower.tables.json_text import json_text
 EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir
   qlower compile model.tflite -o out/ --emit obj,header,shared,c-example
+  qlower compile model.tflite -o out/ --emit c
   qlower compile model.tflite -o out/ --cpu x86-64,x86-64-v3,cascadelake
   qlower compile model.tflite -o out/ --target aarch64-linux-gnu \\
       --cpu generic,generic+dotprod,generic+dotprod+i8mm
@@ -35,6 +36,9 @@ EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.tflite -o rtl/ --emit systemverilog --contract tflm
   qlower compile tvm -o rtl/ --emit systemverilog --rules conv2d,add --stages 3
   qlower compile model.tflite -o gates/ --emit gates --contract tflm
+
+C source is for any processor (c99-none) unless --target names one, or an object is
+written beside it: then both have the loop nests, arena and header of that target.
 
 Several CPUs, the least first, make one object with code for each. It runs the
 last one whose instructions the processor has, and returns an error if there is none.
@@ -67,9 +71,9 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         default="obj,header",
         metavar="LIST",
         help="what to write, of obj and header (default), shared (a library), "
-        "c-example (a main.c), asm, llvm and mlir (the arith level); or of "
-        "systemverilog and comb (the circuits as MLIR); or gates (the model as a list "
-        "of integer gates)",
+        "c (C99 source, with its header), c-example (a main.c), asm, llvm and mlir "
+        "(the arith level); or of systemverilog and comb (the circuits as MLIR); or "
+        "gates (the model as a list of integer gates)",
     )
     parser.add_argument(
         "--stack",
@@ -88,10 +92,18 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
+_MACHINE_CODE = {"obj", "shared", "asm", "llvm"}
+
+
+def _is_default_target(options: argparse.Namespace) -> bool:
+    return (options.target, options.cpu, options.features) == ("host", None, None)
+
+
 def run(options: argparse.Namespace) -> int:
     """Compile, write everything or nothing; list the files and the memory it takes."""
     from qlower.api import check_emitted, compile_levels
     from qlower.codegen.program.interface import check_name
+    from qlower.codegen.targets.c99 import PORTABLE_C
     from qlower.codegen.targets.resolve import resolve_target
     from qlower.files.replacing import replacing_files
     from qlower.packages.link import compiler_driver
@@ -101,6 +113,8 @@ def run(options: argparse.Namespace) -> int:
         return write_circuits(options, emit)
     refuse_circuit_options(options)
     check_emitted(emit)
+    if "c" in emit and not _MACHINE_CODE & {*emit} and _is_default_target(options):
+        options.target = PORTABLE_C
     if options.name is not None:
         check_name(options.name)
     if "shared" in emit:  # refused before the work, not after it
@@ -109,8 +123,8 @@ def run(options: argparse.Namespace) -> int:
     with replacing_files(folder) as temporary:
         compiled = compile_levels(make_levels(options), options.name)
         names = compiled.write(temporary, emit)
-    with_stack = options.stack or compiled.target.is_bare_metal
-    memory = compiled.memory(with_stack=with_stack)
+    is_bare = compiled.target.is_bare_metal and not compiled.target.is_source
+    memory = compiled.memory(with_stack=options.stack or is_bare)
     files = [str(folder / name) for name in names]
     if options.json:
         print(json_text({"files": files, "memory": memory.to_json()}))

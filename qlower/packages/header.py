@@ -78,12 +78,12 @@ def header_text(interface: Interface) -> str:
             f"int32_t {interface.level_function}(void);",
             "",
             f"int32_t {interface.entry}(uint64_t identity,",
-            *(f"    {parameter}," for parameter in _parameters(interface)),
+            *(f"    {parameter}," for parameter in parameters(interface)),
             "    void *arena, uint64_t arena_bytes);",
             "",
             "/* Runs the model. Anything but OK means that nothing was written. */",
             f"static inline int32_t {interface.name}_run(",
-            *(f"    {parameter}," for parameter in _parameters(interface)),
+            *(f"    {parameter}," for parameter in parameters(interface)),
             "    void *arena, size_t arena_bytes) {",
             f"  return {interface.entry}({upper}_IDENTITY,",
             f"      {', '.join(interface.pointers)},",
@@ -225,7 +225,8 @@ static inline float {name}_dequantize_{port}({type} stored) {{
 """
 
 
-def _parameters(interface: Interface) -> Iterator[str]:
+def parameters(interface: Interface) -> Iterator[str]:
+    """What the entry point takes besides the identity and the arena."""
     for name, spec in interface.ports:
         constant = "const " if name.startswith("input") else ""
         yield f"{constant}{C_TYPES[spec.dtype]} *{name}"

@@ -19,7 +19,7 @@ class Memory:
     """Bytes of RAM and flash, and how deep the stack becomes.
 
     `arena`, `state`, `inputs` and `outputs` are the caller's; `variables` the object's
-    own.
+    own. `code` and `constants` are None for C source.
     """
 
     arena: int
@@ -27,8 +27,8 @@ class Memory:
     inputs: int
     outputs: int
     variables: int
-    code: int
-    constants: int
+    code: int | None
+    constants: int | None
     stack: StackUse
 
     def to_json(self) -> dict[str, Cell]:
@@ -52,16 +52,19 @@ class Memory:
         stack = "RAM, at most" if is_known else "RAM, unknown: --stack may tell"
         if self.stack.outside:
             stack += f", and what is needed by {', '.join(self.stack.outside)}"
-        rows = [
+        rows: list[tuple[str, int | None, str]] = [
             ("arena", self.arena, "RAM"),
             *([("state", self.state, "RAM")] if self.state else []),
             ("inputs", self.inputs, "RAM"),
             ("outputs", self.outputs, "RAM"),
             ("variables", self.variables, "RAM"),
-            ("stack", self.stack.bytes, stack),
-            ("code", self.code, "read-only: flash, if there is any"),
-            ("constants", self.constants, "read-only"),
         ]
+        if self.code is not None:
+            rows += [
+                ("stack", self.stack.bytes, stack),
+                ("code", self.code, "read-only: flash, if there is any"),
+                ("constants", self.constants, "read-only"),
+            ]
         return Table(
             "memory",
             rows,
@@ -74,10 +77,11 @@ class Memory:
 
 
 def memory_use(
-    interface: Interface, object_bytes: bytes, assembly: str | None
+    interface: Interface, object_bytes: bytes | None, assembly: str | None
 ) -> Memory:
-    """The memory of an object; its stack where the code is also given as assembly."""
-    sections = sections_of(object_bytes)
+    """The memory of an object, or, with None, of C source; its stack where the code is
+    also given as assembly."""
+    sections = None if object_bytes is None else sections_of(object_bytes)
     stack = StackUse(None)
     if assembly is not None:
         architecture = architecture_of(interface.target).names[0]
@@ -87,9 +91,9 @@ def memory_use(
         state=interface.state_bytes,
         inputs=_bytes(interface.signature.inputs),
         outputs=_bytes(interface.signature.outputs),
-        variables=sections.variables,
-        code=sections.code,
-        constants=sections.constants,
+        variables=0 if sections is None else sections.variables,
+        code=None if sections is None else sections.code,
+        constants=None if sections is None else sections.constants,
         stack=stack,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qlower.codegen.targets.c99 import C99, PORTABLE_C
 from qlower.codegen.targets.resolve import ARCHITECTURES, Architecture, resolve_target
 from qlower.tables.table import Column, Table
 
@@ -11,6 +12,7 @@ SYSTEMS = {
     "riscv32": ("unknown-none-elf",),
     "thumbv7em": ("none-eabi", "none-eabihf"),
     "wasm32": ("unknown-unknown",),
+    "c99": ("none",),
 }
 """What follows an architecture in its usual triples, where that isn't Linux."""
 
@@ -41,6 +43,12 @@ class TargetSummary:
         ]
 
 
+def _state(row: TargetSummary) -> str:
+    if row.triple == PORTABLE_C:
+        return "C source"
+    return "experimental" if row.is_experimental else "tuned and tested"
+
+
 def target_table() -> Table[TargetSummary]:
     """A line for each usual triple."""
     columns: list[Column[TargetSummary]] = [
@@ -49,7 +57,7 @@ def target_table() -> Table[TargetSummary]:
             "state",
             "experimental",
             lambda row: row.is_experimental,
-            lambda row: "experimental" if row.is_experimental else "tuned and tested",
+            _state,
             right=False,
         ),
         Column("CPUs", None, lambda row: len(row.cpus)),
@@ -58,10 +66,11 @@ def target_table() -> Table[TargetSummary]:
         Column(None, "cpus", lambda row: row.cpus),
         Column(None, "features", lambda row: row.features),
     ]
-    rows = [row for one in ARCHITECTURES for row in TargetSummary.of(one)]
+    rows = [row for one in (*ARCHITECTURES, C99) for row in TargetSummary.of(one)]
     notes = [
         "Run `qlower targets TARGET` to list CPUs and features. Other triples: Linux "
-        "with musl, and bare metal, such as aarch64-none-elf."
+        "with musl, and bare metal, such as aarch64-none-elf. c99-none is C source for "
+        "the compiler of any other processor (`qlower compile --emit c`)."
     ]
     return Table("targets", rows, columns, notes=notes)
 

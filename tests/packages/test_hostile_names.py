@@ -106,6 +106,8 @@ def test_c_files_compile(name: str) -> None:
     command = ["cc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
     command += [str(example), str(object_), "-lm", "-o", "program"]
     subprocess.run(command, check=True, capture_output=True)
+    source, _ = qlower.compile(model, target="c99-none").save("source", ["c"])
+    subprocess.run([*command[:6], "-c", str(source), "-o", "c.o"], check=True)
     (assembly,) = Path("out").glob("*.s")
     subprocess.run(["cc", "-c", str(assembly), "-o", "asm.o"], check=True)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.targets.resolve import Target
+from qlower.diagnostics import QlowerError
 from qlower.model.signature import Signature
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class CompiledObject:
     def llvm_text(self) -> str:
         """The IR before LLVM's optimizer, empty without a module: of large networks it
         is several times as large as the weights."""
+        check_is_machine(self.target)
         return "" if self.module is None else str(self.module)
 
     @property
@@ -103,6 +105,7 @@ class CompiledObject:
     @property
     def object_bytes(self) -> bytes:
         """The only object file."""
+        check_is_machine(self.target)
         (only,) = self.objects
         return only
 
@@ -112,6 +115,16 @@ class CompiledObject:
 
     def assembly(self) -> str:
         """The code as assembly text (compiled again)."""
+        check_is_machine(self.target)
         from qlower.codegen.program.machine_code import assembly_text
 
         return assembly_text(self.llvm_text, self.target)
+
+
+def check_is_machine(target: Target) -> None:
+    """Refuse to make machine code for a target that is C source."""
+    if target.is_source:
+        raise QlowerError(
+            f"target {target.triple} is C source: it has no machine code",
+            help="qlower compile --emit c",
+        )

@@ -22,7 +22,12 @@ from xdsl.dialects.func import FuncOp
 
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.llvm.module import Module
-from qlower.codegen.program.compiled import ENTRY, Call, CompiledObject
+from qlower.codegen.program.compiled import (
+    ENTRY,
+    Call,
+    CompiledObject,
+    check_is_machine,
+)
 from qlower.codegen.program.emit import Program
 from qlower.codegen.program.entry_point import add_entry_point, add_reset_point
 from qlower.codegen.program.flavour import PLAIN, Flavour
@@ -143,6 +148,7 @@ def _needs(code: Module, target: Target) -> frozenset[str]:
 
 
 def _empty(target: Target) -> Module:
+    check_is_machine(target)
     return Module(
         target.triple,
         target.function_attributes,

@@ -147,7 +147,7 @@ def plan(
     """
     steps: dict[Operation, KernelPlan] = {}
     for op in main_function(module).body.block.ops:
-        name = prefix + _function_name(len(steps), op)
+        name = prefix + function_name(len(steps), op)
         if isinstance(op, NestOp):
             steps[op] = _plan_nest(name, op, target, flavour.threads)
         elif isinstance(op, CopyOp) and op.has_code:
@@ -207,7 +207,7 @@ def _plan_copy(name: str, op: CopyOp, threads: int) -> CopyPlan:
     return CopyPlan(kernel, op, nanoseconds, blocks)
 
 
-def _function_name(number: int, op: Operation) -> str:
+def function_name(number: int, op: Operation) -> str:
     """`nest_<n>_<layer>`, the layer in characters that a symbol can have."""
     layer = re.sub(r"\W+", "_", layer_name(op) or "", flags=re.ASCII).strip("_")
     return f"nest_{number}_{layer[:80]}".rstrip("_")

@@ -156,7 +156,8 @@ class Target:
     another CPU whose speeds LLVM assumes, `tuning` are switches of its own, such as
     "+disable-ldp", `relocation` its model of addresses. `optimizer_level` is LLVM's;
     at 1 instructions are combined and no more. Code for a machine that
-    `is_experimental` was run under emulation only, and little.
+    `is_experimental` was run under emulation only, and little. One that `is_source` is
+    no machine: its code is C source.
     """
 
     triple: str
@@ -191,6 +192,7 @@ class Target:
     tiles: TileRegisters | None = None
     halves: Halves | None = None
     float_control: FloatControl | None = None
+    is_source: bool = False
 
     @property
     def identity(self) -> str:

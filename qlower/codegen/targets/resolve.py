@@ -23,6 +23,7 @@ from qlower.codegen.targets.base import (
     Target,
     TileRegisters,
 )
+from qlower.codegen.targets.c99 import C99
 from qlower.codegen.targets.elsewhere import what_serves
 from qlower.codegen.targets.processor import Processor
 from qlower.codegen.targets.riscv import RISCV32, RISCV64
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 ARCHITECTURES = (X86, AARCH64, RISCV64, RISCV32, ARM_M, WASM32)
+"""Those of machines."""
 
 
 @cache
@@ -156,7 +158,7 @@ def processor_of(triple: str) -> Processor | None:
 def architecture_of(triple: str) -> Architecture:
     """The architecture of a triple; QlowerError if we make no code for it."""
     name = triple.split("-")[0]
-    for architecture in ARCHITECTURES:
+    for architecture in (*ARCHITECTURES, C99):
         if name in architecture.names:
             return architecture
     supported = ", ".join(known.names[0] for known in ARCHITECTURES)

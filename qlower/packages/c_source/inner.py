@@ -1,0 +1,123 @@
+"""The innermost loops of sums of products: plain C, and intrinsics where asked for.
+
+A file that is compiled with `QLOWER_ACLE` (Arm's, with the DSP extension) takes those
+of its processor; the sums are the same, modulo 2^32.
+"""
+
+from __future__ import annotations
+
+from .helpers import Helpers
+
+
+def dot(helpers: Helpers, type: str, rows: int) -> str:
+    """Four sums over runs: of two rows of activations and two of weights, or of one and
+    four. A row is `x_row` or `w_row` bytes after the last, a run `x_tap` or `w_tap`."""
+    columns = 4 // rows
+    name = f"dot_{rows}x{columns}_{'s8' if type == 'int8_t' else 'u8'}"
+    x, w = [f"x{r}" for r in range(rows)], [f"w{c}" for c in range(columns)]
+    pairs = [(a, b) for a in x for b in w]
+    widen = "widen_s8" if type == "int8_t" else "widen_u8"
+    helpers.add_intrinsics()
+    lines = [
+        f"/* Adds the products of {rows} rows of x and {columns} of w over `taps` runs",
+        " * of `n` bytes each. */",
+        f"QLOWER_FUNCTION void {name}(",
+        f"    const {type} *x, int32_t x_row, const int8_t *w, int32_t w_row,",
+        "    int32_t taps, int32_t x_tap, int32_t w_tap, int32_t n, int32_t sums[4]) {",
+        *(f"  uint32_t s{i} = (uint32_t)sums[{i}];" for i in range(4)),
+        "  for (int32_t tap = 0; tap < taps; tap++) {",
+        *(
+            f"    const {type} *{v} = &x[(tap * x_tap) + ({r} * x_row)];"
+            for r, v in enumerate(x)
+        ),
+        *(
+            f"    const int8_t *{v} = &w[(tap * w_tap) + ({c} * w_row)];"
+            for c, v in enumerate(w)
+        ),
+        "    int32_t k = 0;",
+        "#if defined(QLOWER_ACLE)",
+        f"    const {type} *const last = &x0[n - 3];",
+        "    while (x0 < last) {",
+    ]
+    for v in x:
+        lines += [
+            f"      const uint32_t {v}_word = load_word({v});",
+            f"      const int16x2_t {v}_even = {widen}({v}_word);",
+            f"      const int16x2_t {v}_odd = {widen}_odd({v}_word);",
+        ]
+    for v in w:
+        lines += [
+            f"      const uint32_t {v}_word = load_word({v});",
+            f"      const int16x2_t {v}_even = widen_s8({v}_word);",
+            f"      const int16x2_t {v}_odd = widen_s8_odd({v}_word);",
+            *(
+                f"      s{i} = (uint32_t)__smlad({a}_{half}, {b}_{half},"
+                f" (int32_t)s{i});"
+                for half in ("even", "odd")
+                for i, (a, b) in enumerate(pairs)
+                if b == v
+            ),
+        ]
+    lines += [
+        *(f"      {v} += 4;" for v in (*x, *w)),
+        "    }",
+        "    k = n & ~3;",
+        "#endif",
+        "    for (; k < n; k++) {",
+        *(f"      const int32_t {v}_k = *{v};" for v in (*x, *w)),
+        *(
+            f"      s{i} += (uint32_t)({a}_k * {b}_k);"
+            for i, (a, b) in enumerate(pairs)
+        ),
+        *(f"      {v}++;" for v in (*x, *w)),
+        "    }",
+        "  }",
+        *(f"  sums[{i}] = (int32_t)s{i};" for i in range(4)),
+        "}",
+    ]
+    return helpers.use(name, lines)
+
+
+def window(helpers: Helpers, type: str) -> str:
+    """Four sums over the taps of a window, of neighbouring channels."""
+    name = f"window_{'s8' if type == 'int8_t' else 'u8'}"
+    helpers.add_intrinsics()
+    widen = "widen_s8" if type == "int8_t" else "widen_u8"
+    lines = [
+        "/* Adds (x - zero) * w over the taps of a window, for four channels. */",
+        f"QLOWER_FUNCTION void {name}(",
+        f"    const {type} *x, int32_t first, const int8_t *w,",
+        "    int32_t i_begin, int32_t i_end, int32_t x_i, int32_t w_i,",
+        "    int32_t j_begin, int32_t j_end, int32_t x_j, int32_t w_j,",
+        "    int32_t zero, int32_t sums[4]) {",
+        *(f"  uint32_t s{i} = (uint32_t)sums[{i}];" for i in range(4)),
+        "#if defined(QLOWER_ACLE)",
+        "  const int16x2_t zeros = (int16x2_t)(((uint32_t)zero << 16)"
+        " | ((uint32_t)zero & 0xffffu));",
+        "#endif",
+        "  for (int32_t i = i_begin; i < i_end; i++) {",
+        f"    const {type} *a = &x[first + (i * x_i) + (j_begin * x_j)];",
+        "    const int8_t *b = &w[(i * w_i) + (j_begin * w_j)];",
+        "    for (int32_t j = j_begin; j < j_end; j++) {",
+        "#if defined(QLOWER_ACLE)",
+        "      const uint32_t a_word = load_word(a);",
+        "      const uint32_t b_word = load_word(b);",
+        f"      const int16x2_t a_even = __ssub16({widen}(a_word), zeros);",
+        f"      const int16x2_t a_odd = __ssub16({widen}_odd(a_word), zeros);",
+        "      const int16x2_t b_even = widen_s8(b_word);",
+        "      const int16x2_t b_odd = widen_s8_odd(b_word);",
+        "      s0 = (uint32_t)__smlabb(a_even, b_even, (int32_t)s0);",
+        "      s1 = (uint32_t)__smlabb(a_odd, b_odd, (int32_t)s1);",
+        "      s2 = (uint32_t)__smlatt(a_even, b_even, (int32_t)s2);",
+        "      s3 = (uint32_t)__smlatt(a_odd, b_odd, (int32_t)s3);",
+        "#else",
+        *(f"      s{i} += (uint32_t)((a[{i}] - zero) * b[{i}]);" for i in range(4)),
+        "#endif",
+        "      a += x_j;",
+        "      b += w_j;",
+        "    }",
+        "  }",
+        *(f"  sums[{i}] = (int32_t)s{i};" for i in range(4)),
+        "}",
+    ]
+    return helpers.use(name, lines)

@@ -1,0 +1,325 @@
+"""Sums of products with constant weights, several at a time.
+
+Two pixels by two channels, or four channels of one pixel, share what they load; so do
+four channels of a depthwise window. Everything but the reduction is written as `loops`
+does; what runs inside of it is in `inner`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from qlower.codegen.nests.edges import Edge
+from qlower.codegen.nests.nest import lanes_of
+from qlower.codegen.nests.recognise import (
+    Contraction,
+    DepthwiseProducts,
+    Products,
+    recognise,
+)
+
+from .inner import dot, window
+from .loops import Loop, NestWriter, linear
+
+_BLOCK = 4
+"""Sums of a block."""
+
+
+def write_nest(writer: NestWriter) -> list[str]:
+    """The statements of a nest, in blocks where it is a sum of products of bytes."""
+    products = recognise(writer.nest)
+    if products is None or not _is_plain(products):
+        return writer.write()
+    if isinstance(products, Contraction):
+        if not _has_blocks(products):
+            return writer.write()
+        return _Dots(writer, products).write()
+    if writer.nest.bounds[products.lane] % _BLOCK or len(writer.nest.reduction) > 2:
+        return writer.write()
+    edges = _edges_of_taps(products)
+    if edges is None:
+        return writer.write()
+    return _Window(writer, products, edges).write()
+
+
+def _has_blocks(products: Contraction) -> bool:
+    """Whether weights lie as activations do, and a row of channels is cut evenly."""
+    run, bounds = products.run, products.nest.bounds
+    if run is None or products.groups or products.weight.operand.strides[run] != 1:
+        return False
+    has_pixels = any(bounds[loop] > 1 for loop in products.pixels)
+    return has_pixels or bounds[products.lane] % _BLOCK == 0
+
+
+def _is_plain(products: Products) -> bool:
+    """Whether it multiplies bytes with signed ones that have no zero point."""
+    weight = products.weight
+    is_byte = weight.scalar == products.activation.scalar == "i8"
+    return is_byte and weight.signed and weight.offset == 0
+
+
+@dataclass
+class _Blocks:
+    """A nest in blocks: `steps` are the members of a block along some of its loops."""
+
+    writer: NestWriter
+
+    def place(self, index: int, counters: Sequence[str]) -> str:
+        """The address of an input's element; counters without a name are at zero."""
+        operand, value = self.writer.nest.inputs[index], self.writer.op.inputs[index]
+        kept = [
+            (stride, counter)
+            for stride, counter in zip(operand.strides, counters, strict=True)
+            if counter
+        ]
+        strides, names = [s for s, _ in kept], [c for _, c in kept]
+        return f"&{self.writer.base(operand, value)}" + (
+            f"[{linear(strides, operand.offset, names)}]"
+        )
+
+    @contextmanager
+    def members(self, members: dict[int, Loop]) -> Generator[None]:
+        """Loops over a block's members, whose counters regions then see."""
+        counters = self.writer.counters
+        self.writer.counters = [
+            members[loop].name if loop in members else counter
+            for loop, counter in enumerate(counters)
+        ]
+        with self.writer.lines.loops([*members.values()]):
+            yield
+        self.writer.counters = counters
+
+
+class _Dots(_Blocks):
+    """A contraction.
+
+    With the zero point z, sum (x - z) w = sum x w - z sum w, modulo 2^32: the second
+    sum is known.
+    """
+
+    def __init__(self, writer: NestWriter, products: Contraction) -> None:
+        super().__init__(writer)
+        self.products = products
+        self.names = [*writer.counters]
+        bounds = writer.nest.bounds
+        self.lane = products.lane
+        pixels = [loop for loop in products.pixels if bounds[loop] > 1]
+        self.pixel = pixels[-1] if pixels else None
+
+    def write(self) -> list[str]:
+        """The statements."""
+        writer, nest, lines = self.writer, self.writer.nest, self.writer.lines
+        width = _BLOCK if self.pixel is None else 2
+        cut = [loop for loop in (self.pixel, self.lane) if loop is not None]
+        blocks = [Loop(self.names[d], nest.bounds[d], 0, width) for d in cut]
+        outer = [d for d in range(len(nest.parallel)) if d not in cut]
+        with lines.loops([*map(writer.loop, outer), *blocks]):
+            lasts = {loop: self._ends(loop, width) for loop in cut}
+            members = {
+                loop: Loop("cp"[loop == self.pixel], f"{end}", self.names[loop])
+                for loop, end in lasts.items()
+            }
+            place = f"c - {self.names[self.lane]}"
+            if self.pixel is not None:
+                place = f"((p - {self.names[self.pixel]}) * 2) + {place}"
+            lines.add("int32_t sums[4] = {0, 0, 0, 0};")
+            with self.members(members):
+                (start,) = writer.run(writer.op.init, [])
+                lines.add(f"sums[{place}] = {self._corrected(start)};")
+            taps = self.products.taps
+            with lines.loops([*map(writer.loop, taps[:-1])]):
+                lines.add(self._call(width, taps[-1] if taps else None))
+            with self.members(members):
+                writer.finish([f"sums[{place}]"])
+        return lines.texts
+
+    def _ends(self, loop: int, width: int) -> str:
+        """Where a block ends along a loop; the last one may be smaller."""
+        name, bound = self.names[loop], self.writer.nest.bounds[loop]
+        if bound % width == 0:
+            return f"({name} + {width})"
+        end = f"{name}_end"
+        whole = f"{name} + {width}"
+        self.writer.lines.add(
+            f"const int32_t {end} = ({whole} < {bound}) ? ({whole}) : {bound};"
+        )
+        return end
+
+    def _corrected(self, start: str) -> str:
+        """A sum's beginning less the zero point times the sum of weights."""
+        products, nest = self.products, self.writer.nest
+        zero = products.activation.offset
+        if zero == 0:
+            return start
+        weight = products.weight.operand
+        assert weight.data is not None
+        assert isinstance(zero, int)
+        taken = np.lib.stride_tricks.as_strided(
+            lanes_of("i8", weight.data)[weight.offset :],
+            [nest.bounds[self.lane], *nest.reduction],
+            [weight.strides[self.lane], *weight.strides[len(nest.parallel) :]],
+        )
+        sums = zero * taken.astype(np.int64).reshape(len(taken), -1).sum(1)
+        name = self.writer.constants.name("i32", sums.astype("<i4").tobytes())
+        return f"(int32_t)((uint32_t){start} - (uint32_t){name}[c])"
+
+    def _call(self, width: int, tap: int | None) -> str:
+        """The products of all runs along a loop, added to the block's sums.
+
+        A block that is cut off reads its last pixel or channel again.
+        """
+        products, nest = self.products, self.writer.nest
+        assert products.run is not None
+        counters = [*self.names]
+        for loop in (products.run, tap):
+            if loop is not None:
+                counters[loop] = ""
+
+        def row(index: int, loop: int | None) -> str:
+            """How far it is to the next pixel or channel."""
+            stride = 0 if loop is None else nest.inputs[index].strides[loop]
+            if loop is None or nest.bounds[loop] % width == 0:
+                return str(stride)
+            name = self.names[loop]
+            return f"(({name} + {width} <= {nest.bounds[loop]}) ? {stride} : 0)"
+
+        x, w = products.activation, products.weight
+        type = "int8_t" if x.signed else "uint8_t"
+        cast = "" if x.signed else "(const uint8_t *)"
+        arguments = [
+            cast + self.place(x.index, counters),
+            row(x.index, self.pixel),
+            self.place(w.index, counters),
+            row(w.index, self.lane),
+            *(
+                ("1", "0", "0")
+                if tap is None
+                else map(
+                    str,
+                    (nest.bounds[tap], x.operand.strides[tap], w.operand.strides[tap]),
+                )
+            ),
+            str(nest.bounds[products.run]),
+            "sums",
+        ]
+        rows = 1 if self.pixel is None else 2
+        return f"{dot(self.writer.helpers, type, rows)}({', '.join(arguments)});"
+
+
+class _Window(_Blocks):
+    """A depthwise window, four channels at a time; padding is left out, not read."""
+
+    def __init__(
+        self,
+        writer: NestWriter,
+        products: DepthwiseProducts,
+        edges: dict[int, Edge],
+    ) -> None:
+        super().__init__(writer)
+        self.products = products
+        self.edges = edges
+
+    def write(self) -> list[str]:
+        """The statements."""
+        writer, nest, lines = self.writer, self.writer.nest, self.writer.lines
+        lane, parallel = self.products.lane, len(nest.parallel)
+        outer = [writer.loop(d) for d in range(parallel) if d != lane]
+        block = Loop(writer.counters[lane], nest.bounds[lane], 0, _BLOCK)
+        member = {lane: Loop("c", f"({block.name} + {_BLOCK})", block.name)}
+        with lines.loops(outer):
+            taps = list(range(parallel, len(nest.bounds)))
+            ranges = [self._range(tap) for tap in taps]
+            with lines.loops([block]):
+                lines.add("int32_t sums[4];")
+                with self.members(member):
+                    (start,) = writer.run(writer.op.init, [])
+                    lines.add(f"sums[c - {block.name}] = {start};")
+                lines.add(self._call(taps, ranges))
+                with self.members(member):
+                    writer.finish([f"sums[c - {block.name}]"])
+        return lines.texts
+
+    def _range(self, tap: int) -> tuple[str, str]:
+        """The first tap along a loop that reads inside of the tensor, and their end."""
+        writer, bound = self.writer, self.writer.nest.bounds[tap]
+        edge = self.edges.get(tap)
+        if edge is None:
+            return "0", str(bound)
+        name, lines = writer.counters[tap], writer.lines
+        others = [
+            "" if loop == tap else counter
+            for loop, counter in enumerate(writer.counters)
+        ]
+        kept = [(s, c) for s, c in zip(edge.strides, others, strict=True) if c]
+        first = edge.first.constant
+        assert first is not None
+        at = linear([s for s, _ in kept], first, [c for _, c in kept])
+        lines.add(
+            f"const int32_t {name}_at = {at};",
+            f"const int32_t {name}_begin = ({name}_at < 0) ? -{name}_at : 0;",
+            f"const int32_t {name}_left = {edge.size} - {name}_at;",
+            f"const int32_t {name}_end ="
+            f" ({name}_left < {bound}) ? {name}_left : {bound};",
+        )
+        return f"{name}_begin", f"{name}_end"
+
+    def _call(self, taps: Sequence[int], ranges: Sequence[tuple[str, str]]) -> str:
+        writer, products = self.writer, self.products
+        x, w = products.activation, products.weight
+        counters = [*writer.counters]
+        for tap in taps:
+            counters[tap] = ""
+        arguments: list[str] = []
+        for (begin, end), tap in zip(ranges, taps, strict=True):
+            arguments += [
+                begin,
+                end,
+                str(x.operand.strides[tap]),
+                str(w.operand.strides[tap]),
+            ]
+        if len(taps) == 1:
+            arguments = ["0", "1", "0", "0", *arguments]
+        type = "int8_t" if x.signed else "uint8_t"
+        # the first tap may lie before the tensor: begin is added before it is read
+        bases = [
+            writer.base(writer.nest.inputs[f.index], writer.op.inputs[f.index])
+            for f in (x, w)
+        ]
+        first = [
+            linear(
+                [s for s, c in zip(f.operand.strides, counters, strict=True) if c],
+                f.operand.offset,
+                [c for c in counters if c],
+            )
+            for f in (x, w)
+        ]
+        data = bases[0] if x.signed else f"(const uint8_t *){bases[0]}"
+        name = window(writer.helpers, type)
+        return (
+            f"{name}({data}, {first[0]}, &{bases[1]}[{first[1]}], "
+            f"{', '.join(arguments)}, {products.zero_point}, sums);"
+        )
+
+
+def _edges_of_taps(products: DepthwiseProducts) -> dict[int, Edge] | None:
+    """The edge along each loop of taps; None where padding isn't the zero point, or
+    taps aren't neighbours."""
+    nest, operand = products.nest, products.activation.operand
+    found: dict[int, Edge] = {}
+    if not operand.edges:
+        return found
+    border = operand.border if products.activation.signed else operand.border % 256
+    if border != products.zero_point:
+        return None
+    for edge in operand.edges:
+        taps = [
+            d for d in range(len(nest.parallel), len(nest.bounds)) if edge.strides[d]
+        ]
+        if len(taps) != 1 or edge.strides[taps[0]] != 1 or taps[0] in found:
+            return None
+        found[taps[0]] = edge
+    return found

@@ -1,0 +1,422 @@
+"""A model as one C99 file: a function for each loop nest, and the checked entry point.
+
+The file defines what the model's header declares, as an object would.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from qlower.codegen.nests.nest import constant_bytes
+from qlower.codegen.program.interface import STATUS_CODES, Interface
+from qlower.codegen.program.plan import function_name
+from qlower.codegen.values.elements import scalar_type
+from qlower.diagnostics import QlowerError
+from qlower.dialects.kernel import (
+    ArenaAttr,
+    BoxAttr,
+    CopyOp,
+    NestOp,
+    OutputAttr,
+    byte_size,
+)
+from qlower.dialects.types import shape_of, tensor_type
+from qlower.model.entry import main_function
+from qlower.model.layers import layer_title
+from qlower.model.state import STATE_ALIGNMENT, initial_memory, state_offsets
+from qlower.packages.c_text import c_comment, c_string
+from qlower.packages.header import parameters
+
+from .constants import Constants, memory_type
+from .helpers import Helpers
+from .loops import NestWriter, copy_statements
+from .products import write_nest
+
+LONGEST_STRING = 4095
+"""Characters of a string literal that every C99 compiler takes."""
+
+
+def c_source(module: ModuleOp, interface: Interface) -> str:
+    """The file `<name>.c` of a kernel-level module with buffers.
+
+    Raises QlowerError, at its place, for an operation without a form in C.
+    """
+    function = main_function(module)
+    return "\n".join([*_Program(function, interface).lines(), ""])
+
+
+@dataclass(frozen=True)
+class _Buffer:
+    """Where a value lies: bytes from `first` on in what `base` points to."""
+
+    base: str
+    first: int
+    size: int
+
+    @property
+    def address(self) -> str:
+        if not self.first:
+            return self.base
+        return f"({self.base} + {self.first})"
+
+    def overlaps(self, other: _Buffer) -> bool:
+        return (
+            self.base == other.base
+            and self.first < other.first + other.size
+            and other.first < self.first + self.size
+        )
+
+
+class _Program:
+    """The parts of the file, made in the order of the model's operations."""
+
+    def __init__(self, function: FuncOp, interface: Interface) -> None:
+        self.function = function
+        self.interface = interface
+        self.helpers = Helpers()
+        self.constants = Constants(interface.name)
+        self.functions: list[str] = []
+        self.calls: list[str] = []
+        self.copies_bytes = interface.state_bytes > 0
+        self.buffers: dict[SSAValue, _Buffer] = {}
+        signature = interface.signature
+        offsets = state_offsets(signature.states)
+        names = [name for name, _ in interface.ports]
+        inputs = len(signature.inputs)
+        states = [("state_bytes", offset) for offset in offsets[:-1]]
+        left = interface.arena_bytes - interface.state_bytes
+        self.outputs = [
+            *((name, 0) for name in names[inputs:]),
+            *(("memory", left + offset) for offset in offsets[:-1]),
+        ]
+        for value, (base, first) in zip(
+            function.body.block.args,
+            [*((name, 0) for name in names[:inputs]), *states],
+            strict=True,
+        ):
+            self.buffers[value] = self._buffer(value, base, first)
+        for op in function.body.block.ops:
+            self._emit(op)
+
+    def _buffer(self, value: SSAValue, base: str, first: int) -> _Buffer:
+        return _Buffer(base, first, byte_size(tensor_type(value)))
+
+    def _emit(self, op: Operation) -> None:
+        match op:
+            case ConstantOp():
+                pass
+            case (
+                ExpandShapeOp(src=source, result=result)
+                | CollapseShapeOp(src=source, result=result)
+                | CopyOp(source=source, result=result, is_stored=False)
+            ):
+                if source in self.buffers:
+                    self.buffers[result] = self.buffers[source]
+            case NestOp():
+                self._nest(op)
+            case CopyOp():
+                self._copy(op)
+            case ReturnOp():
+                self._return(op)
+            case _:
+                raise QlowerError(f"operation {op.name} has no form in C", op.location)
+
+    def _place(self, value: SSAValue, buffer: Attribute) -> None:
+        """Give a result its buffer."""
+        match buffer:
+            case BoxAttr():
+                (use,) = value.uses
+                copy = use.operation
+                assert isinstance(copy, CopyOp)
+                assert copy.buffers is not None
+                self._place(copy.result, copy.buffers.data[0])
+                self.buffers[value] = self.buffers[copy.result]
+            case OutputAttr(index=index):
+                self.buffers[value] = self._buffer(value, *self.outputs[index.data])
+            case _:
+                assert isinstance(buffer, ArenaAttr)
+                self.buffers[value] = self._buffer(value, "memory", buffer.offset.data)
+
+    def _nest(self, op: NestOp) -> None:
+        assert op.buffers is not None, "plan-memory has not run"
+        for value, buffer in zip(op.res, op.buffers, strict=True):
+            self._place(value, buffer)
+
+        def body(names: dict[SSAValue, str]) -> list[str]:
+            writer = NestWriter(op, self.helpers, self.constants, names)
+            return write_nest(writer)
+
+        self._function(op, (*op.inputs, *op.tables), op.res, body)
+
+    def _copy(self, op: CopyOp) -> None:
+        assert op.buffers is not None, "plan-memory has not run"
+        self._place(op.result, op.buffers.data[0])
+        target = self.buffers[op.result]
+        if op.destination is not None and self.buffers.get(op.destination) != target:
+            self._copy_bytes(target, op.destination)
+        if not op.has_code:
+            return
+
+        def body(names: dict[SSAValue, str]) -> list[str]:
+            source = names.get(op.source) or self._constant(op.source)
+            return copy_statements(op, source, names[op.result], self.helpers)
+
+        self._function(op, (op.source,), (op.result,), body)
+
+    def _constant(self, value: SSAValue) -> str:
+        data = constant_bytes(value)
+        assert data is not None
+        return self.constants.name(scalar_type(tensor_type(value).element_type), data)
+
+    def _copy_bytes(self, target: _Buffer, source: SSAValue) -> None:
+        self.copies_bytes = True
+        found = self.buffers.get(source)
+        address = self._constant(source) if found is None else found.address
+        self.calls.append(f"copy_bytes({target.address}, {address}, {target.size}u);")
+
+    def _return(self, op: ReturnOp) -> None:
+        for value, (base, first) in zip(op.operands, self.outputs, strict=True):
+            target = self._buffer(value, base, first)
+            if self.buffers.get(value) != target:
+                self._copy_bytes(target, value)
+
+    def _function(
+        self,
+        op: NestOp | CopyOp,
+        read: Sequence[SSAValue],
+        written: Sequence[SSAValue],
+        body: Callable[[dict[SSAValue, str]], list[str]],
+    ) -> None:
+        """Write the function of a kernel, and its call."""
+        name = f"{self.interface.name}_{function_name(len(self.functions), op)}"
+        names: dict[SSAValue, str] = {}
+        passed: dict[str, tuple[str, str]] = {}
+        for values, others, prefix in ((read, written, "in"), (written, read, "out")):
+            for value in dict.fromkeys(values):
+                if value not in self.buffers or value in names:
+                    continue
+                names[value] = f"{prefix}{len(names)}"
+                buffer = self.buffers[value]
+                shares = any(
+                    buffer.overlaps(self.buffers[other])
+                    for other in others
+                    if other in self.buffers
+                )
+                type = memory_type(scalar_type(tensor_type(value).element_type))
+                constant = "const " if prefix == "in" else ""
+                pointer = f"{constant}{type} *"
+                alone = "" if shares else "restrict "
+                passed[names[value]] = (
+                    f"{pointer}{alone}{names[value]}",
+                    f"({pointer})({constant}void *){buffer.address}",
+                )
+        statements = body(names)
+        read_names = set(re.findall(r"\w+", "\n".join(statements)))
+        used = [pair for name_, pair in passed.items() if name_ in read_names]
+        self.functions.append(
+            "\n".join(
+                [
+                    f"/* {_description(op)} */",
+                    f"static void {name}(",
+                    f"    {', '.join(parameter for parameter, _ in used)}) {{",
+                    *statements,
+                    "}",
+                    "",
+                ]
+            )
+        )
+        arguments = ", ".join(argument for _, argument in used)
+        self.calls.append(f"{name}({arguments});")
+
+    def lines(self) -> Iterator[str]:
+        """The file."""
+        interface = self.interface
+        yield f"/* Model `{interface.name}`, compiled by qlower {interface.version}."
+        yield f" * Contract {c_comment(interface.contract)}."
+        yield " *"
+        yield " * C99, freestanding: no library, no allocation, no recursion. Layers"
+        yield " * are in the order in which they run. Integers are exact; what may wrap"
+        yield " * is computed without a sign."
+        if self._has_floats:
+            yield " * Floats are those of IEEE 754, each operation rounded by itself."
+        yield " */"
+        yield f'#include "{interface.name}.h"'
+        yield ""
+        yield "#include <stdbool.h>"
+        if self._has_floats:
+            yield from _FLOAT_CHECKS.splitlines()
+        yield ""
+        yield from _CHECKS.format(name=interface.name).splitlines()
+        yield ""
+        for text in self.helpers.texts.values():
+            yield f"{text}\n"
+        if self.copies_bytes:
+            yield _COPY_BYTES
+        yield from self.constants.lines()
+        yield ""
+        yield from self.functions
+        yield from self._entry()
+        if interface.state_bytes:
+            yield from self._reset()
+        yield f"int32_t {interface.level_function}(void) {{"
+        yield "  return 1;"
+        yield "}"
+        yield ""
+        yield from _metadata(interface)
+
+    @property
+    def _has_floats(self) -> bool:
+        """Whether anything is computed with floats."""
+        return any(
+            isinstance(value.type, AnyFloat)
+            for op in self.function.walk()
+            if not isinstance(op.parent_op(), FuncOp)
+            for value in (*op.operands, *op.results)
+        )
+
+    def _entry(self) -> Iterator[str]:
+        interface = self.interface
+        yield f"int32_t {interface.entry}(uint64_t identity,"
+        for parameter in parameters(interface):
+            yield f"    {parameter},"
+        yield "    void *arena, uint64_t arena_bytes) {"
+        pointers = [*interface.pointers, "arena"]
+        null = " || ".join(f"({pointer} == NULL)" for pointer in pointers)
+        size, unit = interface.arena_bytes, interface.arena_alignment
+        yield from self._failures(
+            {
+                "ERROR_VERSION": self._is_other,
+                "ERROR_NULL": null,
+                "ERROR_ARENA_SIZE": f"arena_bytes < {size}u",
+                "ERROR_ARENA_ALIGNMENT": f"((uintptr_t)arena % {unit}u) != 0u",
+                **self._state_failure,
+            }
+        )
+        if any("memory" in call for call in self.calls) or interface.state_bytes:
+            yield "  unsigned char *const memory = (unsigned char *)arena;"
+        if interface.state_bytes:
+            yield "  unsigned char *const state_bytes = (unsigned char *)state;"
+        for call in self.calls:
+            yield f"  {call}"
+        if interface.state_bytes:
+            left = interface.arena_bytes - interface.state_bytes
+            offsets = state_offsets(interface.signature.states)
+            for spec, offset in zip(
+                interface.signature.states, offsets[:-1], strict=True
+            ):
+                yield (
+                    f"  copy_bytes(state_bytes + {offset}, memory + {left + offset}, "
+                    f"{spec.nbytes}u);"
+                )
+        yield f"  return {interface.name.upper()}_OK;"
+        yield "}"
+        yield ""
+
+    def _reset(self) -> Iterator[str]:
+        interface = self.interface
+        data = initial_memory(interface.signature.states)
+        yield f"static const unsigned char {interface.name}_initial[{len(data)}] = {{"
+        yield from _bytes(data)
+        yield "};"
+        yield ""
+        yield f"int32_t {interface.reset}(uint64_t identity, void *state) {{"
+        yield from self._failures(
+            {
+                "ERROR_VERSION": self._is_other,
+                "ERROR_NULL": "state == NULL",
+                **self._state_failure,
+            }
+        )
+        yield f"  copy_bytes(state, {interface.name}_initial, {len(data)}u);"
+        yield f"  return {interface.name.upper()}_OK;"
+        yield "}"
+        yield ""
+
+    @property
+    def _is_other(self) -> str:
+        return f"identity != {self.interface.name.upper()}_IDENTITY"
+
+    @property
+    def _state_failure(self) -> dict[str, str]:
+        if not self.interface.state_bytes:
+            return {}
+        misaligned = f"((uintptr_t)state % {STATE_ALIGNMENT}u) != 0u"
+        return {"ERROR_STATE_ALIGNMENT": misaligned}
+
+    def _failures(self, conditions: dict[str, str]) -> Iterator[str]:
+        """Return the first failure, in the order of the status codes."""
+        upper = self.interface.name.upper()
+        for status in STATUS_CODES:
+            if status in conditions:
+                yield f"  if ({conditions[status]}) {{"
+                yield f"    return {upper}_{status};"
+                yield "  }"
+
+
+def _description(op: NestOp | CopyOp) -> str:
+    """What a kernel's function computes, in a line."""
+    layer = c_comment(layer_title(op) or op.name)
+    shape = "x".join(map(str, shape_of(op.results[0]))) or "scalar"
+    if isinstance(op, CopyOp):
+        return f"{layer}: copies into {shape}"
+    over = "x".join(map(str, op.reduction_bounds))
+    return f"{layer}: {shape}, {op.family.data}" + (over and f" over {over}")
+
+
+def _metadata(interface: Interface) -> Iterator[str]:
+    text = interface.to_json()
+    if len(text.encode()) <= LONGEST_STRING:
+        yield f"const char {interface.metadata}[] ="
+        for at in range(0, len(text), 64):
+            yield f"    {c_string(text[at : at + 64])}"
+        yield "    ;"
+        return
+    data = text.encode() + b"\0"
+    yield f"const char {interface.metadata}[{len(data)}] = {{"
+    yield from _bytes(data)
+    yield "};"
+
+
+def _bytes(data: bytes) -> Iterator[str]:
+    for at in range(0, len(data), 16):
+        yield f"  {', '.join(map(str, data[at : at + 16]))},"
+
+
+_COPY_BYTES = """\
+static void copy_bytes(void *target, const void *source, uint32_t size) {
+  unsigned char *const to = (unsigned char *)target;
+  const unsigned char *const from = (const unsigned char *)source;
+  for (uint32_t i = 0; i < size; i++) {
+    to[i] = from[i];
+  }
+}
+"""
+
+_CHECKS = """\
+/* C leaves to the compiler how negative numbers are narrowed and shifted. */
+typedef char {name}_check_narrowing[((int8_t)200 == -56) ? 1 : -1];
+typedef char {name}_check_shifting[((-3 >> 1) == -2) ? 1 : -1];"""
+
+_FLOAT_CHECKS = """
+#include <float.h>
+/* Each result is assigned before it is used: binary64 may compute binary32. */
+#if !defined(FLT_EVAL_METHOD) || ((FLT_EVAL_METHOD != 0) && (FLT_EVAL_METHOD != 1))
+#error doubles must be computed as such: with gcc for x86 by -msse2 -mfpmath=sse
+#endif
+#if defined(__FAST_MATH__) || (FLT_RADIX != 2) || (FLT_MANT_DIG != 24) \\
+    || (DBL_MANT_DIG != 53)
+#error floats must be those of IEEE 754, without -ffast-math
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif"""

@@ -1,0 +1,220 @@
+"""Models as C source: strict C99 that gives the interpreter's bits on any machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import models_directory
+from support.c_programs import Compiler, portable
+from support.run_files import RUN_TESTS, RunTest
+from support.small_model import SMALL_MODEL
+
+import qlower
+from qlower.cli import main
+from qlower.diagnostics import QlowerError
+from qlower.text.parsing import parse_module
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+
+VECTORS = Path(__file__).parents[1] / "support" / "cortex_m_vectors.c"
+
+QUICK = (
+    "fixed/convert-0",
+    "fixed/shift_right-0",
+    "qnn/conv2d-0",
+    "qnn/concat-0",
+    "qnn/softmax-0",
+)
+"""Run files with what C has no operators for: roundings, floats, tables, copies."""
+
+COMPILERS = {
+    "gcc -O0": Compiler(("gcc", "-O0")),
+    "gcc -O2": Compiler(("gcc", "-O2")),
+    "gcc -O3": Compiler(("gcc", "-O3", "-march=native")),
+    "clang, sanitized": Compiler(
+        (
+            *("clang-19", "-O1", "-fsanitize=undefined,address"),
+            *("-fno-sanitize-recover=all", "-march=native"),
+        )
+    ),
+    "i686": Compiler(
+        ("i686-linux-gnu-gcc", "-O2", "-static", "-msse2", "-mfpmath=sse")
+    ),
+    "s390x": Compiler(("s390x-linux-gnu-gcc", "-O2", "-static"), ("qemu-s390x",)),
+    "powerpc": Compiler(("powerpc-linux-gnu-gcc", "-O2", "-static"), ("qemu-ppc",)),
+    "riscv64": Compiler(("riscv64-linux-gnu-gcc", "-O2", "-static"), ("qemu-riscv64",)),
+    "cortex-m0": Compiler(
+        (
+            *("arm-none-eabi-gcc", "-O2", "-mcpu=cortex-m0", "-mthumb", str(VECTORS)),
+            *("--specs=nano.specs", "--specs=rdimon.specs"),
+            *("-Wl,--section-start=.vectors=0", "-Wl,-Ttext=0x400"),
+            "-Wl,-Tdata=0x20000000",
+        ),
+        (
+            *("qemu-system-arm", "-M", "microbit", "-nographic", "-monitor", "none"),
+            *("-serial", "none", "-semihosting", "-kernel"),
+        ),
+    ),
+    "cortex-m4, intrinsics": Compiler(
+        (
+            *("arm-none-eabi-gcc", "-O3", "-mcpu=cortex-m4", "-mthumb", str(VECTORS)),
+            *("-DQLOWER_ACLE", "--specs=nano.specs", "--specs=rdimon.specs"),
+            *("-Wl,--section-start=.vectors=0", "-Wl,-Ttext=0x400"),
+            "-Wl,-Tdata=0x20000000",
+        ),
+        (
+            *("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-monitor", "none"),
+            *("-serial", "none", "-semihosting", "-kernel"),
+        ),
+    ),
+}
+"""Those that the long lane runs, where they are installed."""
+
+
+def built(name: str) -> Compiler:
+    """The compiler of that name; skips the test where a tool is missing."""
+    compiler = COMPILERS[name]
+    for tool in (compiler.command[0], *compiler.runner[:1]):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} isn't installed")
+    return compiler
+
+
+def check(test: RunTest, compiler: Compiler, folder: Path) -> None:
+    """The program gives what the file says, by every contract."""
+    for contract in test.contracts:
+        model = qlower.Model(parse_module(test.text, str(test.path)))
+        outputs = compiler.outputs(
+            portable(model, contract or None), test.inputs(model), folder
+        )
+        values = [value for array in outputs for value in array.reshape(-1).tolist()]
+        assert values == test.expected[contract], f"{test} {contract}"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_run_files(name: str, tmp_path: Path) -> None:
+    (test,) = (one for one in RUN_TESTS if str(one) == name)
+    check(test, built("gcc -O2"), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMPILERS)
+def test_every_run_file(name: str, tmp_path: Path) -> None:
+    compiler = built(name)
+    for test in RUN_TESTS:
+        check(test, compiler, tmp_path)
+
+
+def test_digits(tmp_path: Path) -> None:
+    """A whole network, on a digit that it was tested with."""
+    model = qlower.load(DIGITS / "digits.mlir")
+    (spec,) = model.inputs
+    image = np.load(DIGITS / "test_images.npy")[:1].astype(spec.dtype)
+    image = image.reshape(spec.shape)
+    compiled = portable(model, "tflite")
+    (result,) = built("gcc -O2").outputs(compiled, [image], tmp_path)
+    np.testing.assert_array_equal(
+        result, qlower.interpret(model, image, contract="tflite")
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["gcc -O2", "clang, sanitized", "s390x", "i686"])
+def test_real_models(name: str, tmp_path: Path) -> None:
+    compiler = built(name)
+    generator = np.random.default_rng(1)
+    paths = sorted(models_directory().glob("*/model.*"))
+    if not paths:
+        pytest.skip(f"there are no models in {models_directory()}")
+    for number, path in enumerate(paths):
+        model = qlower.load(path)
+        inputs = [
+            generator.standard_normal(spec.shape).astype(spec.dtype)
+            if spec.numpy_dtype.kind == "f"
+            else generator.integers(0, 100, spec.shape).astype(spec.dtype)
+            for spec in model.inputs
+        ]
+        contract = None if model.module.attributes.get("qnn.contract") else "tflite"
+        expected = qlower.jit(model, contract)(*inputs)
+        wanted = expected if isinstance(expected, tuple) else (expected,)
+        folder = tmp_path / str(number)
+        given = compiler.outputs(portable(model, contract), inputs, folder)
+        for one, other in zip(given, wanted, strict=True):
+            assert one.tobytes() == other.tobytes(), path
+
+
+def test_an_object_and_its_source_have_one_header(tmp_path: Path) -> None:
+    path = tmp_path / "model.mlir"
+    path.write_text(SMALL_MODEL)
+    target = ("thumbv7em-none-eabi", "cortex-m4")
+    both = qlower.compile(path, *target).save(tmp_path / "both", ["obj", "c"])
+    assert [file.name for file in both] == ["model.o", "model.c", "model.h"]
+    only = qlower.compile(path, *target).save(tmp_path / "only", ["header"])
+    assert only[0].read_text() == both[2].read_text()
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """C source is for any processor, unless an object is written beside it."""
+    path = tmp_path / "model.mlir"
+    path.write_text(SMALL_MODEL)
+    out = tmp_path / "out"
+    assert main(["compile", str(path), "-o", str(out), "--emit", "c"]) == 0
+    assert "model.c\n" in (text := capsys.readouterr().out)
+    assert "arena" in text
+    assert "stack" not in text
+    assert 'TARGET "c99-none"' in (out / "model.h").read_text()
+    assert main(["compile", str(path), "-o", str(out), "--emit", "c,obj"]) == 0
+    assert (
+        'TARGET "x86_64' in (out / "model.h").read_text() or os.uname()[4] != "x86_64"
+    )
+
+
+@pytest.mark.parametrize("kind", ["obj", "asm", "llvm", "shared"])
+def test_no_machine_code(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.mlir"
+    path.write_text(SMALL_MODEL)
+    command = [
+        "compile",
+        str(path),
+        "-o",
+        str(tmp_path / "out"),
+        "--target",
+        "c99-none",
+    ]
+    assert main([*command, "--emit", kind]) == 1
+    assert "c99-none" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_has_no_form_in_c() -> None:
+    """An operation is named, with its place."""
+    text = """\
+func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %init = tensor.empty() : tensor<4xf64>
+  %y = linalg.generic {indexing_maps = [affine_map<(d) -> (d)>,
+      affine_map<(d) -> (d)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf64>) outs(%init : tensor<4xf64>) {
+  ^bb0(%a: f64, %b: f64):
+    %c = math.fma %a, %a, %a : f64
+    linalg.yield %c : f64
+  } -> tensor<4xf64>
+  return %y : tensor<4xf64>
+}
+"""
+    model = qlower.Model(parse_module(text, "model.mlir"))
+    with pytest.raises(QlowerError, match=r"model.mlir:7:10: error: math.fma on f64"):
+        str(portable(model, None).text("c"))
+
+
+def test_two_levels_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.mlir"
+    path.write_text(SMALL_MODEL)
+    compiled = qlower.compile(path, "x86_64-linux-gnu", ["x86-64", "x86-64-v3"])
+    with pytest.raises(QlowerError, match="C source has one level"):
+        compiled.text("c")
