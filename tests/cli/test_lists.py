@@ -33,10 +33,10 @@ def test_targets(capsys: Capture):
             assert resolve_target(row["triple"], cpu).cpu == cpu
         for feature in row["features"]:
             resolve_target(row["triple"], None, f"+{feature}")
-    text = printed(capsys, "targets")
+    text = " ".join(printed(capsys, "targets").split())
     assert "tuned and tested" in text
-    assert "thumbv7em-none-eabi     experimental" in text
-    assert "thumbv7em-none-eabihf   experimental" in text
+    assert "thumbv7em-none-eabi experimental" in text
+    assert "thumbv7em-none-eabihf experimental" in text
 
 
 def test_names_of_a_target(capsys: Capture):
