@@ -24,6 +24,7 @@ from support.formulas import (
 )
 from support.glow import integer_scale
 
+from qlower.contracts import load_contract
 from qlower.interp.values import Array
 
 Formulas = Mapping[str, Callable[..., Array]]
@@ -322,3 +323,17 @@ SYSTEMS: Mapping[str, tuple[type[System], Formulas]] = {
 def test_formula(contract: str, rule: str):
     system, formulas = SYSTEMS[contract]
     check(contract, rule, lambda values: formulas[rule](system(contract, values)))
+
+
+def test_a_tanh_of_another_output_scale() -> None:
+    """Its last entry, 127, stands for 254/255: of the other tests' scale 128 would
+    be the same code."""
+    values = {
+        **{"input": np.array([-128, 0, 127], np.int32), "input_scale": F(0.1)},
+        **{"input_zero_point": np.int32(0), "output_zero_point": np.int32(0)},
+        **{"output_scale": F(0.0079), "output_unsigned": np.False_},
+        **{"output_min": np.int32(-128), "output_max": np.int32(127)},
+    }
+    (found,) = load_contract("glow-interpreter").rule("tanh").evaluate(values)
+    ends = [round(entry * 2 / 255 / 0.0079) for entry in (-128, 0, 127)]
+    assert found.tolist() == ends

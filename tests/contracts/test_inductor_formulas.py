@@ -4,6 +4,7 @@ step by step: qconv2d_pointwise and qlinear_pointwise of oneDNN."""
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.formulas import F
 
 from qlower.contracts import load_contract
@@ -31,16 +32,21 @@ def test_a_real_result() -> None:
     np.testing.assert_array_equal(found, real_sums())
 
 
-def test_a_sum_with_what_was_stored() -> None:
-    """With a RELU and without; products with another's codes are not rounded."""
+@pytest.mark.parametrize("output", [OUTPUT, F(2 * OTHER)])
+def test_a_sum_with_what_was_stored(output: F) -> None:
+    """With a RELU and without; products with another's codes are not rounded. Twice
+    their scale makes ties where there is no sum."""
     codes = RANDOM.integers(0, 256, 3000).astype(np.int32)
     zero, z = np.int32(77), F(31)
-    exact = (codes - zero) * float(OTHER) + real_sums().astype(float)
+    is_some = (np.arange(3000) % 2).astype(np.int32)
+    sums, biases = SUMS * is_some, BIASES * is_some.astype(F)
+    real = sums.astype(F) * INPUT * WEIGHT + biases
+    exact = (codes - zero) * float(OTHER) + real.astype(float)
     for floor in (F(0), F(-np.inf)):
-        steps = np.maximum(exact.astype(F), floor) * F(F(1) / OUTPUT)
+        steps = np.maximum(exact.astype(F), floor) * F(F(1) / output)
         expected = np.clip(np.rint(steps + z), 0, 255)
         found = evaluate(
             "store_residual",
-            *(SUMS, codes, INPUT, WEIGHT, BIASES, OTHER, zero, floor, OUTPUT, z),
+            *(sums, codes, INPUT, WEIGHT, biases, OTHER, zero, floor, output, z),
         )
         np.testing.assert_array_equal(found, expected)

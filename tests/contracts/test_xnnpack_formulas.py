@@ -26,6 +26,8 @@ from support.formulas import (
     wrap,
 )
 
+from qlower.contracts import load_contract
+from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 
 Formulas = Mapping[str, Callable[..., Array]]
@@ -212,3 +214,21 @@ SYSTEMS: Mapping[str, tuple[type[System], Formulas]] = {
 def test_formula(contract: str, rule: str):
     system, formulas = SYSTEMS[contract]
     check(contract, rule, lambda values: formulas[rule](system(contract, values)))
+
+
+@pytest.mark.parametrize("ratio", [2.0**-33, 2.0**-32, 255.99998, 256.0])
+def test_ratios_that_are_shifts(ratio: float) -> None:
+    """A legal one is a mantissa and a shift by 16 to 55."""
+    rule = load_contract("xnnpack-rndnu").rule("conv2d")
+    values = {
+        **{"accumulator": np.array([1], np.int32), "input_unsigned": np.True_},
+        **{"transposed": np.False_, "groups": np.int32(1)},
+        **{"input_scale": F(ratio), "weight_scale": F(1), "output_scale": F(1)},
+        **{"output_zero_point": np.int32(-128), "output_min": np.int32(-128)},
+        "output_max": np.int32(255),
+    }
+    if 2.0**-32 <= ratio < 256:
+        assert rule.evaluate(values)[0].item() == round(ratio) - 128
+    else:
+        with pytest.raises(QlowerError, match="XNNPACK refuses"):
+            rule.evaluate(values)
