@@ -69,6 +69,13 @@ def hard_fma_cases(kind: str) -> list[tuple[float, float, float]]:
         cases.append((a, b, float(dtype(unit / 2))))
         scale = float(dtype(2.0 ** (smallest // 2)))
         cases.append((a * scale, b * scale, float(dtype(2.0**smallest))))
+    # Products that tie in float32, and what moves them by nearly a few units of
+    # float64, whose last bits say which side of the tie they are on.
+    moves = itertools.product((1.0, 3.0), range(-3, 4), (1 - 2.0**-24, 1 + 2.0**-23))
+    cases += [
+        (1 + 2.0**-12, 1 + factor * 2.0**-12, units * 2.0**-52 * nearly)
+        for factor, units, nearly in moves
+    ]
     # 1 + 2^-24 ties to even in float32, unless a far smaller number breaks the tie.
     cases += [
         (1.0, unit / 2, 1.0),

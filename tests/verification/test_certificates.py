@@ -288,3 +288,12 @@ def test_the_checker_means_what_the_interpreter_does(line: str) -> None:
         meant(*numbers) for numbers in zip(*(x.tolist() for x in given), strict=True)
     ]
     np.testing.assert_array_equal(np.array(found, expected.dtype), expected)
+
+
+def test_a_function_without_an_end_is_rejected() -> None:
+    text = (
+        "func.func @sum(%accumulator: i32) -> i32 {\n  %y = arith.constant 1 : i32\n}"
+    )
+    contract = check_certificate.Contract(text)
+    with pytest.raises(check_certificate.Rejected, match="doesn't return"):
+        check_certificate.Program(contract, "sum", {}, ["accumulator"])

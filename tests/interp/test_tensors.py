@@ -1,0 +1,27 @@
+"""Boxes of tensors."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects import tensor
+
+from qlower.interp.tensor import static_box
+from qlower.interp.values import Poison
+from qlower.text.parsing import parse_module
+
+SLICE = """func.func @f(%x: tensor<4xi8>, %i: index) -> tensor<2xi8> {{
+  %y = tensor.extract_slice %x[{0}] [2] [1] : tensor<4xi8> to tensor<2xi8>
+  return %y : tensor<2xi8>
+}}"""
+
+
+def slice_at(offset: str) -> tensor.ExtractSliceOp:
+    module = parse_module(SLICE.format(offset), "f.mlir")
+    (found,) = (op for op in module.walk() if isinstance(op, tensor.ExtractSliceOp))
+    return found
+
+
+def test_a_box_is_given_by_constants() -> None:
+    assert static_box(slice_at("1"), (4,)) == (slice(1, 3, 1),)
+    with pytest.raises(Poison, match="dynamic offsets"):
+        static_box(slice_at("%i"), (4,))
