@@ -94,6 +94,6 @@ def test_what_is_nested_is_limited(text: str):
 
 
 def test_what_ended_is_no_nesting():
-    """Lists beside each other in each of a hundred aliases."""
-    text = _chain("#a0 = [1]", "#a$n = [[1], [1], #a$m]", 100) + _used("#a100")
+    """Lists beside each other in each of seventy aliases, which count twice."""
+    text = _chain("#a0 = [1]", "#a$n = [[1], [1], #a$m]", 70) + _used("#a70")
     assert parse_module(text)

@@ -27,7 +27,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -89,12 +89,19 @@ def start_worker(work: Path, kind: str) -> None:
 
 def try_mutant(task: Task) -> Verdict:
     """Show a mutant to its tests in this worker's tree, and what fails to the tree as
-    it was."""
-    with changed(_tree, task.mutant):
-        verdict = _shown(task)
-    if verdict.is_killed and not _is_honest(verdict, task):
-        return _verdict(task, f"unreliable {verdict.test}", verdict.shown)
+    it was: a function of tests that fails there, too, is left out."""
+    while (verdict := _with_mutant(task)).is_killed and not _is_honest(verdict, task):
+        function = verdict.test.partition("[")[0]
+        left = [test for test in task.tests if test.partition("[")[0] != function]
+        if len(left) == len(task.tests):
+            return _verdict(task, f"unreliable {verdict.test}", verdict.shown)
+        task = replace(task, tests=left)
     return verdict
+
+
+def _with_mutant(task: Task) -> Verdict:
+    with changed(_tree, task.mutant):
+        return _shown(task)
 
 
 def _shown(task: Task) -> Verdict:
