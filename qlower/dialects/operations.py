@@ -8,12 +8,17 @@ from types import new_class
 from typing import Self, cast
 
 from typing_extensions import TypeVar
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from qlower.operators.shapes import Shape
+
+from .types import is_tensor_type, shape_of
 
 Kind = TypeVar("Kind", bound=Operation)
 
@@ -72,6 +77,43 @@ class TensorOp(IRDLOperation, ABC):
     def kind(self) -> str:
         """The op's name without the dialect's: `conv2d`."""
         return kind_of(self)
+
+
+class ShapedOp(TensorOp, ABC):
+    """An operation whose one result has the shape that its operands give it."""
+
+    def result_shape(self) -> Shape:
+        """The shape that operands of fixed shape give the result: the first one's.
+
+        Raises VerifyException where they and the properties don't fit each other.
+        """
+        return shape_of(self.operands[0])
+
+    @abstractmethod
+    def check_types(self) -> None:
+        """Checks types of values on their own; raises VerifyException."""
+
+    def check(self) -> None:
+        """Checks what is known beyond them; raises VerifyException."""
+
+    def verify_(self) -> None:
+        self.check_types()
+        if any(map(is_dynamic, self.operands)):
+            return
+        expected, given = self.result_shape(), shape_of(self.results[0])
+        if len(given) != len(expected) or any(
+            size not in (DYNAMIC_INDEX, wanted)
+            for size, wanted in zip(given, expected, strict=True)
+        ):
+            raise VerifyException(
+                f"result has shape {list(given)}, the operands give {list(expected)}"
+            )
+        self.check()
+
+
+def is_dynamic(value: SSAValue) -> bool:
+    """Whether a value is a tensor some of whose sizes aren't fixed."""
+    return is_tensor_type(value.type) and DYNAMIC_INDEX in shape_of(value)
 
 
 class BracedOp(TensorOp, ABC):

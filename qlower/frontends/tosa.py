@@ -20,9 +20,10 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from qlower.diagnostics import QlowerError
+from qlower.dialects.operations import is_dynamic
 from qlower.dialects.qnn.attributes import NAME
 from qlower.dialects.tosa import TosaOp
-from qlower.dialects.tosa.base import is_dynamic, is_tensor
+from qlower.dialects.tosa.base import is_tensor
 from qlower.dialects.types import shape_of
 from qlower.frontends.import_options import ImportOptions
 from qlower.model.entry import main_function

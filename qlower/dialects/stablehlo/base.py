@@ -22,15 +22,13 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from qlower.operators.shapes import Shape
-
-from ..operations import TensorOp
+from ..operations import ShapedOp
 from ..quant import QuantizedType
-from ..types import element_type, is_tensor_type, shape_of
+from ..types import element_type, is_tensor_type
 from .attributes import parse_integers
 
 
-class StablehloOp(TensorOp, ABC):
+class StablehloOp(ShapedOp, ABC):
     """
     An operation of StableHLO on tensors of fixed shape, quantized or of f32.
 
@@ -46,25 +44,9 @@ class StablehloOp(TensorOp, ABC):
     NUMBERS: ClassVar[frozenset[str]] = frozenset()
     """The keys of clauses whose value is one integer."""
 
-    def result_shape(self) -> Shape:
-        """The shape that operands and properties give the result.
-
-        Raises VerifyException where they don't fit each other.
-        """
-        raise NotImplementedError
-
-    def check(self) -> None:
-        """Checks element types; raises VerifyException."""
-
-    def verify_(self) -> None:
+    def check_types(self) -> None:
         for value in (*self.operands, *self.results):
             _check_type(value.type)
-        expected, given = self.result_shape(), shape_of(self.results[0])
-        if given != expected:
-            raise VerifyException(
-                f"result has shape {list(given)}, the operands give {list(expected)}"
-            )
-        self.check()
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -188,9 +188,6 @@ class _Conversion(StablehloOp):
     input = operand_def(TensorType[Attribute])
     output = result_def(TensorType[Attribute])
 
-    def result_shape(self) -> Shape:
-        return shape_of(self.input)
-
 
 class UniformQuantizeOp(_Conversion, name="stablehlo.uniform_quantize"):
     """

@@ -13,7 +13,6 @@ from typing import ClassVar, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntAttr,
@@ -38,7 +37,7 @@ from xdsl.utils.hints import isa
 
 from qlower.operators.shapes import Shape
 
-from ..operations import BracedOp
+from ..operations import BracedOp, ShapedOp
 from ..types import element_type, shape_of
 from .text import Keyword, parse_clauses, parse_dictionary
 
@@ -63,7 +62,7 @@ class ShapeType(ParametrizedAttribute, TypeAttribute):
 UNSUPPORTED_TYPES = "16 and 8-bit floats and 64-bit integers aren't supported"
 
 
-class TosaOp(BracedOp, ABC):
+class TosaOp(BracedOp, ShapedOp, ABC):
     """
     An operation of TOSA 1.0 on tensors of integers, or of f32 where results are exact.
 
@@ -79,32 +78,7 @@ class TosaOp(BracedOp, ABC):
     SIGNATURES: ClassVar[tuple[str, ...]]
     """The legal element types, as in `i8 i8 i32 -> i32`; `*` repeats the one before."""
 
-    def result_shape(self) -> Shape:
-        """The shape that operands of fixed shape give the result.
-
-        Raises VerifyException where they and the properties don't fit each other.
-        """
-        raise NotImplementedError
-
-    def check(self) -> None:
-        """Checks values that are known beyond types; raises VerifyException."""
-
-    def verify_(self) -> None:
-        self._check_types()
-        if any(map(is_dynamic, self.operands)):
-            return
-        expected = self.result_shape()
-        given = shape_of(self.results[0])
-        if len(given) != len(expected) or any(
-            size not in (DYNAMIC_INDEX, wanted)
-            for size, wanted in zip(given, expected, strict=True)
-        ):
-            raise VerifyException(
-                f"result has shape {list(given)}, the operands give {list(expected)}"
-            )
-        self.check()
-
-    def _check_types(self) -> None:
+    def check_types(self) -> None:
         for value in (*self.operands, *self.results):
             if not is_tensor(value) and not isinstance(value.type, ShapeType):
                 raise VerifyException(f"{value.type} is not a ranked tensor")
@@ -130,11 +104,6 @@ class TosaOp(BracedOp, ABC):
 def is_tensor(value: SSAValue) -> bool:
     """Whether a value is a ranked tensor."""
     return isinstance(value.type, TensorType)
-
-
-def is_dynamic(value: SSAValue) -> bool:
-    """Whether a value is a tensor some of whose sizes aren't fixed."""
-    return is_tensor(value) and DYNAMIC_INDEX in shape_of(value)
 
 
 def _signature(operands: Sequence[Attribute], results: Sequence[Attribute]) -> str:

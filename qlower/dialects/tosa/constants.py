@@ -12,7 +12,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from qlower.operators.shapes import Shape
 
-from ..types import shape_of
 from .base import ShapeType, TosaOp
 
 
@@ -68,6 +67,3 @@ class IdentityOp(TosaOp, name="tosa.identity"):
 
     input1 = operand_def(TensorType)
     output = result_def(TensorType)
-
-    def result_shape(self) -> Shape:
-        return shape_of(self.input1)

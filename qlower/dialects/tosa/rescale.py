@@ -54,9 +54,6 @@ class RescaleOp(TosaOp, name="tosa.rescale"):
 
     output = result_def(TensorType)
 
-    def result_shape(self) -> Shape:
-        return shape_of(self.input)
-
     def check(self) -> None:
         source = str(element_type(self.input.type))
         target = str(element_type(self.output.type))
@@ -127,9 +124,6 @@ class ClampOp(TosaOp, name="tosa.clamp"):
     nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
 
     output = result_def(TensorType)
-
-    def result_shape(self) -> Shape:
-        return shape_of(self.input)
 
     def check(self) -> None:
         for bound in (self.min_val, self.max_val):
