@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
 from qlower.dialects.fixed import FIXED
-from qlower.dialects.qnn import QNN, Conv2DOp, PadOp, SoftmaxOp
+from qlower.dialects.qnn import QNN, Conv2DOp, PadOp, RealLinearOp, SoftmaxOp
 from qlower.dialects.quant import QUANT, QuantizedType
 from qlower.text.context import make_context
 
@@ -119,3 +119,17 @@ def test_defaults_read_back() -> None:
     result = TensorType(quantization, [3, 4])
     assert PadOp(value, result, low=[0, 0], high=[1, 0]).value == -3
     assert PadOp(value, result, low=[0, 0], high=[1, 0], value=5).value == 5
+
+
+def test_constructors_follow_from_definitions() -> None:
+    """Fields in the order of the text, those left out as they are at first."""
+    x, w = (create_ssa_value(TensorType(f32, shape)) for shape in ((1, 4), (2, 4)))
+    op = RealLinearOp(x, w, None, TensorType(f32, (1, 2)), activation="relu")
+    op.verify()
+    assert (op.activation, op.contract, op.bias) == ("relu", None, None)
+    op.fallback = "tflite"
+    assert str(op.properties["fallback"]) == '"tflite"'
+    op.activation = None
+    assert "activation" not in op.properties
+    with pytest.raises(TypeError, match=r"qnn.real_linear has no groups, stride"):
+        RealLinearOp(x, w, None, TensorType(f32, (1, 2)), stride=(1, 1), groups=2)
