@@ -59,27 +59,15 @@ def fitted_type(type: QuantizedType, real: Array) -> QuantizedType:
     others = tuple(axis for axis in range(real.ndim) if axis != type.axis)
     largest = np.abs(real).max(axis=others if type.axis is not None else None)
     scales: Array = np.maximum(largest, 1e-12) / type.storage_max
-    return with_scales_of(type, [float(np.float32(one)) for one in scales.reshape(-1)])
-
-
-def with_scales_of(
-    type: QuantizedType, scales: list[float], zero_point: int | None = None
-) -> QuantizedType:
-    """The type with other scales, which are numbers of float32."""
-    width, signed = type.storage_width, type.signed
-    low, high = type.storage_min, type.storage_max
-    if type.axis is None:
-        point = type.zero_point if zero_point is None else zero_point
-        return QuantizedType.per_tensor(width, signed, scales[0], point, low, high)
-    return QuantizedType.per_axis(width, signed, type.axis, scales, None, low, high)
+    return type.rescaled([float(one) for one in scales.reshape(-1)])
 
 
 def spanning_type(type: QuantizedType, real: Array) -> QuantizedType:
     """The type of results whose range just holds 0 and all of the values."""
     low, high = min(float(real.min()), 0.0), max(float(real.max()), 0.0)
     steps = type.storage_max - type.storage_min
-    scale = float(np.float32(max(high - low, 1e-9) / steps))
-    return with_scales_of(type, [scale], round(type.storage_min - low / scale))
+    scale = max(high - low, 1e-9) / steps
+    return type.rescaled([scale], [round(type.storage_min - low / scale)])
 
 
 def _chains(work: Work) -> Iterator[tuple[Layer, Layer]]:

@@ -12,7 +12,6 @@ import numpy as np
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
-from qlower.improvement.equalizing import with_scales_of
 from qlower.improvement.work import Layer, Work
 from qlower.model.layers import layers, value_names
 from qlower.model.scales import connected_values, result_types, weight_types
@@ -80,9 +79,9 @@ def _candidates(type: QuantizedType, values: Array) -> Iterator[QuantizedType]:
             )
             observer(seen)
             scale, zero_point = observer.calculate_qparams()
-        yield with_scales_of(type, [float(scale)], int(zero_point))
+        yield type.rescaled([float(scale)], [int(zero_point)])
     for factor in FACTORS:
-        yield with_scales_of(type, [float(np.float32(factor * type.scale))])
+        yield type.rescaled([factor * type.scale])
 
 
 def fit_gains(work: Work) -> Work:
@@ -110,9 +109,7 @@ def _with_gain(work: Work, layer: Layer) -> Work:
     scales = np.array(type.scales)
     for factor in (1.0, 2.0, 0.5):
         factors = gains * factor
-        candidate = with_scales_of(
-            type, np.float32(scales * factors).astype(float).tolist()
-        )
+        candidate = type.rescaled([float(one) for one in scales * factors])
         try:
             changed = work.rescaled({}, {layer.weight.name: candidate})
             result = changed.network.alone(name, found)
@@ -121,7 +118,7 @@ def _with_gain(work: Work, layer: Layer) -> Work:
         new = _errors(result, wanted, is_common=is_common)
         chosen = np.where(new < errors, candidate.scales, best.scales)
         errors = np.minimum(errors, new)
-        best = with_scales_of(type, chosen.tolist())
+        best = type.rescaled([float(one) for one in chosen])
     return work.rescaled({}, {layer.weight.name: best})
 
 

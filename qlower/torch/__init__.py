@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING
 from qlower.lazy import lazy_table
 
 if TYPE_CHECKING:
+    from qlower.torch.arrays import jax_function, numpy_function
     from qlower.torch.emulation import emulate
     from qlower.torch.module import Module
 
-__all__ = ["Module", "emulate"]
+__all__ = ["Module", "emulate", "jax_function", "numpy_function"]
 
 _NAMES = lazy_table(
     {
         "Module": "qlower.torch.module:Module",
         "emulate": "qlower.torch.emulation:emulate",
+        "jax_function": "qlower.torch.arrays:jax_function",
+        "numpy_function": "qlower.torch.arrays:numpy_function",
     }
 )
 

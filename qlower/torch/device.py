@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +24,33 @@ from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.layers import is_constant, layer_name, layers, value_names
 from qlower.model.printing import exact_module
+from qlower.model.scales import (
+    connected_values,
+    result_types,
+    weight_types,
+    with_scales,
+)
 from qlower.model.signature import Array
-from qlower.model.weights import open_weights, weight_specs, weight_values
-from qlower.runtime.executors import Results
+from qlower.model.weights import (
+    WeightSpec,
+    open_weights,
+    weight_specs,
+    weight_values,
+    with_weights,
+)
+from qlower.runtime.executors import JitFunction, Results
 from qlower.text.parsing import parse_module
 from qlower.torch.surrogates import SURROGATES
+
+_SCALED = (qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp, qnn.MatMulOp, BinaryOp)
+"""Operations whose results may have any scale."""
 
 
 class Device:
     """A model and a contract, compiled once for all values of weights and biases.
 
+    If it `is_frozen`, it is compiled for the values that it has, and again for others:
+    such code is faster, and contracts that have to know the weights accept it.
     Immutable, so copies are the same object; a pickle has the model as text. Raises
     `QlowerError` for a model with an operation that has no surrogate.
     """
@@ -42,6 +61,8 @@ class Device:
         contract: str | None,
         layer_contracts: Mapping[str, str],
         threads: int,
+        *,
+        is_frozen: bool = False,
     ) -> None:
         if threads < 1:
             raise QlowerError(f"threads is {threads}; at least 1 is needed")
@@ -56,19 +77,95 @@ class Device:
         self.weight_values = weight_values(model.module)
         self.names = value_names(model.module)
         self.counts_examples = counts_examples(model, self.operations)
-        self._function = Compilation(
-            open_weights(model),
-            contract,
+        self.is_frozen = is_frozen
+        self._packed = b"", self._compiled(model if is_frozen else open_weights(model))
+
+    def _compiled(self, model: Model) -> JitFunction:
+        return Compilation(
+            model,
+            self.contract,
             with_layers=True,
             layer_contracts=self.layer_contracts,
         ).function()
+
+    def _code(self, weights: Sequence[Array]) -> tuple[JitFunction, Sequence[Array]]:
+        """The code, and what it takes besides the inputs."""
+        if not self.is_frozen:
+            return self._packed[1], weights
+        key, function = self._packed
+        present = b"".join(array.tobytes() for array in weights)
+        if key != present:
+            names = [spec.name for spec in self.weights]
+            stored = dict(zip(names, weights, strict=True))
+            function = self._compiled(with_weights(self.model, stored))
+            self._packed = present, function
+        return function, ()
+
+    @cached_property
+    def free_scales(self) -> dict[str, tuple[float, ...]]:
+        """Scales that may be trained: of results between layers, by the first value
+        that shares them, and of weights, by `weight_key`.
+
+        Those of inputs, of outputs, and of results that only an activation has (a
+        softmax's are the contract's own) aren't among them.
+        """
+        types = result_types(self.model.module)
+        found: dict[str, tuple[float, ...]] = {}
+        found |= {key: (types[key].scale,) for key in self.result_keys.values()}
+        for spec in self.weights:
+            if spec.role == "weight" and spec.scales:
+                found[self.weight_key(spec)] = spec.scales
+        return {key.replace(".", "_"): scales for key, scales in found.items()}
+
+    @cached_property
+    def result_keys(self) -> dict[SSAValue, str]:
+        """By which name each result has a scale that may be trained."""
+        ports = (*self.model.inputs, *self.model.outputs)
+        fixed = {spec.name for spec in ports} | {self.names[v] for v in self.results}
+        producers = {
+            self.names[value]
+            for op in self.operations
+            if isinstance(op, _SCALED) and op.rules
+            for value in op.results
+        }
+        groups = [
+            group
+            for group in connected_values(self.model.module)
+            if not fixed.intersection(group) and producers.issuperset(group[:1])
+        ]
+        keys = {name: group[0] for group in groups for name in group}
+        return {v: keys[name] for v, name in self.names.items() if name in keys}
+
+    def weight_key(self, spec: WeightSpec) -> str:
+        """The name of a weight's scales."""
+        return f"{spec.layer}:{spec.role}".replace(".", "_")
+
+    def rescaled(self, scales: Mapping[str, Sequence[float]]) -> Device:
+        """The device of the same model with other scales, by `free_scales`."""
+        low = min(min(one) for one in scales.values())
+        if not low > 0:
+            raise QlowerError(f"a scale is {low:g}; scales have to be positive")
+        results = {
+            name: type.rescaled(scales[name.replace(".", "_")])
+            for name, type in result_types(self.model.module).items()
+            if name in self.result_keys.values()
+        }
+        types = weight_types(self.model.module)
+        weights = {
+            spec.name: types[spec.name].rescaled(scales[self.weight_key(spec)])
+            for spec in self.weights
+            if self.weight_key(spec) in scales
+        }
+        model = replace(with_scales(self.model, results, weights), path=self.model.path)
+        given = model, self.contract, self.layer_contracts, self.threads
+        return Device(*given, is_frozen=self.is_frozen)
 
     def __deepcopy__(self, memo: object) -> Device:
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Device], tuple[object, ...]]:
         text = exact_module(self.model.module)
-        given = (self.contract, self.layer_contracts, self.threads)
+        given = (self.contract, self.layer_contracts, self.threads, self.is_frozen)
         return _from_text, (text, self.model.path, *given)
 
     @property
@@ -84,14 +181,15 @@ class Device:
         Inputs are one example each, or sets where `counts_examples`, which threads
         share; `weights` are in the order of the attribute.
         """
+        function, given = self._code(weights)
         sizes = {len(array) for array in inputs} if self.counts_examples else {1}
         parts = min(self.threads, *sizes)
         if parts == 1:
-            return self._function.run([*inputs, *weights], {})
+            return function.run([*inputs, *given], {})
         split = [np.array_split(array, parts) for array in inputs]
 
         def run_part(index: int) -> Results:
-            return self._function.run([*(one[index] for one in split), *weights], {})
+            return function.run([*(one[index] for one in split), *given], {})
 
         with ThreadPoolExecutor(parts) as pool:
             found = list(pool.map(run_part, range(parts)))
@@ -109,8 +207,10 @@ def _from_text(
     contract: str | None,
     layer_contracts: Mapping[str, str],
     threads: int,
+    is_frozen: bool,
 ) -> Device:
-    return Device(Model(parse_module(text), path), contract, layer_contracts, threads)
+    model = Model(parse_module(text), path)
+    return Device(model, contract, layer_contracts, threads, is_frozen=is_frozen)
 
 
 def check_supported(op: Operation) -> None:

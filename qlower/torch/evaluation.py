@@ -25,13 +25,19 @@ from qlower.torch.tensors import arrays_of, tensor_of
 
 
 def device_outputs(
-    device: Device, inputs: Sequence[Tensor], parameters: Sequence[Tensor]
+    device: Device,
+    inputs: Sequence[Tensor],
+    parameters: Sequence[Tensor],
+    scales: Mapping[str, Tensor],
 ) -> list[Tensor]:
-    """The exact real outputs for inputs of one example, or sets that run together."""
+    """The exact real outputs for inputs of one example, or sets that run together.
+
+    `scales` are those of the device that have a gradient, by `Device.free_scales`.
+    """
     specs = device.model.inputs
     taken = [quantized_input(s, x) for s, x in zip(specs, inputs, strict=True)]
     weights = [
-        quantized_parameter(spec, parameter)
+        quantized_parameter(spec, parameter, scales.get(device.weight_key(spec)))
         for spec, parameter in zip(device.weights, parameters, strict=True)
     ]
     stored = [stored for stored, _ in (*taken, *weights)]
@@ -39,16 +45,20 @@ def device_outputs(
     names = [device.names[value] for value in replaced]
     found = applied(_Run, device, names, len(specs), *stored)
     reals, parameters = ([real for _, real in pairs] for pairs in (taken, weights))
-    return _evaluate(device, reals, parameters, dict(zip(replaced, found, strict=True)))
+    results = dict(zip(replaced, found, strict=True))
+    return _evaluate(device, reals, parameters, results, scales)
 
 
 def surrogate_outputs(
-    device: Device, inputs: Sequence[Tensor], parameters: Sequence[Tensor]
+    device: Device,
+    inputs: Sequence[Tensor],
+    parameters: Sequence[Tensor],
+    scales: Mapping[str, Tensor],
 ) -> list[Tensor]:
     """The real outputs without any rounding or clipping of stored values."""
     specs = device.model.inputs
     reals = [real_input(spec, x) for spec, x in zip(specs, inputs, strict=True)]
-    return _evaluate(device, reals, parameters, {})
+    return _evaluate(device, reals, parameters, {}, scales)
 
 
 def _evaluate(
@@ -56,6 +66,7 @@ def _evaluate(
     inputs: Sequence[Tensor],
     parameters: Sequence[Tensor],
     results: Mapping[SSAValue, Tensor],
+    scales: Mapping[str, Tensor],
 ) -> list[Tensor]:
     """The outputs, where `results` gives what the device has for some values."""
     arguments = main_function(device.model.module).body.block.args
@@ -69,7 +80,8 @@ def _evaluate(
         for value, real in zip(op.results, reals, strict=True):
             values[value] = real
             if value in results:
-                values[value] = _with_result(value, real, results[value])
+                scale = scales.get(device.result_keys.get(value, ""))
+                values[value] = _with_result(value, real, results[value], scale)
     return [values[value] for value in device.results]
 
 
@@ -78,13 +90,17 @@ def _replaced(op: Operation) -> Sequence[SSAValue]:
     return op.results if isinstance(op, qnn.QnnOp) and op.rules else ()
 
 
-def _with_result(value: SSAValue, real: Tensor, result: Tensor) -> Tensor:
-    """The device's result in the place of a surrogate's."""
+def _with_result(
+    value: SSAValue, real: Tensor, result: Tensor, scale: Tensor | None
+) -> Tensor:
+    """The device's result in the place of a surrogate's; its scale may have a
+    gradient."""
     type = element_type(value.type)
     if not isinstance(type, QuantizedType):
         return applied(Replaced, real, result)
     low, high = type.storage_min, type.storage_max
-    return applied(Rounded, real, result, type.scale, type.zero_point, low, high)
+    step = type.scale if scale is None else scale
+    return applied(Rounded, real, result, step, type.zero_point, low, high)
 
 
 class _Run(DeviceFunction):

@@ -30,7 +30,7 @@ Outputs: TypeAlias = Tensor | Any
 """One tensor, or a tuple of tensors for a model with several outputs."""
 
 Evaluate: TypeAlias = Callable[
-    [Device, Sequence[Tensor], Sequence[Tensor]], list[Tensor]
+    [Device, Sequence[Tensor], Sequence[Tensor], Mapping[str, Tensor]], list[Tensor]
 ]
 
 
@@ -41,7 +41,10 @@ class Module(nn.Module):
     are as in `qlower.jit`. Weights and biases of convolutions and linear layers become
     float parameters `layers.NAME.weight` and `layers.NAME.bias`, in the shapes of the
     qnn level. Each call rounds them to stored integers, which the machine code takes as
-    inputs: nothing is compiled again. Scales and zero points are fixed.
+    inputs: nothing is compiled again. Scales are fixed, unless `train_scales`: then
+    those between layers are parameters `scales.NAME`, those of weights `scales.NAME`
+    with `:weight`, and a call with other scales than the last one compiles. Zero points
+    are fixed.
 
     Inputs are real values, which are quantized as the model's inputs are, or stored
     ones in their own type. A leading dimension of 1 may count examples; otherwise a set
@@ -50,8 +53,9 @@ class Module(nn.Module):
 
     Gradients are those of the layers' real functions, at the values that the device has
     before each layer, and 0 where the device clips. With `trainable=False` the
-    parameters have none. Autocast is off inside. Raises `QlowerError` for an operation
-    that has no gradient here, by name.
+    parameters have none, and the code is compiled for their values, as `qlower.jit`
+    does: again where they change. Autocast is off inside. Raises `QlowerError` for an
+    operation that has no gradient here, by name.
     """
 
     def __init__(
@@ -60,13 +64,25 @@ class Module(nn.Module):
         contract: str | None = None,
         *,
         trainable: bool = True,
+        train_scales: bool = False,
         threads: int = 1,
         layer_contracts: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
-        self._device = Device(as_model(model), contract, layer_contracts or {}, threads)
+        self._last = Device(
+            *(as_model(model), contract, layer_contracts or {}, threads),
+            is_frozen=not trainable,
+        )
         self.layers = nn.ModuleDict()
-        for spec in self._device.weights:
+        self.scales = nn.ParameterDict(
+            {
+                key: nn.Parameter(torch.tensor(scales, dtype=torch.float32))
+                for key, scales in self._last.free_scales.items()
+            }
+            if train_scales
+            else {}
+        )
+        for spec in self._last.weights:
             name = spec.layer.replace(".", "_")
             if name not in self.layers:
                 self.layers[name] = nn.Module()
@@ -119,6 +135,18 @@ class Module(nn.Module):
         (`qlower.to_onnx`)."""
         to_onnx(self.to_model(), self._source(), path)
 
+    @property
+    def _device(self) -> Device:
+        """The device with the present scales."""
+        if self.scales:
+            present = {
+                key: tuple(scales.detach().tolist())
+                for key, scales in self.scales.items()
+            }
+            if present != {key: self._last.free_scales[key] for key in present}:
+                self._last = self._last.rescaled(present)
+        return self._last
+
     def extra_repr(self) -> str:
         contract = self._device.contract or "the model's contract"
         return f"{contract}, threads={self._device.threads}"
@@ -139,7 +167,8 @@ class Module(nn.Module):
         runs, is_set = self._runs(inputs)
         parameters = self._parameters_in_order()
         with torch.autocast(inputs[0].device.type, enabled=False):
-            found = [evaluate(self._device, run, parameters) for run in runs]
+            device, scales = self._device, dict(self.scales.items())
+            found = [evaluate(device, run, parameters, scales) for run in runs]
         if not is_set:
             return _unpack(found[0])
         return _unpack([torch.stack(one) for one in zip(*found, strict=True)])

@@ -29,8 +29,12 @@ def initial_parameter(spec: WeightSpec) -> Tensor:
     return tensor_of(spec.real).to(type)
 
 
-def quantized_parameter(spec: WeightSpec, real: Tensor) -> Pair:
+def quantized_parameter(
+    spec: WeightSpec, real: Tensor, trained: Tensor | None = None
+) -> Pair:
     """The stored weight or bias nearest to real values, ties to even, clipped.
+
+    `trained` are the scales of weights where these have a gradient.
 
     `real / scale` is a quotient of float32 for weights and of float64 for biases, whose
     scale is the product of those of input and weight.
@@ -45,6 +49,8 @@ def quantized_parameter(spec: WeightSpec, real: Tensor) -> Pair:
     )
     low, high = spec.low, spec.high
     stored = store(precise.detach(), scales, zero_points, low, high)
+    if trained is not None:
+        scales = trained.reshape(scales.shape)
     rounded = applied(Rounded, precise, stored, scales, zero_points, low, high)
     return stored.to(kind), rounded.to(real)
 

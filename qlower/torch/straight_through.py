@@ -31,7 +31,9 @@ class Rounded(DeviceFunction):
 
     `scale` and `zero_point` are numbers, or tensors that broadcast. The gradient is
     that of `real` where its nearest integer, or the stored one, lies in the range: a
-    stored value at a bound was clipped if the real one is beyond it.
+    stored value at a bound was clipped if the real one is beyond it. A scale's is that
+    of learned step size quantization (Esser et al., arXiv:1902.08153): by element the
+    stored value less its zero point, and less `real / scale` where that isn't clipped.
     """
 
     @staticmethod
@@ -51,12 +53,22 @@ class Rounded(DeviceFunction):
         nearest = real.div(scale).round_().add_(zero_point)
         passes = (nearest >= low).logical_and_(nearest <= high)
         inside = (stored > low).logical_and_(stored < high)
-        ctx.save_for_backward(passes.logical_or_(inside))
+        passes = passes.logical_or_(inside)
+        slopes: list[Tensor] = []
+        if ctx.needs_input_grad[2]:
+            centred = stored.to(real.dtype).sub(zero_point)
+            slopes = [centred.sub_(real.div(scale).mul_(passes))]
+            ctx.scale_shape = scale.shape
+        ctx.save_for_backward(passes, *slopes)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        (passes,) = ctx.saved_tensors
-        return gradients[0] * passes, None, None, None, None, None
+        passes, *slopes = ctx.saved_tensors
+        of_scale = [
+            (gradients[0] * slope).sum_to_size(ctx.scale_shape) for slope in slopes
+        ]
+        found = gradients[0] * passes
+        return found, None, (of_scale or [None])[0], None, None, None
 
 
 class Replaced(DeviceFunction):

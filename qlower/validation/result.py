@@ -23,6 +23,9 @@ from qlower.validation.counts import (
 HURT = 3.0
 """A layer hurts where its share of noise is twice what it was before."""
 
+USUAL = 40.0
+"""The signal to noise in dB that 8 bits usually give a layer whose range is right."""
+
 BARS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
 
@@ -282,13 +285,13 @@ class Validation(Tabled[ContractRow]):
 
     def first_hurt(self, contract: str) -> str | None:
         """The first layer of a contract whose signal to noise is `HURT` dB below the
-        least before it, the first layer's own excepted; None if there is none."""
-        least: float | None = None
+        least before it, or below `USUAL`; None if there is none."""
+        least = USUAL
         for layer, signal in self.counts[contract].layers.items():
             found = signal.decibels
-            if least is not None and found < least - HURT:
+            if found < least - HURT:
                 return layer
-            least = found if least is None else min(least, found)
+            least = min(least, found)
         return None
 
     def _layer_notes(self) -> list[str]:

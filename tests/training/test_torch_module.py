@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -241,6 +243,53 @@ def test_sets_and_single_examples() -> None:
     real = (images(5).float() + 128) / 255
     assert (module.stored(real) == together).all()
     assert not any(p.requires_grad for p in Module(MODEL, trainable=False).parameters())
+
+
+def test_what_is_not_trained_is_compiled_as_it_is() -> None:
+    """With contracts that have to know the weights, too; and again for others."""
+    frozen = Module(MODEL, PAIRS, layer_contracts=LAYER_CONTRACTS, trainable=False)
+    assert not any(parameter.requires_grad for parameter in frozen.parameters())
+    for _ in range(2):
+        run = qlower.jit(frozen.to_model(), PAIRS, layer_contracts=LAYER_CONTRACTS)
+        x = images()
+        assert (frozen.stored(x).numpy() == run(x.numpy())).all()
+        moved(frozen)
+    read = pickle.loads(pickle.dumps(frozen))
+    assert (read.stored(images()) == frozen.stored(images())).all()
+
+
+WORKER = """
+import sys, numpy, torch
+from torch.nn.parallel import DistributedDataParallel
+from qlower.torch import Module
+rank, folder, model, images = int(sys.argv[1]), *sys.argv[2:]
+torch.set_num_threads(1)
+torch.distributed.init_process_group(
+    "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2
+)
+module = DistributedDataParallel(Module(model, "tflite"))
+x = torch.from_numpy(numpy.load(images)[:8].reshape(-1, 8, 8, 1))
+module(x[rank::2]).square().sum().backward()
+if rank == 0:
+    found = {n: p.grad for n, p in module.module.named_parameters()}
+    torch.save(found, f"{folder}/gradients.pt")
+"""
+
+
+@pytest.mark.long
+def test_two_workers_have_the_gradients_of_one(tmp_path: Path) -> None:
+    """PyTorch's distributed training: the mean of both workers' gradients."""
+    given = (str(tmp_path), str(MODEL), str(EXAMPLES / "digits" / "test_images.npy"))
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WORKER, str(rank), *given])
+        for rank in range(2)
+    ]
+    assert [worker.wait(timeout=300) for worker in workers] == [0, 0]
+    found = torch.load(tmp_path / "gradients.pt")
+    module = Module(MODEL, "tflite")
+    module(images(8)).square().sum().backward()
+    for name, parameter in module.named_parameters():
+        torch.testing.assert_close(2 * found[name], parameter.grad)
 
 
 REAL_BIAS = """

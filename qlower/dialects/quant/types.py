@@ -148,6 +148,21 @@ class QuantizedType(Data[Quantization], TypeAttribute):
             tuple(zero_points),
         )
 
+    def rescaled(
+        self, scales: Sequence[float], zero_points: Sequence[int] | None = None
+    ) -> QuantizedType:
+        """The type with other scales, which are rounded to the expressed type, and
+        perhaps zero points; as many as there are."""
+        data = self.data
+        return _checked(
+            data.storage,
+            data.expressed_type,
+            data.blocks,
+            data.shape,
+            in_expressed_precision(scales, data.expressed_type),
+            self.zero_points if zero_points is None else tuple(zero_points),
+        )
+
     @property
     def storage_type(self) -> IntegerType:
         """The signless integer type of the stored values."""
