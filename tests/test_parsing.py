@@ -120,6 +120,12 @@ def test_line_offset():
         ("%y = arith.constant 1 : i3000000000", "2:25", "width 3000000000 is larger"),
         ("cf.br ^nowhere", "4:2", "region ends with missing block declarations"),
         ('%y = arith.constant dense<"0xZZ"> : tensor<1xi8>', "2:26", "hex string"),
+        ('%y = arith.constant dense<"0x4"> : tensor<1xi4>', "2:26", "hex string"),
+        (
+            '%y = arith.constant dense<"0x48"> : tensor<1xi4>',
+            "2:26",
+            "outside of the r",
+        ),
     ],
 )
 def test_mistakes_point_at_their_place(line: str, position: str, message: str):

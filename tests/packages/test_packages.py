@@ -274,3 +274,11 @@ def test_what_links_for_another_machine(monkeypatch: pytest.MonkeyPatch):
         *(sys.executable, "-m", "ziglang", "cc"),
         *("-target", "aarch64-linux-gnu"),
     ]
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x7fELF\x02\x02" + bytes(60), b"MZ\0\0\x02\x01" + bytes(60)]
+)
+def test_other_objects_are_not_read(data: bytes):
+    with pytest.raises(ValueError, match="no little-endian ELF"):
+        read_object(data)

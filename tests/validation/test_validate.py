@@ -183,6 +183,20 @@ def test_sources_give_the_same(
     assert found == expected
 
 
+def test_labels_beside_a_table(
+    model: Path, images: Array, labels: Array, tmp_path: Path, expected: Validation
+):
+    """Those of a file are met row by row; its own column isn't looked at."""
+    folder, file = tmp_path / "digits", tmp_path / "labels.npy"
+    folder.mkdir()
+    parquet(folder, images, np.zeros_like(labels))
+    np.save(file, labels)
+    found = qlower.validate(
+        model, folder, contracts=CONTRACTS, against="tflite", labels=file
+    )
+    assert found == expected
+
+
 def test_dask_arrays(model: Path, images: Array, labels: Array, expected: Validation):
     dask = pytest.importorskip("dask.array", reason="dask is not installed")
     data = {
