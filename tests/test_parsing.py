@@ -306,3 +306,11 @@ def test_a_value_whose_name_is_a_number(name: str) -> None:
     twice = module.clone().clone()
     kernel = lower_to_kernel(lower_to_arith(twice), host_target())
     assert parse_module(str(kernel)).is_structurally_equivalent(kernel)
+
+
+def test_what_is_declared_again_is_said_to_be_declared_before() -> None:
+    text = "func.func @f() {\n^a:\n  return\n^a:\n  return\n}"
+    with pytest.raises(QlowerError) as caught:
+        parse_module(text, "m.mlir")
+    (note,) = caught.value.notes
+    assert note == "originally declared here: m.mlir:2:1"

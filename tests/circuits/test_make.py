@@ -11,6 +11,8 @@ from support.circuits import drawn, interpreted, pins_of, simulated
 from support.small_model import SMALL_MODEL
 
 from qlower.circuits.make import contract_circuits, model_circuits
+from qlower.circuits.ports import open_function
+from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 
 needs_icarus = pytest.mark.skipif(
@@ -99,3 +101,15 @@ def test_floats_are_refused_by_name() -> None:
     with pytest.raises(QlowerError, match="computes in floats") as error:
         contract_circuits("pytorch-fbgemm", rules=("conv2d",))
     assert "tflite" in str(error.value)
+
+
+def test_ports_take_what_their_steps_have_results_for() -> None:
+    rule = open_function(load_contract("tflite"), "conv2d")
+    ends = {
+        one.name: (int(one.low.min()), int(one.high.max())) for one in rule.arguments
+    }
+    assert ends == {
+        **dict.fromkeys(("accumulator", "multiplier"), (-(1 << 31), (1 << 31) - 1)),
+        **dict.fromkeys(("left_shift", "shift"), (0, 31)),
+        **dict.fromkeys(("output_zero_point", "output_min", "output_max"), (-128, 127)),
+    }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qlower.contracts import parse_contract
-from qlower.verification.decide import Domain
+from qlower.verification.decide import Domain, decide
 from qlower.verification.functions import NO_OFFSET, WHOLE, Given, RuleFunction
 from qlower.verification.proof import prove
 
@@ -59,3 +59,21 @@ def test_quotients_and_products(body: str, is_proved: bool) -> None:
     domain = Domain(np.array([0], np.int64), *ends)
     fault = prove(function_of(body), domain)
     assert (fault is None) == is_proved
+
+
+def test_a_number_without_a_result() -> None:
+    """Nothing is decided then, and the contract's reason is said."""
+    refused = function_of(
+        """%y = arith.divsi %x, %three : i32
+        %legal = arith.cmpi sge, %x, %three : i32
+        cf.assert %legal, "too small" """
+    )
+    for low in (1, 3):
+        ends = np.array([low], np.int64), np.array([1000], np.int64)
+        found = decide([refused, refused], Domain(np.array([0], np.int64), *ends))
+        if low == 3:
+            assert (found.count, found.why) == (998, None)
+        else:
+            assert found.count == 0
+            assert found.why is not None
+            assert found.why.startswith("some value has no result: too small")
