@@ -25,7 +25,12 @@ from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.interface import Interface, c_identifier, check_name
 from qlower.codegen.program.module import arena_bytes
-from qlower.codegen.targets.resolve import Target, resolve_levels, resolve_target
+from qlower.codegen.targets.resolve import (
+    Target,
+    host_target,
+    resolve_levels,
+    resolve_target,
+)
 from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
@@ -59,6 +64,7 @@ EMITTED = {
     "llvm": "{name}.ll",
     "mlir": "{name}.mlir",
     "c": "{name}.c",
+    "selftest": "{name}_selftest.h",
 }
 """What `Compiled.save` can write, with the name of each file."""
 
@@ -192,8 +198,8 @@ class Compiled:
         return self.interface.table().render("html")
 
     def text(self, kind: str) -> str:
-        """One stage as text: "mlir" (the arith level), "llvm", "asm"; or "c",
-        "header" and "c-example" for C."""
+        """One stage as text: "mlir" (the arith level), "llvm", "asm"; for C "c",
+        "header", "c-example" and "selftest", whose digest this machine computes."""
         match kind:
             case "mlir":
                 return exact_module(self.arith)
@@ -207,6 +213,10 @@ class Compiled:
                 if len(self.levels) > 1:
                     raise QlowerError("C source has one level", help="name one CPU")
                 return c_source(self.kernels[0], self.interface)
+            case "selftest":
+                from qlower.packages.self_test import self_test_text
+
+                return self_test_text(self.interface, self._outputs_digest())
             case "header":
                 from qlower.packages.header import header_text
 
@@ -217,6 +227,16 @@ class Compiled:
                 return example_text(self.interface)
             case _:
                 raise QlowerError(f"there is no text form {kind!r}: {_TEXTS}")
+
+    def _outputs_digest(self) -> int:
+        """The digest of the outputs for the self-test's inputs, by code for this
+        machine."""
+        from qlower.packages.self_test import digest, drawn_inputs
+
+        run = self.levels[0].for_target(host_target()).function()
+        given = drawn_inputs(self.interface.signature.inputs)
+        outputs, _ = run.run(given, {})
+        return digest(outputs)
 
     def memory(self, *, with_stack: bool = True) -> Memory:
         """What the model takes of RAM, flash and stack.
@@ -272,7 +292,7 @@ class Compiled:
             link_shared(path, library, self.target.triple)
 
 
-_TEXTS = "mlir, llvm, asm, c, header or c-example"
+_TEXTS = "mlir, llvm, asm, c, header, selftest or c-example"
 
 
 def compile(

@@ -57,8 +57,7 @@ def header_text(interface: Interface) -> str:
             f"#define {upper}_LEVELS {c_string(','.join(interface.levels))}",
             f"#define {upper}_IDENTITY UINT64_C(0x{interface.identity:016x})",
             "",
-            f"#define {upper}_ARENA_BYTES {interface.arena_bytes}",
-            f"#define {upper}_ARENA_ALIGNMENT {interface.arena_alignment}",
+            *_arena_macros(interface),
             *_state_macros(interface),
             "",
             *(
@@ -85,9 +84,11 @@ def header_text(interface: Interface) -> str:
             f"static inline int32_t {interface.name}_run(",
             *(f"    {parameter}," for parameter in parameters(interface)),
             "    void *arena, size_t arena_bytes) {",
+            *_guarded_run(interface),
             f"  return {interface.entry}({upper}_IDENTITY,",
             f"      {', '.join(interface.pointers)},",
             "      arena, (uint64_t)arena_bytes);",
+            "#endif",
             "}",
             *_reset(interface),
             *_conversions(interface),
@@ -100,6 +101,50 @@ def header_text(interface: Interface) -> str:
             "",
         )
     )
+
+
+def _arena_macros(interface: Interface) -> Iterator[str]:
+    """The arena's size; with canaries there are as many bytes as its alignment around
+    it."""
+    upper, unit = interface.name.upper(), interface.arena_alignment
+    yield f"#ifndef {upper}_CANARIES"
+    yield f"#define {upper}_ARENA_BYTES {interface.arena_bytes}"
+    yield "#else /* the ends of the arena are guarded */"
+    yield f"#define {upper}_ARENA_BYTES {interface.arena_bytes + 2 * unit}"
+    yield f"#define {upper}_ERROR_CANARY 8 /* a byte beside the arena was changed */"
+    yield "#endif"
+    yield f"#define {upper}_ARENA_ALIGNMENT {unit}"
+
+
+def _guarded_run(interface: Interface) -> Iterator[str]:
+    """With canaries: the run between two guards."""
+    names = ", ".join(interface.pointers)
+    values = {
+        "upper": interface.name.upper(),
+        "entry": interface.entry,
+        "names": names,
+        "unit": interface.arena_alignment,
+        "size": interface.arena_bytes,
+    }
+    yield from _GUARDED_RUN.format(**values).splitlines()
+
+
+_GUARDED_RUN = """\
+#ifdef {upper}_CANARIES
+  unsigned char *bytes = (unsigned char *)arena;
+  unsigned char changed = 0;
+  int32_t status;
+  size_t i;
+  if (arena == NULL || arena_bytes < {upper}_ARENA_BYTES)
+    return {entry}({upper}_IDENTITY,
+        {names}, arena, 0);
+  for (i = 0; i < {unit}; i++) bytes[i] = bytes[{unit} + {size} + i] = 0xA5;
+  status = {entry}({upper}_IDENTITY,
+      {names}, bytes + {unit}, {size});
+  for (i = 0; i < {unit}; i++)
+    changed |= (unsigned char)((bytes[i] ^ 0xA5) | (bytes[{unit} + {size} + i] ^ 0xA5));
+  return changed ? {upper}_ERROR_CANARY : status;
+#else"""
 
 
 def _state_comment(interface: Interface) -> Iterator[str]:
