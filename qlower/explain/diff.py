@@ -15,6 +15,7 @@ from qlower.explain.axes import unusual_axes
 from qlower.explain.causes import Causes
 from qlower.explain.diff_result import ChainPair, Diff, LayerDifference, trace_rows
 from qlower.explain.difference import Difference
+from qlower.explain.live import Live
 from qlower.explain.make_side import SideLike, make_side
 from qlower.explain.pairing import Pair, pair_rows
 from qlower.explain.place import Place, parse_place
@@ -190,6 +191,7 @@ class _Comparison:
             self._chain(place),
             tuple(note for side in (self.first, self.second) for note in side.notes),
             self._causes(),
+            any(isinstance(s, Live) and s.is_real for s in (self.first, self.second)),
         )
 
     def _causes(self) -> Causes | None:

@@ -66,7 +66,8 @@ class Diff(Tabled[LayerDifference]):
 
     `reference` is the side whose values both get where layers run alone, None where
     neither side can run a layer; `notes` say how dumps were matched. `causes` has what
-    the differences of the first layer that differs alone have in common.
+    the differences of the first layer that differs alone have in common. It `is_real`
+    where a side is a float model.
     """
 
     a: str
@@ -77,6 +78,7 @@ class Diff(Tabled[LayerDifference]):
     chain: ChainPair | None
     notes: tuple[str, ...] = ()
     causes: Causes | None = None
+    is_real: bool = False
 
     @property
     def is_equal(self) -> bool:
@@ -179,8 +181,8 @@ def _table(diff: Diff) -> Table[LayerDifference]:
         Column("layer", "layer", lambda row: row.name, right=False, least=12),
         Column("op", "op", lambda row: row.kind, right=False, rank=1),
         Column("elements", "elements", lambda row: row.elements, rank=2),
-        *_columns("carried", lambda row: row.carried),
-        *_columns("alone", lambda row: row.alone),
+        *_columns("carried", lambda row: row.carried, is_real=diff.is_real),
+        *_columns("alone", lambda row: row.alone, is_real=diff.is_real),
         Column(
             None, "steps", lambda row: None if row.steps is None else str(row.steps)
         ),
@@ -194,7 +196,10 @@ def _table(diff: Diff) -> Table[LayerDifference]:
 
 
 def _columns(
-    mode: str, of: Callable[[LayerDifference], Difference | None]
+    mode: str,
+    of: Callable[[LayerDifference], Difference | None],
+    *,
+    is_real: bool,
 ) -> list[Column[LayerDifference]]:
     """What is told of one of the two modes."""
 
@@ -243,7 +248,7 @@ def _columns(
             rank=4,
         ),
         Column(
-            "cosine",
+            "cosine" if is_real else None,
             f"{mode}_cosine",
             lambda row: number(row, "cosine"),
             cosine,
@@ -296,7 +301,7 @@ def _verdict(diff: Diff) -> Iterator[str]:
             f"by up to {guilty.alone.largest:.6g}"
         )
         most = diff.most_hurt
-        if most is not None and most.alone is not None:
+        if diff.is_real and most is not None and most.alone is not None:
             loss = f"{most.alone.decibels:.1f} dB"
             yield f"the layer that loses most by itself is {most.name}: {loss}"
     elif carried is not None:
