@@ -20,13 +20,14 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import NAME
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
+from qlower.dialects.types import element_type
 from qlower.model.nests import Emitter, dense
 from qlower.text.hints import set_hint
 
@@ -237,6 +238,18 @@ def _elements(constant: qnn.ConstantOp) -> NDArray[np.generic]:
     """The bytes of a constant, which is per tensor."""
     data = constant.value.data.data
     return np.frombuffer(data, np.uint8).reshape(constant.value.get_shape())
+
+
+def slice_of(
+    value: SSAValue, ranges: Sequence[range], element: Attribute | None = None
+) -> qnn.SliceOp:
+    """The elements of a tensor at these indices of every stored dimension, as those of
+    another type if one is given."""
+    sizes = [len(taken) for taken in ranges]
+    type = TensorType(element or element_type(value.type), sizes)
+    offsets = [taken.start for taken in ranges]
+    strides = [taken.step for taken in ranges]
+    return qnn.SliceOp(value, type, offsets=offsets, sizes=sizes, strides=strides)
 
 
 def hint(value: SSAValue, name: str) -> SSAValue:

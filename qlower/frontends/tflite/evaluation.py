@@ -19,7 +19,7 @@ from qlower.files.arrays import Array
 from .context import ARRAY_TYPES, OperatorContext
 from .operators.layout import Shape, read_expand_dims, read_reshape, read_squeeze
 from .schema import Tensor
-from .slices import read_slice, read_strided_slice
+from .slices import Taken, read_slice, read_strided_slice
 
 Evaluate: TypeAlias = Callable[[OperatorContext], Array | list[Array]]
 
@@ -193,15 +193,14 @@ def _reshaped(read: Callable[[OperatorContext, Shape], Sequence[int]]) -> Evalua
     return evaluate
 
 
-def _slice(op: OperatorContext) -> Array:
-    begins, sizes = read_slice(op)
-    box = (slice(b, b + size) for b, size in zip(begins, sizes, strict=True))
-    return op.array(0)[tuple(box)]
+def _taken(read: Callable[[OperatorContext], Taken]) -> Evaluate:
+    """The elements at some indices of each dimension."""
 
+    def evaluate(op: OperatorContext) -> Array:
+        taken = read(op)
+        return op.array(0)[np.ix_(*taken.indices)].reshape(taken.shape)
 
-def _strided_slice(op: OperatorContext) -> Array:
-    taken = read_strided_slice(op)
-    return op.array(0)[np.ix_(*taken.indices)].reshape(taken.shape)
+    return evaluate
 
 
 def _transpose(op: OperatorContext) -> Array:
@@ -295,8 +294,8 @@ EVALUATORS: Mapping[str, Evaluator] = {
             ("RESHAPE", _reshaped(partial(read_reshape, otherwise=()))),
             ("SQUEEZE", _reshaped(read_squeeze)),
             ("EXPAND_DIMS", _reshaped(read_expand_dims)),
-            ("SLICE", _slice),
-            ("STRIDED_SLICE", _strided_slice),
+            ("SLICE", _taken(read_slice)),
+            ("STRIDED_SLICE", _taken(read_strided_slice)),
             ("TRANSPOSE", _transpose),
             ("FILL", _fill),
             ("TILE", _tile),

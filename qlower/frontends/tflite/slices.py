@@ -8,21 +8,6 @@ from dataclasses import dataclass
 from .context import OperatorContext
 
 
-def read_slice(op: OperatorContext) -> tuple[list[int], list[int]]:
-    """Where SLICE begins and how much it takes; a size of -1 reaches to the end."""
-    shape = op.shape(0)
-    begins = op.integers(1, "begin", count=len(shape))
-    sizes = op.integers(2, "size", count=len(shape))
-    for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True)):
-        op.check_range(f"begin of dimension {dim}", begin, 0, shape[dim])
-        if size != -1:
-            op.check_range(f"size of dimension {dim}", size, 0, shape[dim] - begin)
-    return begins, [
-        shape[dim] - begins[dim] if size == -1 else size
-        for dim, size in enumerate(sizes)
-    ]
-
-
 @dataclass(frozen=True)
 class Taken:
     """The indices of each dimension of the operand, and the result's shape, which lacks
@@ -30,6 +15,21 @@ class Taken:
 
     indices: Sequence[range]
     shape: tuple[int, ...]
+
+
+def read_slice(op: OperatorContext) -> Taken:
+    """Where SLICE begins and how much it takes; a size of -1 reaches to the end."""
+    shape = op.shape(0)
+    begins = op.integers(1, "begin", count=len(shape))
+    sizes = op.integers(2, "size", count=len(shape))
+    indices: list[range] = []
+    for dim, (begin, size) in enumerate(zip(begins, sizes, strict=True)):
+        op.check_range(f"begin of dimension {dim}", begin, 0, shape[dim])
+        left = shape[dim] - begin
+        size = left if size == -1 else size
+        op.check_range(f"size of dimension {dim}", size, 0, left)
+        indices.append(range(begin, begin + size))
+    return Taken(indices, tuple(map(len, indices)))
 
 
 def read_strided_slice(op: OperatorContext) -> Taken:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qlower.dialects import qnn
-
 from ...signature import UNLIMITED
 from ..context import NodeContext
 from ..entry import takes
-from ..values import Value
+from ..values import Value, slice_of
 
 LAST = (1 << 31) - 1
 
@@ -85,15 +83,7 @@ def take(
     """These indices of every dimension, for result `number`."""
     if all(len(r) == n for r, n in zip(ranges, value.shape, strict=True)):
         return value
-    type = node.typed(value.element, [len(r) for r in ranges], value.order)
-    stored = [ranges[dimension] for dimension in value.order]
-    operation = qnn.SliceOp(
-        value.ssa,
-        type,
-        offsets=[r.start for r in stored],
-        sizes=[len(r) for r in stored],
-        strides=[r.step for r in stored],
-    )
+    operation = slice_of(value.ssa, [ranges[dimension] for dimension in value.order])
     return replace(value, ssa=node.emit(operation, suffix, number))
 
 

@@ -19,6 +19,7 @@ from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import broadcast_indices, extract, widen
 
+from ...graph.values import slice_of
 from ...scalars import Scalars
 from ..context import OperatorContext
 from ..importer import takes
@@ -243,15 +244,10 @@ def import_batch_to_space(op: OperatorContext) -> None:
     if result == joined:
         op.finish(qnn.ReshapeOp(value, type))
         return
-    op.finish(
-        qnn.SliceOp(
-            op.reshaped(value, joined),
-            type,
-            offsets=[0, *crops[0::2], *[0] * (len(shape) - spatial - 1)],
-            sizes=result,
-            strides=[1] * len(result),
-        )
-    )
+    rest = [0] * (len(shape) - spatial - 1)
+    firsts = zip([0, *crops[0::2], *rest], result, strict=True)
+    ranges = [range(first, first + size) for first, size in firsts]
+    op.finish(slice_of(op.reshaped(value, joined), ranges))
 
 
 def _broadcast(op: OperatorContext, value: SSAValue, result: Sequence[int]) -> SSAValue:

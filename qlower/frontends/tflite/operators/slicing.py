@@ -2,60 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import TensorType
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from qlower.dialects import qnn
 
+from ...graph.values import slice_of
 from ...signature import UNLIMITED
 from ..context import OperatorContext
 from ..importer import takes
 from ..nests import finish, take
-from ..slices import read_slice, read_strided_slice
+from ..slices import Taken, read_slice, read_strided_slice
 
 
-def import_slice(op: OperatorContext) -> None:
-    """What has no elements gets a shape and no value: loops join it to other parts."""
-    offsets, sizes = read_slice(op)
-    if 0 in sizes:
-        op.graph.resize(op.output(), tuple(sizes), op)
-        return
-    op.finish(
-        qnn.SliceOp(
-            op.moved(0),
-            op.result_type(sizes),
-            offsets=offsets,
-            sizes=sizes,
-            strides=[1] * len(sizes),
-        )
-    )
-
-
-def import_strided_slice(op: OperatorContext) -> None:
-    """A box, then a reshape if dimensions are dropped or new."""
-    taken = read_strided_slice(op)
+def _import_taken(
+    op: OperatorContext, read: Callable[[OperatorContext], Taken]
+) -> None:
+    """A box, then a reshape if dimensions are dropped or new. What has no elements gets
+    a shape and no value: loops join it to other parts."""
+    taken = read(op)
     shape = op.shape(0)
+    if 0 in taken.shape:
+        op.graph.resize(op.output(), taken.shape, op)
+        return
     result_type = op.result_type(taken.shape)
     if any(indices.step < 0 for indices in taken.indices):
         box = take(op, op.elements(0), taken.indices)
         finish(op, op.reshaped(box, taken.shape))
         return
-    sizes = [len(indices) for indices in taken.indices]
+    sizes = tuple(map(len, taken.indices))
     value = op.moved(0)
-    slice_op = qnn.SliceOp(
-        value,
-        TensorType(result_type.element_type, sizes),
-        offsets=[indices.start for indices in taken.indices],
-        sizes=sizes,
-        strides=[indices.step for indices in taken.indices],
-    )
-    if taken.shape == tuple(sizes):
-        op.finish(slice_op)
-    elif tuple(sizes) == shape:
-        op.finish(qnn.ReshapeOp(value, result_type))
-    else:
-        op.finish(qnn.ReshapeOp(op.emit(slice_op, "slice"), result_type))
+    if taken.shape == sizes:
+        op.finish(slice_of(value, taken.indices))
+        return
+    if sizes != shape:
+        value = op.emit(slice_of(value, taken.indices), "slice")
+    op.finish(qnn.ReshapeOp(value, result_type))
 
 
 def import_split(op: OperatorContext) -> None:
@@ -113,13 +95,9 @@ def _take(
 ) -> None:
     """Result `number` is a slice along `axis`, in the given shape."""
     result_type = op.result_type(shape, number)
-    slice_op = qnn.SliceOp(
-        op.moved(0, number),
-        TensorType(result_type.element_type, sizes),
-        offsets=[begin if dim == axis else 0 for dim in range(len(sizes))],
-        sizes=sizes,
-        strides=[1] * len(sizes),
-    )
+    ranges = [range(size) for size in sizes]
+    ranges[axis] = range(begin, begin + sizes[axis])
+    slice_op = slice_of(op.moved(0, number), ranges)
     if len(shape) == len(sizes):
         op.finish_part(number, slice_op)
     else:
@@ -128,8 +106,10 @@ def _take(
 
 
 IMPORTERS = {
-    "SLICE": takes("x, begin, size", import_slice),
-    "STRIDED_SLICE": takes("x, begin, end, strides", import_strided_slice),
+    "SLICE": takes("x, begin, size", partial(_import_taken, read=read_slice)),
+    "STRIDED_SLICE": takes(
+        "x, begin, end, strides", partial(_import_taken, read=read_strided_slice)
+    ),
     "SPLIT": takes("axis, x", import_split, (1, UNLIMITED)),
     "SPLIT_V": takes("x, sizes, axis", import_split_v, (1, UNLIMITED)),
     "UNPACK": takes("x", import_unpack, (1, UNLIMITED)),

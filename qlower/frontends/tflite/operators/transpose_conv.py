@@ -17,6 +17,7 @@ from qlower.model.nests import dense
 from qlower.operators.transposed import Axis, filters_of, phase_weights
 from qlower.operators.windows import same_padding
 
+from ...graph.values import slice_of
 from ..context import OperatorContext
 from ..importer import takes
 from ..types import PLAIN_TYPES
@@ -65,7 +66,8 @@ def import_transpose_conv(op: OperatorContext) -> None:
         return
     image = op.reshaped(image, whole)
     offsets = [0, rows.offset, columns.offset, 0]
-    op.finish(qnn.SliceOp(image, type, offsets=offsets, sizes=result, strides=[1] * 4))
+    places = zip(offsets, result, strict=True)
+    op.finish(slice_of(image, [range(at, at + size) for at, size in places]))
 
 
 def _quantized_blocks(op: OperatorContext, rows: Axis, columns: Axis) -> SSAValue:
