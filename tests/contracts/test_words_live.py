@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.litert import run_litert
 from support.recordings import make_executors
 from support.tflite_builder import Option
@@ -38,7 +39,7 @@ RUN = {"tflite": run_litert, "tflm": run_tflm}
 CONTRACTS = tuple(RUN)
 """Every executor runs a case by one of them."""
 
-SEEDS = 4
+SEEDS = 4 if is_asked_for(LARGE_VARIABLE) else 2
 
 
 def drawn(spec: qlower.TensorSpec, seed: int) -> NDArray[np.generic]:

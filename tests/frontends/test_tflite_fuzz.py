@@ -21,7 +21,7 @@ from qlower.codegen.targets.resolve import host_target
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 
-DAMAGED_FILES = 500 if is_asked_for(LARGE_VARIABLE) else 250
+DAMAGED_FILES = 500 if is_asked_for(LARGE_VARIABLE) else 125
 """For each seed file."""
 
 SEED_CASES = (
@@ -40,7 +40,7 @@ SEED_CASES = (
 )
 SEED_MODELS = ("hello_world_int8", "micro_speech_int8")
 
-RUN_FILES = 200 if is_asked_for(LARGE_VARIABLE) else 40
+RUN_FILES = 200 if is_asked_for(LARGE_VARIABLE) else 20
 """Damaged copies of a seed file that are run, where they import."""
 
 LARGEST_RUN = 1 << 16

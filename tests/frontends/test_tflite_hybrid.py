@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.litert import run_litert
 from support.tflite_builder import TFLiteBuilder
 from support.tflite_cases import CASES
@@ -20,7 +21,7 @@ needs_litert = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )
 
-SEEDS = 20
+SEEDS = 20 if is_asked_for(LARGE_VARIABLE) else 8
 
 
 def drawn(shape: tuple[int, ...], seed: int) -> NDArray[np.float32]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.lanes import seeds
 from support.litert import run_litert_steps
 from support.tflite_lstm import LAYER_NORMALIZATION, PEEPHOLE, PROJECTION, Lstm
 from support.tflm import run_tflm_steps
@@ -100,13 +101,13 @@ def compare(
 
 
 @needs_litert
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(range(6), 3))
 def test_every_call_is_that_of_litert(seed: int, tmp_path: Path) -> None:
     compare(tmp_path / "lstm.tflite", drawn(seed), 4, natively=seed == 0)
 
 
 @needs_tflm
-@pytest.mark.parametrize("seed", range(100, 106))
+@pytest.mark.parametrize("seed", seeds(range(100, 106), 3))
 def test_every_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:
     path, natively = tmp_path / "lstm.tflite", seed == 100
     compare(path, drawn(seed), 4, natively=natively, contract="tflm")

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+import pytest
+
 from qlower.codegen.targets.resolve import Target
 
 T = TypeVar("T")
@@ -19,6 +21,12 @@ LEVELS_VARIABLE = "QLOWER_TEST_EVERY_LEVEL"
 
 def is_asked_for(variable: str) -> bool:
     return bool(os.environ.get(variable))
+
+
+def seeds(drawn: Sequence[int], first: int) -> Sequence[object]:
+    """Parameters of a test: the first so many, and the others in the long lane."""
+    long = [pytest.param(seed, marks=pytest.mark.long) for seed in drawn[first:]]
+    return [*drawn[:first], *long]
 
 
 def a_part(cases: Sequence[T], parts: int, turn: int) -> Sequence[T]:
