@@ -2,8 +2,8 @@
 // MLAS): the operators QLinearConv, QLinearMatMul, QGemm, QLinearAdd, QLinearMul,
 // QLinearGlobalAveragePool, QLinearAveragePool, QLinearConcat, QLinearLeakyRelu, QLinearSigmoid,
 // QLinearSoftmax, QuantizeLinear and DequantizeLinear, to which it fuses models in QDQ form at
-// its default optimization level. Neither threads nor layout matter to them. What stays in
-// float32 between them stands in the module itself: sums are in the order of one thread.
+// its default optimization level. Neither threads nor layout matter to them. Convolutions and
+// products of float32 between them are MLAS's, in the order of one thread.
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even; clamping is to the storage type.
 // - conv2d, depthwise_conv2d, linear, matmul: `y = rne(F(acc F(F(s_x s_w) / s_y))) + z`
@@ -16,6 +16,14 @@
 // - sigmoid: `y = rne(F(f / s_y)) + z`, f MLAS's quotient of polynomials of F(s_x (x - z_x)), with FMAs
 // - softmax of rows of D: t(x) = F(exp((x - max + b) s_x)) with `b = max(0, log(F(FLT_MAX / D)) - 5) / s_x`
 //   in float64 but for log, the sum S of a row's t in float32, in order; `y = rne(F(F(t floor(F(1 / s_y))) / S)) + z`
+// - real_linear, real_matmul: sums of blocks, each a chain of FMAs from 0, are added to the bias.
+//   Blocks have 256 products where weights are a constant, else 128 or, of few columns, up to 1024.
+//   Of computed weights a single row adds four products before the sum takes them; a single column
+//   (of weights [outputs, K] a single row) has eight sums side by side
+// - real_conv2d, real_depthwise_conv2d: so, too, channel by channel of what a window sees, and at
+//   last `F(sum + b)`; places of the image are the columns, one filter a group is a row
+// - hybrid_linear, hybrid_conv2d, hybrid_depthwise_conv2d: the whole input by one range,
+//   `s = F(F(max - min) / 255)`, `q = rne(F(x / s)) + z`; `y = F(F(acc F(s s_w)) + b)`
 // - quantize: `y = rne(F(x / s_y)) + z`; dequantize: `F((x - z_x) s_x)`
 // - requantize, clamp, and concat and leaky_relu where they rescale: dequantize, then quantize
 // # Ties
@@ -42,13 +50,20 @@
 // # Not matched
 // - NaN among the numbers that DynamicQuantizeLinear takes: whether ONNX Runtime's smallest and
 //   largest one pass over it depends on its place. Here the scale is NaN then.
+// - Convolutions of float32 in a session that optimizes: they go through blocks of channels then,
+//   in another order.
 // - A softmax whose result has so small a scale that its terms overflow, and a beta, are refused.
 // - Ratios s_x s_w / s_y of 2^8 and more, and below 2^-126, are refused.
 // - ARM: QLinearAdd and QLinearGlobalAveragePool are fixed point there, half away from zero.
 // # Checked against
 // ONNX Runtime 1.31.1: 114,304 recorded outputs of layers and those of other operations, all equal;
 // live, over a million outputs of layers drawn at exact and near ties, all equal.
+// Sums of real numbers: live, 26 convolutions, products and linear layers of up to 1,500 products a
+// sum, and layers with numbers of 24 binades that cancel; all bits the same.
+// Layers on real numbers with stored weights: live, a convolution and a linear layer; all bits the
+// same.
 // # Sources
+// - onnxruntime/core/mlas/lib/sgemm.cpp, convolve.cpp; x86_64/SgemmKernelM1*Avx.S
 // - microsoft/onnxruntime, onnxruntime/core/providers/cpu/quantization/qlinearconv.cc, ComputeOutputScale
 // - onnxruntime/core/mlas/lib/quantize.cpp, MlasRequantizeOutput, MlasQuantizeLinear
 // - onnxruntime/core/mlas/lib/qladd.cpp, qlmul.cpp, qlgavgpool.cpp
@@ -118,6 +133,133 @@ func.func @mean(%accumulator: i32) -> i32 {
   func.call @require_finite(%multiplier) : (f32) -> ()
   %scaled = arith.mulf %real, %multiplier : f32
   %result = func.call @store_half_even(%scaled) : (f32) -> i32
+}
+
+// ---------------------------------------------------------------- sums of real numbers
+
+// core/mlas/lib/convolve.cpp: the columns of an image's windows, channel by channel, times the
+// filters. Of one filter a group it is a product of a row, of one place one of a column.
+func.func @real_conv2d(%sum: f32, %real_bias: f32) -> f32
+    serves real_conv2d, real_depthwise_conv2d
+    attributes {contract.product = ["fused_blocks_planes", "fours_planes", "eights_planes"]} {
+  %y = arith.addf %sum, %real_bias : f32
+  %result = func.call @clamp_real(%y) : (f32) -> f32
+}
+
+func.func @real_conv2d_product(%group_channels: i32, %place_count: i32) -> i32
+    serves real_conv2d_product, real_depthwise_conv2d_product {
+  %is_column = arith.cmpi eq, %place_count, 1 : i32
+  %of_several = arith.select %is_column, 2, 0 : i32
+  %is_row = arith.cmpi eq, %group_channels, 1 : i32
+  %result = arith.select %is_row, 1, %of_several : i32
+}
+
+func.func @real_conv2d_block(%place_count: i32, %depth: i32) -> i32
+    serves real_conv2d_block, real_depthwise_conv2d_block {
+  %result = func.call @fitted_block(%place_count, %depth) : (i32, i32) -> i32
+}
+
+// core/mlas/lib/sgemm.cpp, MlasSgemmOperation: blocks have 128 rows of the right factor and as many
+// columns; where there are fewer columns, of 16 at least, they have more rows.
+func.func private @fitted_block(%columns: i32, %depth: i32) -> i32 {
+  %up_to_64 = arith.cmpi sle, %columns, 64 : i32
+  %up_to_32 = arith.cmpi sle, %columns, 32 : i32
+  %up_to_16 = arith.cmpi sle, %columns, 16 : i32
+  %narrow = arith.select %up_to_64, 256, 128 : i32
+  %narrower = arith.select %up_to_32, 512, %narrow : i32
+  %narrowest = arith.select %up_to_16, 1024, %narrower : i32
+  %is_wide = arith.cmpi sge, %columns, %depth : i32
+  %result = arith.select %is_wide, 128, %narrowest : i32
+}
+
+// Weights [outputs, K], as a Gemm with transB has them. Constants are packed before the model runs,
+// in blocks of 256 (MLAS_SGEMM_PACKED_STRIDEK).
+func.func @real_linear(%sum: f32) -> f32
+    attributes {contract.product = ["fused_blocks", "eights"]} {
+  %result = func.call @clamp_real(%sum) : (f32) -> f32
+}
+
+func.func @real_linear_product(%place_count: i32, %constant_weights: i1) -> i32 {
+  %is_row = arith.cmpi eq, %place_count, 1 : i32
+  %of_computed = arith.select %is_row, 1, 0 : i32
+  %result = arith.select %constant_weights, 0, %of_computed : i32
+}
+
+func.func @real_linear_block(%group_channels: i32, %depth: i32, %constant_weights: i1) -> i32
+    serves real_linear_block, real_matmul_block {
+  %fitted = func.call @fitted_block(%group_channels, %depth) : (i32, i32) -> i32
+  %result = arith.select %constant_weights, 256, %fitted : i32
+}
+
+func.func @real_matmul(%sum: f32) -> f32
+    attributes {contract.product = ["fused_blocks", "fours", "eights"]} {
+  %result = func.call @clamp_real(%sum) : (f32) -> f32
+}
+
+func.func @real_matmul_product(
+    %place_count: i32, %group_channels: i32, %constant_weights: i1) -> i32 {
+  %is_column = arith.cmpi eq, %group_channels, 1 : i32
+  %of_rows = arith.select %is_column, 2, 0 : i32
+  %is_row = arith.cmpi eq, %place_count, 1 : i32
+  %of_computed = arith.select %is_row, 1, %of_rows : i32
+  %result = arith.select %constant_weights, 0, %of_computed : i32
+}
+
+// A Relu or Clip behind it.
+func.func private @clamp_real(%y: f32, %activation_min: f32, %activation_max: f32) -> f32 {
+  %raised = arith.maximumf %y, %activation_min : f32
+  %has_min = arith.cmpf ogt, %activation_min, 0xFF800000 : f32
+  %above = arith.select %has_min, %raised, %y : f32
+  %lowered = arith.minimumf %above, %activation_max : f32
+  %has_max = arith.cmpf olt, %activation_max, 0x7F800000 : f32
+  %result = arith.select %has_max, %lowered, %above : f32
+}
+
+// ---------------------------------------------------------------- real numbers, stored weights
+
+// DynamicQuantizeLinear, of the whole tensor; codes of uint8 less 128. cpu/quantization,
+// GetQuantizationParameter: NaN and infinities come out as x86 has them.
+func.func @dynamic_range(%lowest: f32, %highest: f32) -> (f32, f32, i32)
+    serves hybrid_range, hybrid_symmetric_range {
+  %distance = arith.subf %highest, %lowest : f32
+  %step = arith.divf %distance, 255.0 : f32
+  %is_flat = arith.cmpf oeq, %highest, %lowest : f32
+  %scale = arith.select %is_flat, 1.0, %step : f32
+  %codes_below = arith.divf %lowest, %scale : f32
+  %below = arith.subf 0.0, %codes_below : f32
+  %is_low = arith.cmpf olt, %below, 255.0 : f32
+  %lowered = arith.select %is_low, %below, 255.0 : f32
+  %is_high = arith.cmpf ogt, %lowered, 0.0 : f32
+  %within = arith.select %is_high, %lowered, 0.0 : f32
+  %unsigned = fixed.convert %within {rounding = half_even} : f32 to i32
+  %zero_point = arith.subi %unsigned, 128 : i32
+  return %scale, %scale, %zero_point : f32, f32, i32
+}
+
+// MlasQuantizeLinear, whose bounds come before the zero point.
+func.func @hybrid_code(%input: f32, %input_scale: f32, %input_zero_point: i32) -> i32 {
+  %steps = arith.divf %input, %input_scale : f32
+  %lowest = arith.subi -128, %input_zero_point : i32
+  %highest = arith.subi 127, %input_zero_point : i32
+  %low = arith.sitofp %lowest : i32 to f32
+  %high = arith.sitofp %highest : i32 to f32
+  %is_above = arith.cmpf ogt, %steps, %low : f32
+  %raised = arith.select %is_above, %steps, %low : f32
+  %is_below = arith.cmpf olt, %raised, %high : f32
+  %within = arith.select %is_below, %raised, %high : f32
+  %rounded = fixed.convert %within {rounding = half_even} : f32 to i32
+  %result = arith.addi %rounded, %input_zero_point : i32
+}
+
+// MatMulIntegerToFloat; ConvInteger, Cast, Mul and Add.
+func.func @hybrid_linear(%accumulator: i32, %input_scale: f32, %weight_scale: f32, %real_bias: f32) -> f32
+    serves hybrid_conv2d, hybrid_depthwise_conv2d, hybrid_linear
+    attributes {contract.product = "tensor_range"} {
+  %real = arith.sitofp %accumulator : i32 to f32
+  %scale = arith.mulf %input_scale, %weight_scale : f32
+  %product = arith.mulf %real, %scale : f32
+  %y = arith.addf %product, %real_bias : f32
+  %result = func.call @clamp_real(%y) : (f32) -> f32
 }
 
 // ---------------------------------------------------------------- average

@@ -9,39 +9,38 @@ codes (`fixed.pair_dot`), and differ in which products are paired:
   left out;
 - taps: neighbouring taps (kh, kw) of one channel of a depthwise convolution, the last
   of an odd number alone; padding holds the zero point. It is flat for such layers.
+
+Layers on real numbers with stored weights quantize each row (image) of their input by a
+range of its own, or the whole tensor by one.
+
+Sums of real numbers are made in one of the orders of `qlower.operators.orders`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from qlower.operators.orders import ROW_ORDERS, WINDOW_ORDERS
+
 EXACT = "exact"
 FLAT = "saturating_pairs_flat"
 PIXEL = "saturating_pairs_pixel"
 TAPS = "saturating_pairs_taps"
 
-SEQUENTIAL = "sequential"
-FUSED = "fused"
-FUSED_COLUMNS = "fused_columns"
-LANES = "lanes"
-
-ORDERS = (SEQUENTIAL, FUSED)
-"""How sums of real numbers are made."""
-
-ROW_ORDERS = (*ORDERS, LANES)
-"""How they are made of the elements of two rows."""
-
-WINDOW_ORDERS = (*ORDERS, FUSED_COLUMNS)
-"""How they are made of what a window sees."""
+ROWS = "row_ranges"
+TENSOR = "tensor_range"
 
 PRODUCTS: Mapping[str, tuple[str, ...]] = {
     "conv2d": (EXACT, FLAT, PIXEL),
     "depthwise_conv2d": (EXACT, FLAT, TAPS),
     "linear": (EXACT, FLAT, PIXEL),
-    "real_conv2d": WINDOW_ORDERS,
-    "real_depthwise_conv2d": WINDOW_ORDERS,
-    "real_linear": ROW_ORDERS,
-    "real_matmul": ROW_ORDERS,
+    "real_conv2d": tuple(WINDOW_ORDERS),
+    "real_depthwise_conv2d": tuple(WINDOW_ORDERS),
+    "real_linear": tuple(ROW_ORDERS),
+    "real_matmul": tuple(ROW_ORDERS),
+    "hybrid_conv2d": (ROWS, TENSOR),
+    "hybrid_depthwise_conv2d": (ROWS, TENSOR),
+    "hybrid_linear": (ROWS, TENSOR),
 }
 """What each rule may name in its attribute `contract.product`; others are exact.
 The first is what a rule has that names none."""

@@ -169,9 +169,11 @@ _CONVOLUTION_PRODUCT = RuleSignature({}, {**_LINEAR_PRODUCT.constants, **_DILATE
 _REAL_SUM = _inlined(
     {"sum": f32, "real_bias": f32}, {"activation_min": f32, "activation_max": f32}, f32
 )
-# Which entry of the list `contract.product` of the rule for real numbers holds: by the
-# places of all images (or rows), the results of each group there (channels, units or
-# columns) and the products of each; and by whether the weights are constants.
+# Which entry of the list `contract.product` of the rule for real numbers holds, and how
+# many products `fused_blocks` has in a block: by the places of an image, or the rows
+# that meet one matrix; the groups of results there, the results of each (channels,
+# units or columns) and the products of each result; and by whether the weights are a
+# constant, of one matrix.
 _REAL_PRODUCT = RuleSignature(
     {},
     {
@@ -183,6 +185,25 @@ _REAL_PRODUCT = RuleSignature(
     },
 )
 _REAL_WINDOW_PRODUCT = RuleSignature({}, {**_REAL_PRODUCT.constants, **_DILATED})
+_REAL_SIZES = (
+    ("real_conv2d", _REAL_WINDOW_PRODUCT),
+    ("real_depthwise_conv2d", _REAL_WINDOW_PRODUCT),
+    ("real_linear", _REAL_PRODUCT),
+    ("real_matmul", _REAL_PRODUCT),
+)
+_CHOICES = ("product", "block")
+_CODE: Values = {"input_scale": f32, "input_factor": f32, "input_zero_point": i32}
+_HYBRID = _inlined(
+    {"accumulator": i32, "input_scale": f32, "real_bias": f32},
+    {
+        "weight_scale": f32,
+        "per_channel": i1,
+        "groups": i32,
+        "activation_min": f32,
+        "activation_max": f32,
+    },
+    f32,
+)
 _BIAS_SCALES: Values = {"input_scale": f32, "weight_scale": f32}
 _SUM = _inlined(
     # The sum of the stored integers inside the image, zero point not subtracted, and
@@ -220,12 +241,21 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     ),
     # The sum of real products in the order that `contract.product` names, which starts
     # from the bias unless the rule asks for that; -0 stands for none.
-    **dict.fromkeys(("real_conv2d", "real_depthwise_conv2d", "real_linear"), _REAL_SUM),
-    "real_matmul": _inlined({"sum": f32}, {}, f32),
-    "real_conv2d_product": _REAL_WINDOW_PRODUCT,
-    "real_depthwise_conv2d_product": _REAL_WINDOW_PRODUCT,
-    "real_linear_product": _REAL_PRODUCT,
-    "real_matmul_product": _REAL_PRODUCT,
+    **{rule: _REAL_SUM for rule, _ in _REAL_SIZES},
+    **{f"{rule}_{choice}": sizes for rule, sizes in _REAL_SIZES for choice in _CHOICES},
+    # Of the lowest and the highest number of a range, with 0 among them: a scale, a
+    # factor for the rule hybrid_code, and the code of 0. Codes are signed, of 8 bits.
+    **dict.fromkeys(
+        ("hybrid_range", "hybrid_symmetric_range"),
+        RuleSignature(
+            {"lowest": f32, "highest": f32}, {"is_depthwise": i1}, (f32, f32, i32)
+        ),
+    ),
+    "hybrid_code": _inlined({"input": f32, **_CODE}, {"is_depthwise": i1}, i32),
+    # Of the exact sum of (code - zero point) * stored weight.
+    **dict.fromkeys(
+        ("hybrid_conv2d", "hybrid_depthwise_conv2d", "hybrid_linear"), _HYBRID
+    ),
     # Between a bias in real numbers and one that can be added to an accumulator.
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
     "dequantize_bias": RuleSignature({}, {"bias": i32, **_BIAS_SCALES}, (f32,)),
@@ -378,8 +408,7 @@ RULES: Mapping[str, RuleSignature] = {**_RULES_OF_BYTES, **RULES_OF_WORDS}
 AUXILIARY = frozenset(
     {
         *("conv2d_product", "depthwise_conv2d_product", "linear_product"),
-        *("real_conv2d_product", "real_depthwise_conv2d_product"),
-        *("real_linear_product", "real_matmul_product"),
+        *(f"{rule}_{choice}" for rule, _ in _REAL_SIZES for choice in _CHOICES),
         *("avg_pool2d_addend", "sum_addend"),
     }
 )

@@ -38,7 +38,7 @@
 //   don't.
 // - Kernels on ARM, whose vectors differ; ruy there is `tflite-single`.
 // - log_softmax, refused: the optimized kernel takes logf of a row's sum when it runs.
-// - Other layers in float, which are as in `tflite`; and in products of matrices of float the
+// - TRANSPOSE_CONV and other layers in float, which are as in `tflite`; and in products of matrices of float the
 //   filters or units behind the last whole eight, and more than some 680 products an element, both
 //   of which Eigen adds in parts.
 // # Checked against
@@ -48,6 +48,8 @@
 // emulated Haswell), 18,455 of other operations, the outputs of 13 real models. No mismatch but for the above.
 // Sums of real numbers: live, nine layers (convolutions, products of matrices, linear layers) with
 // three draws each of numbers that cancel and differ by up to 2^24; all bits the same.
+// Layers on real numbers with stored weights: live, ten layers with four draws each; all bits the
+// same.
 // # Sources
 // Files of google-ai-edge/LiteRT, below tflite/kernels, and of google/ruy:
 // - ruy/kernel_avx2_fma.cc; internal/common.h, MultiplyByQuantizedMultiplier4Rows
@@ -128,6 +130,25 @@ func.func @real_rows(%sum: f32, %real_bias: f32) -> f32
 func.func @real_linear_product(%place_count: i32) -> i32 {
   %is_row = arith.cmpi eq, %place_count, 1 : i32
   %result = arith.extui %is_row : i1 to i32
+}
+
+// ---------------------------------------------------------------- real numbers, stored weights
+
+// internal/optimized/optimized_ops.h, HybridConvPerChannel, multiplies matrices; a layer in groups
+// has the reference kernel.
+func.func @hybrid_conv2d(%accumulator: i32, %input_scale: f32, %per_channel: i1, %groups: i32) -> f32 {
+  %real = arith.sitofp %accumulator : i32 to f32
+  %by_filters = func.call @hybrid_by_filters(%real, %input_scale) : (f32, f32) -> f32
+  %by_scales = func.call @hybrid_by_scales(%real, %input_scale) : (f32, f32) -> f32
+  %in_groups = arith.cmpi sgt, %groups, 1 : i32
+  %is_reference = arith.andi %in_groups, %per_channel : i1
+  %result = arith.select %is_reference, %by_filters, %by_scales : f32
+}
+
+// internal/optimized/depthwiseconv_3x3_filter_common.h and integer_ops/depthwise_conv_hybrid.h
+func.func @hybrid_depthwise_conv2d(%accumulator: i32, %input_scale: f32) -> f32 {
+  %real = arith.sitofp %accumulator : i32 to f32
+  %result = func.call @hybrid_by_filters(%real, %input_scale) : (f32, f32) -> f32
 }
 
 // ---------------------------------------------------------------- mean

@@ -18,6 +18,8 @@
 // - real_conv2d, real_depthwise_conv2d, real_linear, real_matmul: a chain of FMAs that starts from
 //   the bias; depthwise layers of up to 25 taps and one filter a channel go through a kernel column
 //   by column
+// - hybrid_conv2d, hybrid_linear: each row (image) by its own range, `q = rne(F(x f)) + z` with
+//   `f = F(255 / F(max - min))`, never symmetric; `y = fma(F(acc F(1 / f)), s_w, b)`
 // - quantize: `y = clamp(rne(F(x * F(1 / s))) + z)`; dequantize: F((q - z) s)
 // - sigmoid, tanh, elu: as the built-in tables, but `y = clamp(rne(F(F(r * F(1 / s)) + z)))`;
 //   sigmoid in float64, cut to float32
@@ -53,6 +55,8 @@
 // mismatch but for the above.
 // Sums of real numbers: live, nine layers (convolutions, products of matrices, linear layers) with
 // three draws each of numbers that cancel and differ by up to 2^24; all bits the same.
+// Layers on real numbers with stored weights: live, ten layers with four draws each; all bits the
+// same.
 // # Sources
 // Files of google/XNNPACK:
 // - src/xnnpack/requantization.h, xnn_qs8_requantize_fp32; src/operators/convolution-nhwc.c
@@ -177,6 +181,56 @@ func.func private @clamp_sum(%sum: f32, %activation_min: f32, %activation_max: f
 
 func.func @real_matmul(%sum: f32) -> f32 attributes {contract.product = "fused"} {
   return %sum : f32
+}
+
+// ---------------------------------------------------------------- real numbers, stored weights
+
+// src/xnnpack/quantization.h, xnn_f32_qd8_asymmetric_quantization_params. Depthwise layers have no
+// kernel here, and are LiteRT's.
+func.func @dynamic_range(%lowest: f32, %highest: f32) -> (f32, f32, i32)
+    serves hybrid_range, hybrid_symmetric_range {
+  %builtin:3 = func.call @hybrid_range(%lowest, %highest) : (f32, f32) -> (f32, f32, i32)
+  %is_zero = arith.cmpf oeq, %lowest, %highest : f32
+  %distance = arith.subf %highest, %lowest : f32
+  %quotient = arith.divf 255.0, %distance : f32
+  %factor = arith.select %is_zero, 1.0, %quotient : f32
+  %codes_below = arith.mulf %lowest, %factor : f32
+  %codes_above = arith.mulf %highest, %factor : f32
+  %error_lowest = arith.addf -128.0, %codes_below : f32
+  %error_highest = arith.addf 127.0, %codes_above : f32
+  %error = arith.addf %error_lowest, %error_highest : f32
+  %is_lowest = arith.cmpf ogt, %error, 0.0 : f32
+  %from_lowest = arith.subf -128.0, %codes_below : f32
+  %from_highest = arith.subf 127.0, %codes_above : f32
+  %real_point = arith.select %is_lowest, %from_lowest, %from_highest : f32
+  %point = fixed.convert %real_point {rounding = half_even} : f32 to i8
+  %nearest = arith.extsi %point : i8 to i32
+  %inverse = arith.divf 1.0, %factor : f32
+  %scale = arith.select %is_depthwise, %builtin#0, %inverse : f32
+  %codes = arith.select %is_depthwise, %builtin#1, %factor : f32
+  %zero_point = arith.select %is_depthwise, %builtin#2, %nearest : i32
+  return %scale, %codes, %zero_point : f32, f32, i32
+}
+
+// src/f32-qs8-vcvt
+func.func @dynamic_code(%input: f32, %input_factor: f32, %input_zero_point: i32) -> i32
+    serves hybrid_code {
+  %builtin = func.call @hybrid_code(%input, %input_factor, %input_zero_point) : (f32, f32, i32) -> i32
+  %steps = arith.mulf %input, %input_factor : f32
+  %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
+  %moved = arith.addi %rounded, %input_zero_point : i32
+  %code = fixed.saturate %moved : i32 to i8
+  %nearest = arith.extsi %code : i8 to i32
+  %result = arith.select %is_depthwise, %builtin, %nearest : i32
+}
+
+// src/qd8-f32-qc8w-gemm, qd8-f32-qc8w-igemm
+func.func @hybrid_linear(%accumulator: i32, %input_scale: f32, %weight_scale: f32, %real_bias: f32) -> f32
+    serves hybrid_conv2d, hybrid_linear {
+  %real = arith.sitofp %accumulator : i32 to f32
+  %scaled = arith.mulf %real, %input_scale : f32
+  %y = math.fma %scaled, %weight_scale, %real_bias : f32
+  %result = func.call @clamp_sum(%y) : (f32) -> f32
 }
 
 // ---------------------------------------------------------------- elementwise

@@ -31,6 +31,9 @@
 //   e))`, one rounding, m' = m rounded to 15 bits; linear as for int8; add, sub with 15 bits for
 //   20; sigmoid, tanh, softmax, exp, log, gelu, rsqrt: tables with straight lines between their
 //   entries; matmul as conv2d
+// - hybrid_conv2d, hybrid_depthwise_conv2d, hybrid_linear: each row (image) by its own range,
+//   `s = F(F(max - min) / 255)`, `q = half_away(F(x F(1 / s))) + z`, or symmetric by `F(127 / max|x|)`;
+//   `y = F(F(acc F(s s_w)) + b)`, of convolutions with a scale for each filter `F(F(F(acc s_w) s) + b)`
 // - real_conv2d, real_depthwise_conv2d, real_linear: `y = clamp(F(sum + b))`, the sum made one
 //   product after the other from 0, each product and each sum rounded; real_matmul: that sum
 // - lstm: each gate `sat16(D(sum_h, s_h s_w 2^12) + sat16(D(sum_x, s_x s_w 2^12)))` in Q3.12, by
@@ -88,6 +91,8 @@
 // eleven times each, and all 65,536 sums of each gate. No mismatch.
 // Sums of real numbers: live, nine layers (convolutions, products of matrices, linear layers) with
 // three draws each of numbers that cancel and differ by up to 2^24; all bits the same.
+// Layers on real numbers with stored weights: live, ten layers with four draws each; all bits the
+// same.
 // # Sources
 // Files of google-ai-edge/LiteRT, below tflite/kernels:
 // - internal/common.cc, MultiplyByQuantizedMultiplier; internal/quantization_util.cc
@@ -227,6 +232,96 @@ func.func private @clamp_real(%x: f32, %activation_min: f32, %activation_max: f3
 // internal/reference/batch_matmul.h
 func.func @real_matmul(%sum: f32) -> f32 attributes {contract.product = "sequential"} {
   return %sum : f32
+}
+
+// ---------------------------------------------------------------- real numbers, stored weights
+
+// internal/reference/portable_tensor_utils.cc, PortableAsymmetricQuantizeFloats: the end of the
+// range from which the zero point is computed with the smaller error. Ranges below 1e-36, whose
+// scale has no reciprocal in float32, are not reproduced.
+func.func @hybrid_range(%lowest: f32, %highest: f32) -> (f32, f32, i32) {
+  %is_zero = arith.cmpf oeq, %lowest, %highest : f32
+  %difference = arith.subf %highest, %lowest : f32
+  %distance = arith.select %is_zero, 255.0, %difference : f32
+  %scale = arith.divf %distance, 255.0 : f32
+  %factor = arith.divf 1.0, %scale : f32
+  %wide = arith.extf %distance : f32 to f64
+  %step = arith.divf %wide, 255.0 : f64
+  %codes_below = arith.divf %lowest, %step : f64
+  %from_lowest = arith.subf -128.0, %codes_below : f64
+  %size_below = math.absf %codes_below : f64
+  %error_lowest = arith.addf 128.0, %size_below : f64
+  %codes_above = arith.divf %highest, %step : f64
+  %from_highest = arith.subf 127.0, %codes_above : f64
+  %size_above = math.absf %codes_above : f64
+  %error_highest = arith.addf 127.0, %size_above : f64
+  %is_lowest = arith.cmpf olt, %error_lowest, %error_highest : f64
+  %real_point = arith.select %is_lowest, %from_lowest, %from_highest : f64
+  %point = fixed.convert %real_point {rounding = half_away} : f64 to i8
+  %zero_point = arith.extsi %point : i8 to i32
+  return %scale, %factor, %zero_point : f32, f32, i32
+}
+
+// PortableSymmetricQuantizeFloats.
+func.func @hybrid_symmetric_range(%lowest: f32, %highest: f32) -> (f32, f32, i32) {
+  %is_zero = arith.cmpf oeq, %lowest, %highest : f32
+  %below = arith.negf %lowest : f32
+  %is_below = arith.cmpf ogt, %below, %highest : f32
+  %size = arith.select %is_below, %below, %highest : f32
+  %largest = arith.select %is_zero, 127.0, %size : f32
+  %scale = arith.divf %largest, 127.0 : f32
+  %factor = arith.divf 127.0, %largest : f32
+  %zero_point = arith.constant 0 : i32
+  return %scale, %factor, %zero_point : f32, f32, i32
+}
+
+func.func @hybrid_code(%input: f32, %input_factor: f32, %input_zero_point: i32) -> i32 {
+  %steps = arith.mulf %input, %input_factor : f32
+  %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
+  %moved = arith.addi %input_zero_point, %rounded : i32
+  %code = fixed.saturate %moved : i32 to i8
+  %result = arith.extsi %code : i8 to i32
+}
+
+// internal/reference/fully_connected.h, depthwiseconv_float.h (DepthwiseConvHybridPerChannel);
+// portable_tensor_utils.cc, PortableMatrixBatchVectorMultiplyAccumulate
+func.func @hybrid_linear(%accumulator: i32, %input_scale: f32) -> f32
+    serves hybrid_depthwise_conv2d, hybrid_linear {
+  %real = arith.sitofp %accumulator : i32 to f32
+  %result = func.call @hybrid_by_scales(%real, %input_scale) : (f32, f32) -> f32
+}
+
+// internal/reference/conv.h, HybridConvPerChannel, where filters have scales of their own
+func.func @hybrid_conv2d(%accumulator: i32, %input_scale: f32) -> f32 {
+  %real = arith.sitofp %accumulator : i32 to f32
+  %by_filters = func.call @hybrid_by_filters(%real, %input_scale) : (f32, f32) -> f32
+  %by_scales = func.call @hybrid_by_scales(%real, %input_scale) : (f32, f32) -> f32
+  %result = arith.select %per_channel, %by_filters, %by_scales : f32
+}
+
+func.func private @hybrid_by_scales(%real: f32, %input_scale: f32, %weight_scale: f32) -> f32 {
+  %scale = arith.mulf %input_scale, %weight_scale : f32
+  %product = arith.mulf %real, %scale : f32
+  %result = func.call @add_real_bias(%product) : (f32) -> f32
+}
+
+func.func private @hybrid_by_filters(%real: f32, %input_scale: f32, %weight_scale: f32) -> f32 {
+  %weighted = arith.mulf %real, %weight_scale : f32
+  %product = arith.mulf %weighted, %input_scale : f32
+  %result = func.call @add_real_bias(%product) : (f32) -> f32
+}
+
+func.func private @add_real_bias(%product: f32, %real_bias: f32) -> f32 {
+  %y = arith.addf %product, %real_bias : f32
+  %result = func.call @activate_real(%y) : (f32) -> f32
+}
+
+// The bounds of an activation, where there is one.
+func.func private @activate_real(%y: f32, %activation_min: f32, %activation_max: f32) -> f32 {
+  %below = arith.cmpf olt, %y, %activation_min : f32
+  %above_low = arith.select %below, %activation_min, %y : f32
+  %above = arith.cmpf ogt, %above_low, %activation_max : f32
+  %result = arith.select %above, %activation_max, %above_low : f32
 }
 
 // ---------------------------------------------------------------- pooling, mean

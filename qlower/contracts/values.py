@@ -52,7 +52,7 @@ def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contr
     """
     own = op.contract if isinstance(op, qnn.QnnOp) else None
     name = own or default
-    if own is None and isinstance(op, qnn.RealOp):
+    if own is None and isinstance(op, qnn.FallbackOp):
         name = _with_real_rule(op, default, load)
     if name is None:
         raise QlowerError(
@@ -68,12 +68,14 @@ def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contr
 
 
 def _with_real_rule(
-    op: qnn.RealOp, default: str | None, load: LoadContract
+    op: qnn.FallbackOp, default: str | None, load: LoadContract
 ) -> str | None:
     """The default if it has a rule for an operation on real numbers, else the
     fallback if there is one."""
-    has_rule = default is not None and op.kind in load(default).rules
-    return default if has_rule else op.fallback or default
+    has_rules = default is not None and all(
+        rule in load(default).rules for rule in op.rules
+    )
+    return default if has_rules else op.fallback or default
 
 
 def _check_widths(op: Operation) -> None:

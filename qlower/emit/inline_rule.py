@@ -35,8 +35,15 @@ Value: TypeAlias = SSAValue | Array
 def call_function(nest: Nest, library: str, name: str, *operands: SSAValue) -> SSAValue:
     """Append a function of `library`, a contract or the steps of one such as `_glibc`,
     to the body of `nest`, and return its one result for scalars of the nest."""
-    (result,) = _inline(_function(library, name), operands, nest)
+    (result,) = call_results(nest, library, name, *operands)
     return result
+
+
+def call_results(
+    nest: Nest, library: str, name: str, *operands: SSAValue
+) -> tuple[SSAValue, ...]:
+    """As `call_function`, for a function of several results."""
+    return _inline(_function(library, name), operands, nest)
 
 
 @lru_cache(maxsize=1 << 8)

@@ -158,8 +158,16 @@ def _matmul(numbers: Numbers) -> Fraction:
     return numbers["accumulator"] * numbers["lhs_scale"] * numbers["rhs_scale"]
 
 
+def _hybrid(numbers: Numbers) -> Fraction:
+    product = numbers["accumulator"] * numbers["input_scale"] * numbers["weight_scale"]
+    return _activated(numbers, product + numbers.get("real_bias", 0))
+
+
 def _real_sum(numbers: Numbers) -> Fraction:
-    total = numbers["sum"] + numbers.get("real_bias", 0)
+    return _activated(numbers, numbers["sum"] + numbers.get("real_bias", 0))
+
+
+def _activated(numbers: Numbers, total: Fraction) -> Fraction:
     total = max(total, numbers.get("activation_min", total))
     return min(total, numbers.get("activation_max", total))
 
@@ -185,6 +193,9 @@ REAL: Mapping[str, Callable[[Numbers], Fraction]] = {
     **dict.fromkeys(
         ("real_conv2d", "real_depthwise_conv2d", "real_linear", "real_matmul"),
         _real_sum,
+    ),
+    **dict.fromkeys(
+        ("hybrid_conv2d", "hybrid_depthwise_conv2d", "hybrid_linear"), _hybrid
     ),
     **dict.fromkeys(("avg_pool2d", "adaptive_avg_pool2d", "mean"), _average),
     "add": lambda n: _rescaled(n, "lhs") + _rescaled(n, "rhs"),

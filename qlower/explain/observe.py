@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from qlower.contracts import Contract, Rule, load_contract
 from qlower.contracts.contractions import product_of, start_of_sum
 from qlower.contracts.products import EXACT
-from qlower.contracts.real_sums import order_of, starts_from_bias
+from qlower.contracts.real_sums import block_of, order_of, starts_from_bias
 from qlower.contracts.rules import RULES
 from qlower.contracts.values import LoadContract, contract_of
 from qlower.diagnostics import QlowerError
@@ -102,6 +102,10 @@ class LayerRun:
         are the four gates [batch, gate, unit], the cell and the state [batch, unit].
         """
         shape = self.result.shape
+        if isinstance(self.op, qnn.HybridOp):
+            # those before are of rows and of the input
+            yield self.evaluations[-1], index, shape
+            return
         if not isinstance(self.op, qnn.LstmOp):
             yield from ((evaluation, index, shape) for evaluation in self.evaluations)
             return
@@ -130,9 +134,15 @@ class LayerRun:
 
     @property
     def order(self) -> str | None:
-        """In which order a sum of real numbers is made; None for other layers."""
-        op = self.op
-        return order_of(self.contract, op) if isinstance(op, qnn.RealOp) else None
+        """In which order a sum of real numbers is made, or which numbers share a range
+        where weights are stored; None for other layers."""
+        if isinstance(self.op, qnn.HybridOp):
+            return self.contract.rule(self.op.kind).products[0]
+        if not isinstance(self.op, qnn.RealOp):
+            return None
+        name = order_of(self.contract, self.op)
+        size = f" of {block_of(self.contract, self.op)}" if "blocks" in name else ""
+        return name.replace("_", " ") + size
 
     @cached_property
     def exact_sums(self) -> Array | None:

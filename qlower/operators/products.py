@@ -18,6 +18,9 @@ from qlower.operators.sums import Sums
 Steps: TypeAlias = Mapping[str, int]
 """An index: the sum of loops, each times a step. The empty one is 0."""
 
+IMAGES = "n"
+"""The loop over images."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:
@@ -25,6 +28,19 @@ class Operand:
 
     shape: Shape
     indices: tuple[Steps, ...]
+
+    @property
+    def steps(self) -> Steps:
+        """How many elements in row-major order each loop goes on by."""
+        found: dict[str, int] = {}
+        stride = 1
+        for index, size in zip(
+            reversed(self.indices), reversed(self.shape), strict=True
+        ):
+            for loop, step in index.items():
+                found[loop] = found.get(loop, 0) + step * stride
+            stride *= size
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,29 +85,6 @@ class Products:
         """The number of each loop."""
         return {name: number for number, name in enumerate((*self.result, *self.depth))}
 
-    def in_turn(self, lanes: int) -> Products:
-        """Sums of every so-manieth product of the one loop of a sum, with a loop
-        "lane" behind those of the result; what is left over is in none."""
-        ((loop, size),) = self.depth.items()
-
-        def split(operand: Operand) -> Operand:
-            indices = [
-                {**index, loop: index[loop] * lanes, "lane": index[loop]}
-                if loop in index
-                else index
-                for index in operand.indices
-            ]
-            return replace(operand, indices=tuple(indices))
-
-        return replace(
-            self,
-            result={**self.result, "lane": lanes},
-            depth={loop: size // lanes},
-            lhs=split(self.lhs),
-            rhs=split(self.rhs),
-            channels=0,
-        )
-
     @property
     def count(self) -> int:
         """How many products a sum has."""
@@ -108,9 +101,20 @@ class Products:
         return math.prod([*self.result.values()][-self.channels : -1])
 
     @property
+    def last(self) -> int:
+        """The size of the innermost loop of the result that has several iterations."""
+        return next((n for n in reversed([*self.result.values()]) if n > 1), 1)
+
+    @property
     def places(self) -> int:
-        """The places of all images, or the rows."""
-        return math.prod([*self.result.values()][: -self.channels])
+        """The places of one image, or the rows that meet one matrix."""
+        others = {IMAGES, *(loop for index in self.rhs.indices for loop in index)}
+        return math.prod(n for loop, n in self.result.items() if loop not in others)
+
+    def in_order(self, loops: str) -> Products:
+        """The same products with the loops of a sum in this order, outermost first."""
+        depth = {loop: self.depth[loop] for loop in loops if loop in self.depth}
+        return replace(self, depth=depth or self.depth)
 
 
 def _steps(sums: Sums, axis: str, bounds: Mapping[str, int]) -> Steps:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -109,6 +109,11 @@ class Sums:
         slides = dict(zip(self.structure.sliding, self.slides, strict=True))
         along = [slides.get(axis, Slide()) for axis in self.structure.axes[0]]
         return [slide.before for slide in along], [slide.after for slide in along]
+
+    def without_padding(self) -> Sums:
+        """The same sums of an operand that has what lay around it."""
+        inside = [replace(slide, before=0, after=0) for slide in self.slides]
+        return replace(self, slides=inside)
 
     def result_shape(self, first: Shape, second: Shape) -> Shape:
         """The result's shape; VerifyException for operands that don't fit."""

@@ -27,7 +27,7 @@ from qlower.transforms.prove_epilogues import Proof
 
 _SUMS = (
     *(qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp, qnn.MatMulOp),
-    *(qnn.RealConv2DOp, qnn.RealDepthwiseConv2DOp, qnn.RealLinearOp, qnn.RealMatMulOp),
+    *(qnn.RealOp, qnn.HybridOp),
 )
 """Operations whose first two operands are multiplied and summed."""
 

@@ -25,6 +25,7 @@ from qlower.interp.values import Array
 
 from .contraction import ContractionFunctions, Sums, sums_of
 from .elementwise import ElementwiseFunctions
+from .hybrid import HybridFunctions
 from .movement import MovementFunctions
 from .pooling import PoolingFunctions
 from .real import RealFunctions
@@ -50,6 +51,7 @@ def make_qnn_interpreter(
     for functions in (
         ContractionFunctions(contract, load, sums),
         RealFunctions(contract, load),
+        HybridFunctions(contract, load),
         PoolingFunctions(contract, load),
         ElementwiseFunctions(contract, load),
         MovementFunctions(contract, load),

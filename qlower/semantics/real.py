@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from xdsl.interpreter import PythonValues
 
-from qlower.contracts.products import LANES
 from qlower.contracts.real_sums import (
-    is_fused,
+    block_of,
     order_of,
     ordered_products,
     real_values,
@@ -21,6 +22,7 @@ from qlower.interp.engine import implement, register_implementations
 from qlower.interp.math import fma
 from qlower.interp.values import Array
 from qlower.operators.movement import Pad
+from qlower.operators.orders import ORDERS, Summing
 from qlower.operators.products import Operand, Products
 
 from .rules import RuleFunctions
@@ -33,23 +35,97 @@ class RealFunctions(RuleFunctions):
     @implement(*operations_of(qnn.RealOp))
     def run_products(self, op: qnn.RealOp, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
-        order = order_of(contract, op)
-        products = ordered_products(order, op)
+        name = order_of(contract, op)
+        products, order = ordered_products(name, op), ORDERS[name]
         lhs, rhs, *bias = args
-        start = np.zeros((), np.float32)
-        if starts_from_bias(contract, op):
-            channels = [*products.result.values()][-products.channels :]
-            start = bias[0].reshape(channels)
-        factors = seen_factors(op, products, lhs, rhs)
-        if order == LANES:
-            sums = _sums_in_lanes(*factors)
-        else:
-            sums = _ordered_sums(products, is_fused(order), *factors, start)
         shape = shape_of(op.results[0])
-        values = {"sum": sums.reshape(shape), **real_values(op)}
-        if bias and not starts_from_bias(contract, op):
+        start: Array | None = None
+        if starts_from_bias(contract, op):
+            loops = tuple(products.result.values())
+            start = np.broadcast_to(bias[0], shape).reshape(loops)
+        sums = ArraySums(products, *seen_factors(op, products, lhs, rhs), start)
+        if order.build is None:
+            total = sums.chain(fused=order.fused)
+        else:
+            sums.block = block_of(contract, op)
+            total = order.build(sums)
+        values = {"sum": total.reshape(shape), **real_values(op)}
+        if start is None and bias:
             values["real_bias"] = bias[0]
         return self.finish(op, op.kind, values, op.results[0])
+
+
+class ArraySums(Summing[Array]):
+    """Sums of products on arrays over the loops of the result."""
+
+    def __init__(
+        self, products: Products, left: Array, right: Array, start: Array | None
+    ) -> None:
+        """Factors have all loops, those of the result first."""
+        self._factors = left, right
+        self._start = start
+        self._result = tuple(products.result.values())
+        self._depth = tuple(products.depth.values())
+        self.count = self.block = products.count
+        self.last = products.last
+
+    def start(self) -> Array | None:
+        return self._start
+
+    def zero(self) -> Array:
+        return np.zeros(self._result, np.float32)
+
+    def add(self, one: Array, other: Array) -> Array:
+        return np.asarray(np.add(one, other))
+
+    def term(self, place: int) -> Array:
+        return np.asarray(np.multiply(*self._pair(place)))
+
+    def chain(self, *, fused: bool) -> Array:
+        """All products one after the other, from the start."""
+        total = self.zero() if self._start is None else self._start
+        if fused:
+            return self._fused(total, range(self.count))
+        for place in range(self.count):
+            total = self.add(total, self.term(place))
+        return total
+
+    def chains(self, first: int, count: int, size: int) -> Sequence[Array]:
+        starts = range(first, first + count * size, size)
+        return [self._fused(self.zero(), range(s, s + size)) for s in starts]
+
+    def lanes(self, count: int) -> Sequence[Array]:
+        whole = self.count - self.count % count
+        sums = [self.zero() for _ in range(count)]
+        for place in range(whole):
+            sums[place % count] = self.add(sums[place % count], self.term(place))
+        return sums
+
+    def groups(self, size: int) -> Array:
+        total = self.zero() if self._start is None else self._start
+        for first in range(0, self.count - self.count % size, size):
+            group = [self.term(place) for place in range(first, first + size)]
+            total = self.add(self.add_in_turn(group), total)
+        return total
+
+    def before(self, end: int, one: Array, other: Array) -> Array:
+        inner = max(
+            (axis for axis, size in enumerate(self._result) if size > 1), default=0
+        )
+        index = np.arange(self._result[inner]).reshape(
+            [-1 if axis == inner else 1 for axis in range(len(self._result))]
+        )
+        return np.where(index < end, one, other)
+
+    def _fused(self, total: Array, places: range) -> Array:
+        for place in places:
+            total = np.asarray(fma(*self._pair(place), total))
+        return total
+
+    def _pair(self, place: int) -> tuple[Array, Array]:
+        left, right = self._factors
+        index = np.unravel_index(place, self._depth)
+        return left[(..., *index)], right[(..., *index)]
 
 
 def seen_factors(
@@ -61,35 +137,6 @@ def seen_factors(
         around = Pad((0, top, left, 0), (0, bottom, right, 0), value=0)
         lhs = around.evaluate(lhs)
     return _seen(products, products.lhs, lhs), _seen(products, products.rhs, rhs)
-
-
-def _ordered_sums(
-    products: Products, fused: bool, left: Array, right: Array, start: Array
-) -> Array:
-    """The sums [result loops] that begin with `start`, which broadcasts."""
-    total = np.array(np.broadcast_to(start, tuple(products.result.values())))
-    for place in np.ndindex(*products.depth.values()):
-        one, other = left[(..., *place)], right[(..., *place)]
-        if fused:
-            total = fma(one, other, total)
-        else:
-            total = np.add(total, np.multiply(one, other))
-    return np.asarray(total)
-
-
-def _sums_in_lanes(left: Array, right: Array) -> Array:
-    """The sums over the last dimension: in four lanes, which are added crosswise, then
-    product by product."""
-    terms = np.multiply(left, right)
-    whole = terms.shape[-1] // 4 * 4
-    lanes = np.zeros((*terms.shape[:-1], 4), np.float32)
-    for first in range(0, whole, 4):
-        lanes = np.add(lanes, terms[..., first : first + 4])
-    halves = np.add(lanes[..., :2], lanes[..., 2:])
-    total = np.add(halves[..., 0], halves[..., 1])
-    for place in range(whole, terms.shape[-1]):
-        total = np.add(total, terms[..., place])
-    return total
 
 
 def _seen(products: Products, operand: Operand, array: Array) -> Array:

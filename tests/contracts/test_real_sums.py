@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.litert import run_litert
+from support.onnx_builder import OnnxBuilder
+from support.onnx_models import make_session
 from support.tflite_builder import TFLiteBuilder
 
 import qlower
@@ -37,6 +40,7 @@ LAYERS = {
 """Operators with the shapes of what they take and give."""
 
 KERNELS = {"tflite": "ref", "tflite-ruy": "opt", "tflite-xnnpack": "xnn"}
+CONTRACTS = [*KERNELS, "onnxruntime"]
 REORDERED = """
 module attributes {contract.base = "tflite"} {
 func.func @real_linear(%sum: f32, %real_bias: f32) -> f32
@@ -48,6 +52,13 @@ func.func @real_linear(%sum: f32, %real_bias: f32) -> f32
 }
 """
 """The reference kernels', with FMAs."""
+
+SMALLER_BLOCKS = """
+module attributes {contract.base = "onnxruntime"} {
+func.func @real_linear_block() -> i32 { %result = arith.constant 8 : i32 }
+}
+"""
+"""ONNX Runtime's, in blocks of 8."""
 
 
 def cancelling(shape: tuple[int, ...], seed: int) -> NDArray[np.float32]:
@@ -118,6 +129,17 @@ def test_a_planted_order_is_named(tmp_path: Path):
     assert same.verdict == "equal"
 
 
+def test_blocks_of_another_size_are_not_called_equal(tmp_path: Path):
+    model = loaded(tmp_path, layer("FULLY_CONNECTED"))
+    mine = tmp_path / "mine.mlir"
+    mine.write_text(SMALLER_BLOCKS)
+    (verdict,) = equal("onnxruntime", str(mine), model, native=False).layers
+    assert verdict.verdict == "differs"
+    found = str(qlower.diff("onnxruntime", str(mine), model, cancelling((5, 37), 2)))
+    assert "onnxruntime has the fused blocks of 256 sum from the bias" in found
+    assert "mine.mlir has the fused blocks of 8 sum from the bias" in found
+
+
 def test_a_contract_without_the_rule_leaves_it_to_the_fallback(tmp_path: Path):
     """The order is that of the file's system, unless a contract or a layer says
     otherwise."""
@@ -140,7 +162,7 @@ def test_levels_agree(name: str, level: Level, tmp_path: Path):
     model = loaded(tmp_path, layer(name))
     (spec,) = model.inputs
     x = cancelling(tuple(spec.shape), 2)
-    for contract in KERNELS:
+    for contract in CONTRACTS:
         native = qlower.jit(model, contract=contract)(x)
         given = qlower.interpret(model, x, contract=contract, at=level)
         np.testing.assert_array_equal(_bits(given), _bits(native))
@@ -163,12 +185,35 @@ def island() -> bytes:
     return builder.build([x], [y])
 
 
-@pytest.mark.parametrize("contract", KERNELS)
+@pytest.mark.parametrize("contract", CONTRACTS)
 def test_the_kernels_of_an_island_are_identified(contract: str, tmp_path: Path):
-    """Each kind of LiteRT's kernels is named alone, from what it gives."""
-    pytest.importorskip("ai_edge_litert", reason="needs LiteRT (ai-edge-litert)")
+    """Each kind of LiteRT's kernels is named alone, and ONNX Runtime, from what each
+    gives."""
     model = loaded(tmp_path, island())
     x = np.random.default_rng(0).integers(-128, 128, (1, 7, 6, 5)).astype(np.int8)
-    (y,) = run_litert(island(), [x], kernels=KERNELS[contract])
-    found = qlower.identify({"y": y}, model, x, contracts=[*KERNELS], verify=False)
+    if contract == "onnxruntime":
+        pytest.importorskip("onnxruntime", reason="needs ONNX Runtime")
+        y = run_island(x, tmp_path / "island.onnx")
+    else:
+        pytest.importorskip("ai_edge_litert", reason="needs LiteRT (ai-edge-litert)")
+        (y,) = run_litert(island(), [x], kernels=KERNELS[contract])
+    found = qlower.identify({"y": y}, model, x, contracts=CONTRACTS, verify=False)
     assert found.names == [contract]
+
+
+def run_island(x: NDArray[np.int8], path: Path) -> NDArray[np.float32]:
+    """What ONNX Runtime gives for the layers of the island, each as it is written."""
+    build = OnnxBuilder()
+    image = build.node("Transpose", [build.input("real", x.shape)], perm=[0, 3, 1, 2])
+    filters = cancelling((8, 3, 2, 5), 0).transpose(0, 3, 1, 2)
+    constants = [np.ascontiguousarray(filters), cancelling((8,), 1)]
+    inputs = [image, *map(build.constant, constants)]
+    window: dict[str, Any] = {"strides": [2, 1], "pads": [1, 0, 1, 1]}
+    image = build.node("Conv", inputs, kernel_shape=[3, 2], **window)
+    image = build.node("Transpose", [image], perm=[0, 2, 3, 1])
+    row = build.node("Reshape", [image, build.constant(np.array([1, 192]))])
+    constants = [cancelling((11, 192), 3), cancelling((11,), 4)]
+    build.output(build.node("Gemm", [row, *map(build.constant, constants)], transB=1))
+    session = make_session(build.save(path), "DISABLE_ALL")
+    real = (x.astype(np.int32) - 3).astype(np.float32) * np.float32(0.05)
+    return session.run(None, {"real": real})[0]

@@ -217,5 +217,22 @@ func.func @real(%x: tensor<1x5x6x2xf32>, %w: tensor<2x3x3x1xf32>, %d: tensor<1x3
   %l = qnn.real_linear %r, %m {fallback = "tflite"} : (tensor<3x4x2xf32>, tensor<5x2xf32>) -> tensor<3x4x5xf32>
   // CHECK-NEXT: qnn.real_matmul %r, %n : (tensor<3x4x2xf32>, tensor<2x7xf32>) -> tensor<3x4x7xf32>
   %p = qnn.real_matmul %r, %n : (tensor<3x4x2xf32>, tensor<2x7xf32>) -> tensor<3x4x7xf32>
+  // CHECK-NEXT: qnn.real_matmul %r, %n, %p {computed_weights = true} :
+  %q = qnn.real_matmul %r, %n, %p {computed_weights = true} : (tensor<3x4x2xf32>, tensor<2x7xf32>, tensor<3x4x7xf32>) -> tensor<3x4x7xf32>
+  return
+}
+
+!h = !quant.uniform<i8:f32, 0.25>
+
+// CHECK-LABEL: func.func @hybrid
+func.func @hybrid(%x: tensor<1x5x6x2xf32>, %w: tensor<2x3x3x1x!h>, %d: tensor<1x3x3x4x!h>, %b: tensor<2xf32>, %r: tensor<3x2xf32>, %m: tensor<5x2x!h>) {
+  // CHECK-NEXT: qnn.hybrid_conv2d %x, %w, %b {stride = [2, 2], pad = [0, 1, 0, 1], dilation = [1, 1], activation = "relu6", groups = 2, symmetric = true} : (tensor<1x5x6x2xf32>, tensor<2x3x3x1x!quant.uniform<i8:f32, 2.500000e-01>>, tensor<2xf32>) -> tensor<1x2x3x2xf32>
+  %c = qnn.hybrid_conv2d %x, %w, %b {stride = [2, 2], pad = [0, 1, 0, 1], dilation = [1, 1], activation = "relu6", groups = 2, symmetric = true}
+     : (tensor<1x5x6x2xf32>, tensor<2x3x3x1x!h>, tensor<2xf32>) -> tensor<1x2x3x2xf32>
+  // CHECK-NEXT: qnn.hybrid_depthwise_conv2d %x, %d {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], fallback = "tflite"} :
+  %e = qnn.hybrid_depthwise_conv2d %x, %d {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], fallback = "tflite"}
+     : (tensor<1x5x6x2xf32>, tensor<1x3x3x4x!h>) -> tensor<1x3x4x4xf32>
+  // CHECK-NEXT: qnn.hybrid_linear %r, %m :
+  %l = qnn.hybrid_linear %r, %m : (tensor<3x2xf32>, tensor<5x2x!h>) -> tensor<3x5xf32>
   return
 }

@@ -79,3 +79,19 @@ func.func @rank(%0: tensor<3xf32>, %1: tensor<3x5xf32>) {
   %x = qnn.real_matmul %0, %1 : (tensor<3xf32>, tensor<3x5xf32>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @broadcast(%0: tensor<2x3xf32>, %1: tensor<3x5xf32>, %2: tensor<3x5xf32>) {
+  // CHECK: error: qnn.real_matmul: shape [3, 5] of bias does not broadcast to [2, 5]
+  %x = qnn.real_matmul %0, %1, %2 : (tensor<2x3xf32>, tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @computed(%0: tensor<2x3xf32>, %1: tensor<3x5xf32>) {
+  // CHECK: error: qnn.real_matmul: computed_weights 1 : i64 is not true or false
+  %x = qnn.real_matmul %0, %1 {computed_weights = 1} : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>
+  return
+}

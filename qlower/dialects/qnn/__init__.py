@@ -35,6 +35,7 @@ from .base import *
 from .constant import *
 from .contraction import *
 from .elementwise import *
+from .hybrid import *
 from .movement import *
 from .pooling import *
 from .real import *

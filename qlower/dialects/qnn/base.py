@@ -140,6 +140,15 @@ def check_shape(name: str, actual: Sequence[int], expected: Sequence[int]) -> No
         )
 
 
+def check_broadcast(name: str, shape: Sequence[int], result: Sequence[int]) -> None:
+    """Refuses a value that doesn't broadcast to the result's shape, as numpy's."""
+    pairs = zip(reversed(shape), reversed(result), strict=False)
+    if len(shape) > len(result) or any(n not in (1, size) for n, size in pairs):
+        raise VerifyException(
+            f"shape {list(shape)} of {name} does not broadcast to {list(result)}"
+        )
+
+
 def check_same_shape(input: ShapedType, result: ShapedType) -> None:
     """Refuses a result of another shape than the input has."""
     check_shape("result", result.get_shape(), input.get_shape())

@@ -8,6 +8,7 @@ rule says what becomes of the sum. Systems differ in this, and so do the kernels
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 from xdsl.irdl import result_def
@@ -19,10 +20,11 @@ from qlower.operators.sums import (
     FLAT_DEPTHWISE_CONV_2D,
     FREE,
     Sums,
+    matrix_product,
 )
 
 from ..types import shape_of
-from .base import ActivatedOp
+from .base import ActivatedOp, check_broadcast
 from .constraints import (
     Real,
     operand_of,
@@ -34,12 +36,12 @@ from .contraction import (
     RowsOp,
     check_operands,
 )
-from .fields import contract_field
+from .fields import contract_field, flag_field
 
 
-class RealOp(ActivatedOp, ABC):
+class FallbackOp(ActivatedOp, ABC):
     """
-    An op on f32 that sums products. `fallback` names the contract that gives it its
+    An op whose operands are f32. `fallback` names the contract that gives it its
     arithmetic where the contract of the module has no rule for it: that of the system
     that the model was made for.
     """
@@ -55,13 +57,41 @@ class RealOp(ActivatedOp, ABC):
     def sums(self) -> Sums:
         """What is multiplied and summed."""
 
+    def verify_(self) -> None:
+        check_operands(self, self.sums)
+
+
+class RealOp(FallbackOp, ABC):
+    """
+    An op that sums products of f32.
+
+    A bias has one number for each output channel; the contract says whether sums start
+    from it. Of more dimensions it broadcasts to the result, and sums do start from it.
+    `computed_weights` says that the model computes the second operand, which contracts
+    then don't take for a constant.
+    """
+
+    computed_weights = flag_field()
+    """Whether the model computes the second operand, if only once."""
+
     @property
     def products(self) -> Products:
         """The products that each element of the result is the sum of."""
         return Products.of(self.sums, *map(shape_of, self.operands[:2]))
 
+    @property
+    def is_bias_of_channels(self) -> bool:
+        """Whether there is a bias, of one number for each output channel."""
+        return len(self.operands) > 2 and len(shape_of(self.operands[2])) == 1
+
     def verify_(self) -> None:
-        check_operands(self, self.sums)
+        if len(self.operands) == 2 or self.is_bias_of_channels:
+            check_operands(self, self.sums)
+            return
+        first, second, bias = map(shape_of, self.operands)
+        result = shape_of(self.results[0])
+        self.sums.check_result(first, second, result)
+        check_broadcast("bias", bias, result)
 
 
 class RealConv2DOp(GroupedConvolutionOp, RealOp, name="qnn.real_conv2d"):
@@ -80,7 +110,7 @@ class RealConv2DOp(GroupedConvolutionOp, RealOp, name="qnn.real_conv2d"):
 
     input = operand_of(Real(rank=4))
     weight = operand_of(Real(rank=4))
-    bias = optional_operand_of(Real(rank=1))
+    bias = optional_operand_of(Real())
     result = result_def(Real(rank=4))
 
 
@@ -100,7 +130,7 @@ class RealDepthwiseConv2DOp(ConvolutionOp, RealOp, name="qnn.real_depthwise_conv
 
     input = operand_of(Real(rank=4))
     weight = operand_of(Real(rank=4))
-    bias = optional_operand_of(Real(rank=1))
+    bias = optional_operand_of(Real())
     result = result_def(Real(rank=4))
 
     @property
@@ -121,14 +151,14 @@ class RealLinearOp(RowsOp, RealOp, name="qnn.real_linear"):
 
     input = operand_of(Real())
     weight = operand_of(Real(rank=2))
-    bias = optional_operand_of(Real(rank=1))
+    bias = optional_operand_of(Real())
     result = result_def(Real())
 
 
 class RealMatMulOp(RealOp, name="qnn.real_matmul"):
     """
-    Product of two matrices of f32, batched over leading dimensions that broadcast, by
-    the contract's rule `real_matmul`:
+    Product of two matrices of f32, batched over leading dimensions that broadcast, and
+    a bias, by the contract's rule `real_matmul`:
     `sum(k) of lhs[..., m, k] * rhs[..., k, n]`.
 
     ```mlir
@@ -139,7 +169,18 @@ class RealMatMulOp(RealOp, name="qnn.real_matmul"):
 
     lhs = operand_of(Real())
     rhs = operand_of(Real())
+    bias = optional_operand_of(Real())
     result = result_def(Real())
+
+    @property
+    def products(self) -> Products:
+        """The rows of all matrices that meet the same one follow each other."""
+        lhs, rhs = map(shape_of, self.operands[:2])
+        if math.prod(rhs[:-2]) > 1:
+            return super().products
+        return Products.of(
+            Sums(matrix_product(2)), (math.prod(lhs[:-1]), lhs[-1]), rhs[-2:]
+        )
 
     @property
     def sums(self) -> Sums:

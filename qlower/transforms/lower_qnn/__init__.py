@@ -29,6 +29,7 @@ from qlower.transforms.lower_movement import lower_constant, lower_movement
 from qlower.transforms.lower_qnn import (
     contraction,
     elementwise,
+    hybrid,
     movement,
     pooling,
     real,
@@ -58,6 +59,7 @@ LOWERINGS: Rows = {
     qnn.LinearOp: contraction.lower_contraction,
     qnn.MatMulOp: contraction.lower_matmul,
     qnn.RealOp: real.lower_products,
+    qnn.HybridOp: hybrid.lower_hybrid,
     qnn.AvgPool2DOp: pooling.lower_avg_pool2d,
     qnn.AdaptiveAvgPool2DOp: pooling.lower_adaptive_avg_pool2d,
     qnn.MaxPool2DOp: pooling.lower_max_pool2d,

@@ -10,17 +10,17 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
+from qlower.dialects import qnn
 from qlower.files.arrays import Array
 from qlower.model.nests import Emitter, Nest
 
 from ...graph.context import NodeContext
 from ...graph.entry import Entry
-from ...graph.operators.products import DEPTH, Operand, Product
 from ...graph.operators.real import elementwise, number, real_operand
-from ...graph.operators.real_layers import PACKED_BLOCK, real_tensor
+from ...graph.operators.real_layers import layer, real_tensor
 from ...graph.orders import identity
 from ...graph.values import Value
 from ...scalars import Scalars
@@ -50,26 +50,18 @@ def import_linear(node: NodeContext) -> None:
             f" {list(weights.shape)}"
         )
     units, depth = weights.shape
-    matrix = _rows(node, input, depth)
-    rows = math.prod(input.shape) // depth
-    node.check_elements(rows * units)
-    before = None
+    node.check_elements(math.prod(input.shape) // depth * units)
+    bias = None
     if node.has(2):
-        bias = real_tensor(node, 2)
-        if bias.shape != (units,):
-            raise node.error(f"a bias of shape {list(bias.shape)}; expected [{units}]")
-        before = Operand(bias.ssa, (2,))
-    sums = Product(
-        node.builder.emitter(node.place(), "product"),
-        (1, rows, units),
-        Operand(matrix, (1, DEPTH)),
-        Operand(weights.ssa, (2, DEPTH)),
-        depth,
-        before,
-    ).in_blocks(PACKED_BLOCK)
-    whole = Value(sums, identity(3), is_real=True)
+        value = real_tensor(node, 2)
+        if value.shape != (units,):
+            raise node.error(f"a bias of shape {list(value.shape)}; expected [{units}]")
+        bias = value.ssa
+    whole = node.builder.in_order(input, identity(len(input.order)), node.place())
     shape = (*input.shape[:-1], units)
-    node.define(node.builder.reshape(whole, shape, identity(len(shape)), node.place()))
+    sums = qnn.RealLinearOp(whole.ssa, weights.ssa, bias, TensorType(f32, shape))
+    value = layer(node, sums, is_computed=False)
+    node.define(Value(value, identity(len(shape)), is_real=True))
 
 
 def import_layer_norm(node: NodeContext) -> None:

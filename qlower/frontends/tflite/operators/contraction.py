@@ -166,7 +166,7 @@ def import_batch_matmul(op: OperatorContext) -> None:
     shape = (*outer, shape_of(lhs)[-2], shape_of(rhs)[-1])
     type = _result_type(op, shape)
     if is_real(op):
-        _finish(op, qnn.RealMatMulOp(lhs, rhs, type))
+        _finish(op, qnn.RealMatMulOp(lhs, rhs, None, type))
         return
     lhs, rhs = _repeated(op, 0, lhs, outer), _repeated(op, 1, rhs, outer)
     op.finish(qnn.MatMulOp(lhs, rhs, type))

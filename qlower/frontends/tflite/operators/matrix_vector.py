@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f32, i32
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import dense
@@ -26,7 +27,7 @@ from qlower.model.nests import dense
 from ...scalars import PACKET, Scalars
 from ..context import OperatorContext
 from ..nests import start
-from .hybrid import CODES, quantize_rows, unscaled
+from .hybrid import by_litert
 from .matrix_matrix import Element, Product, is_of_matrices, matrix_product
 from .real import sum_products
 
@@ -98,23 +99,21 @@ def hybrid_product(
     """Of int8 matrices with a scale each, and rows that are quantized by their range:
     `F(F(sum) F(s w))`."""
     weights = np.concatenate(matrices)
-    stored = dense(weights, CODES.storage_type)
-    constant = qnn.ConstantOp(stored, TensorType(CODES, weights.shape))
-    value = op.emit(constant, "weights")
-    totals = weights.astype(np.int32).sum(axis=1)
     of_outputs = np.repeat(
         np.array(scales, np.float32), [len(matrix) for matrix in matrices]
     )
+    element = QuantizedType.per_axis(
+        8, True, 0, of_outputs.tolist(), [0] * len(of_outputs)
+    )
+    stored = dense(weights, element.storage_type)
+    value = op.emit(
+        qnn.ConstantOp(stored, TensorType(element, weights.shape)), "weights"
+    )
 
     def multiply(x: SSAValue) -> Element:
-        codes = quantize_rows(op, x, x, symmetric=symmetric)
-        type = TensorType(i32, (shape_of(x)[0], len(weights)))
-        sums = op.emit(qnn.LinearOp(codes.stored, value, None, type), "sums")
-
-        def element(steps: Scalars) -> SSAValue:
-            real, scale, weight = unscaled(steps, sums, codes, totals, of_outputs)
-            return steps.multiply(real, steps.multiply(scale, weight))
-
-        return element
+        type = TensorType(f32, (shape_of(x)[0], len(weights)))
+        layer = qnn.HybridLinearOp(x, value, None, type, contract="tflite")
+        sums = op.emit(by_litert(layer, is_symmetric=symmetric), "sums")
+        return lambda steps: steps.nest.input(sums, (0, 1))
 
     return multiply

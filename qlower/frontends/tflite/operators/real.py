@@ -133,22 +133,12 @@ def sum_products(nest: Nest, x: SSAValue, w: SSAValue) -> SSAValue:
 
 
 def finish_sums(op: OperatorContext, sums: SSAValue, bias: int = 2) -> None:
-    """The operator's result from its sums: with operand `bias`, and the activation."""
+    """The operator's result from its sums: with operand `bias` along the last
+    dimension, and the activation."""
     shape = shape_of(sums)
     steps = Scalars(start(op, shape))
-    value = steps.nest.input(sums, range(len(shape)))
-    finish_layer(op, steps, value, shape, bias)
-
-
-def finish_layer(
-    op: OperatorContext,
-    steps: Scalars,
-    value: SSAValue,
-    shape: Sequence[int],
-    bias: int = 2,
-) -> None:
-    """Operand `bias` along the last dimension of the nest, and the activation."""
     nest = steps.nest
+    value: SSAValue = nest.input(sums, range(len(shape)))
     added = read_real_bias(op, bias, shape[-1])
     if added is not None:
         value = steps.add(value, nest.input(added, [nest.parallel - 1]))

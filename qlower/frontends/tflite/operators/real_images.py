@@ -120,7 +120,7 @@ def convolve_blocks(
     image = pad_image(op, op.value(2), pad)
     rows_scales: SSAValue | None = None
     if scales is not None:
-        image, rows_scales = centred_rows(op, op.value(2), image)
+        image, rows_scales = centred_rows(op, image)
     batch, height, width, channels = shape_of(image)
     filters, *kernel, _ = weights.shape
     rows, columns = height - kernel[0] + 1, width - kernel[1] + 1
