@@ -584,7 +584,7 @@ def convolution(
         ),
         (
             convolution(bias=lambda b: b.tensor("b", (2,), "int64", data=[1, 2])),
-            "type INT64 is not supported by CONV_2D for a bias with INT8;",
+            "tensor 2 'b': type INT64 is not supported by CONV_2D for a bias",
         ),
         (
             convolution(bias=lambda b: b.tensor("b", (2,), "int32")),
