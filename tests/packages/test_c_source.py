@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -218,3 +220,44 @@ def test_two_levels_are_refused(tmp_path: Path) -> None:
     compiled = qlower.compile(path, "x86_64-linux-gnu", ["x86-64", "x86-64-v3"])
     with pytest.raises(QlowerError, match="C source has one level"):
         compiled.text("c")
+
+
+MISRA_DEVIATIONS = frozenset(
+    (
+        *(
+            "2.2",
+            "2.3",
+            "2.5",
+            "7.2",
+            "8.9",
+            "8.11",
+            "8.14",
+            "10.1",
+            "10.3",
+            "10.8",
+            "11.5",
+            "11.6",
+        ),
+        *("12.1", "12.3", "15.5", "18.4", "20.1"),
+    )
+)
+"""Rules of MISRA C:2012 that the files break, as the documentation says."""
+
+_MACROS = ("FLT_EVAL_METHOD=0", "FLT_RADIX=2", "FLT_MANT_DIG=24", "DBL_MANT_DIG=53")
+_WITHOUT = ("QLOWER_ACLE", "__FAST_MATH__", "__GNUC__", "__cplusplus", "M_CANARIES")
+
+
+@pytest.mark.long
+def test_misra(tmp_path: Path) -> None:
+    if shutil.which("cppcheck") is None:
+        pytest.skip("cppcheck isn't installed")
+    portable(qlower.load(DIGITS / "digits.mlir"), "tflite").save(tmp_path, ["c"])
+    command = ["cppcheck", "--addon=misra", "--enable=style", "--std=c99"]
+    command += [f"-D{macro}" for macro in _MACROS]
+    command += [f"-U{macro}" for macro in _WITHOUT]
+    done = subprocess.run(
+        [*command, "m.c"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    found = set(re.findall(r"misra-c2012-([\d.]+)", done.stderr))
+    assert found  # else it didn't read the file
+    assert found <= MISRA_DEVIATIONS

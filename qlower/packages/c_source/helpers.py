@@ -71,6 +71,8 @@ class Helpers:
     def saturate(self, bits: int, low: int, high: int, result: str, label: str) -> str:
         """x of 32 or 64 bits between `low` and `high`, as the C type `result`."""
         name = f"saturate_i{bits}_{label}"
+        if (bits, low, high) in _SATURATED:
+            self.add_intrinsics()
         lines = [
             f"static inline {result} {name}(int{bits}_t x) {{",
             *_SATURATED.get((bits, low, high), ()),
