@@ -23,7 +23,7 @@ _CONVERTED = frozenset(("L", "RGB", "P", "CMYK", "YCbCr", "1"))
 
 
 class NotFiniteError(QlowerError):
-    """An example has infinities or NaN."""
+    """An example has infinities or NaN, as float32."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,7 @@ class Preprocessing:
     def of_array(self, array: Array, spec: TensorSpec, *, is_picture: bool) -> Array:
         """The stored input for an array of one example: stored values as they are,
         unless they are a picture's; others normalised and quantized."""
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            number = int(np.argmin(np.isfinite(array)))
-            raise NotFiniteError(f"element {number} is {array.reshape(-1)[number]}")
+        _check_finite(array)
         if (
             array.dtype == spec.numpy_dtype
             and not is_picture
@@ -123,8 +121,20 @@ class Preprocessing:
             raise QlowerError(f"it has {array.shape[-1]} channels, not 3")
         real = array.astype(np.float32)
         if self.is_normalising:
-            real = (real - mean) / deviation
+            with np.errstate(over="ignore"):  # a number out of range is clipped
+                real = (real - mean) / deviation
         return _shaped(real if spec.scale is None else spec.quantize(real), spec)
+
+
+def _check_finite(array: Array) -> None:
+    """Raise `NotFiniteError` where float32 holds no number of an example."""
+    if array.dtype.kind != "f":
+        return
+    with np.errstate(over="ignore"):
+        is_finite = np.isfinite(array.astype(np.float32))
+    if not is_finite.all():
+        number = int(np.argmin(is_finite))
+        raise NotFiniteError(f"element {number} is {array.reshape(-1)[number]}")
 
 
 PLAIN = Preprocessing()

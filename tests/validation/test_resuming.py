@@ -194,8 +194,10 @@ def test_rows_that_are_not_finite(
         assert found.counts["tflite"].examples == 37
         alone = validate("model.mlir", clean.astype(dtype), against="exact")
         assert found.counts == alone.counts
+    rows[8, 0, 0] = 1e300  # which float32 doesn't hold
     stream = validate("model.mlir", iter(rows), contracts="tflite")
-    assert (stream.failed, stream.not_finite) == (3, 3)
+    assert (stream.failed, stream.not_finite) == (4, 4)
+    assert stream.failures[2] == (8, "element 0 is 1e+300")
     assert main(["validate", "model.mlir", "--data", "x.npy"]) == 0
     assert (
         "3 of 40 rows could not be used, 3 of them for inf" in capsys.readouterr().out
