@@ -222,6 +222,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"Whose arithmetic is it": "whose-arithmetic.md"},
         {"For all inputs": "verifying.md"},
         {"Verilog": "hardware.md"},
+        {"Proofs, measured": "proofs-measured.md"},
         {"Proofs of inference": "proofs-of-inference.md"},
         {"A model to look at": "report.md"},
         {"Accuracy over a data set": "data-sets.md"},
