@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from logging import WARNING, LogRecord
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,8 @@ def improve(
     work = Work(
         loaded, {**real, **parameters}, fitting.inputs, contract, work.layer_contracts
     )
-    with _one_thread():
+    _ = work.found  # what there is to warn of
+    with _one_thread(), _without_warnings():
         return _improved(work, deciding, measuring, methods)
 
 
@@ -129,6 +131,20 @@ def _one_thread() -> Generator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def _without_warnings() -> Generator[None]:
+    """Each of many versions of a model would repeat those of the first."""
+
+    def passes(record: LogRecord) -> bool:
+        return record.levelno != WARNING
+
+    LOGGER.addFilter(passes)
+    try:
+        yield
+    finally:
+        LOGGER.removeFilter(passes)
 
 
 def _is_better(changed: Work, work: Work, deciding: Examples) -> bool:

@@ -14,6 +14,8 @@ from xdsl.ir import Operation, SSAValue
 from qlower.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.extract import detach_layers
@@ -107,7 +109,7 @@ class Network:
     def alone(self, name: str, values: Values) -> Array:
         """A layer's result on the device, for the real values of its operands."""
         function, sources = self._layer(name)
-        stored = [self.specs[source].quantize(values[source]) for source in sources]
+        stored = [_stored(self.specs[source], values[source]) for source in sources]
         outputs, _ = function.run(stored, {})
         return self._real(name, outputs[0])
 
@@ -139,7 +141,10 @@ class Network:
     def expected(
         self, op: Operation, values: Values, parameters: Values
     ) -> dict[str, Array]:
-        """The real results of one layer for the real values of its operands."""
+        """The real results of one layer for the real values of its operands.
+
+        A range that ends at 0 is a RELU that a tool left to the quantization.
+        """
         operands = [
             tensor_of(
                 values[self.names[value]]
@@ -151,7 +156,7 @@ class Network:
         with torch.no_grad():
             found = surrogate(op, operands)
         return {
-            self.names[value]: array_of(real)
+            self.names[value]: array_of(_cut_at_zero(value, real))
             for value, real in zip(op.results, found, strict=True)
         }
 
@@ -201,3 +206,19 @@ class Network:
             compiled = Compilation(Model(module), self.contract).function()
             self._layers[name] = compiled, sources
         return self._layers[name]
+
+
+def _cut_at_zero(value: SSAValue, real: torch.Tensor) -> torch.Tensor:
+    type = element_type(value.type)
+    if not isinstance(type, QuantizedType) or not type.is_per_tensor:
+        return real
+    low = 0.0 if type.zero_point == type.storage_min else None
+    high = 0.0 if type.zero_point == type.storage_max else None
+    return real if low is None and high is None else real.clamp(low, high)
+
+
+def _stored(spec: TensorSpec, values: Array) -> Array:
+    """Real values as a layer takes them."""
+    if spec.scale is None:
+        return values.astype(spec.numpy_dtype)
+    return spec.quantize(values)

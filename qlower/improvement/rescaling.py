@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +17,8 @@ from qlower.model.layers import layers, value_names
 from qlower.model.scales import connected_values, result_types, weight_types
 from qlower.model.signature import Array
 from qlower.torch.tensors import tensor_of
+
+OBSERVERS = ("HistogramObserver", "MinMaxObserver")
 
 FACTORS = (0.7, 0.84, 1.19, 1.41)
 """Quarters of an octave, for devices that round scales to powers of two."""
@@ -32,24 +34,41 @@ def fit_ranges(work: Work) -> Work:
     """Choose the range of each result by the error of the model's output.
 
     Candidates are what PyTorch's observers take (all that occurs, and the range with
-    the least squared error of its histogram), and the present one times `FACTORS`.
+    the least squared error of its histogram), first for all results at a time, then one
+    by one, and the present one times `FACTORS`.
     """
+    groups = list(_groups(work))
+    for name in OBSERVERS:
+        types = {one[0]: _observed(name, one[1], one[2]) for one in groups}
+        work = _better(work, types)
+    for first, type, values in groups:
+        present = result_types(work.model.module)[first]
+        candidates = [_observed(name, type, values) for name in OBSERVERS]
+        candidates += [present.rescaled([factor * present.scale]) for factor in FACTORS]
+        for candidate in dict.fromkeys(candidates):
+            work = _better(work, {first: candidate})
+    return work
+
+
+def _better(work: Work, types: Mapping[str, QuantizedType]) -> Work:
+    """The work with other types of results, if its output errs less."""
+    try:
+        changed = work.rescaled(types)
+        return changed if changed.error() < work.error() else work
+    except QlowerError:  # a ratio of scales that the contract refuses
+        return work
+
+
+def _groups(work: Work) -> Iterator[tuple[str, QuantizedType, Array]]:
+    """Results whose range may be chosen: the first of those that share one, its type,
+    and the real values of all that round to it."""
     fixed = {spec.name for spec in (*work.model.inputs, *work.model.outputs)}
-    rounding = _rounding_results(work)
+    rounding, types = _rounding_results(work), result_types(work.model.module)
     for group in connected_values(work.model.module):
         names = [name for name in group if name in rounding]
-        if not names or fixed.intersection(group):
-            continue
-        type = result_types(work.model.module)[names[0]]
-        values = np.concatenate([work.reference[name].reshape(-1) for name in names])
-        for candidate in dict.fromkeys(_candidates(type, values)):
-            try:
-                changed = work.rescaled({names[0]: candidate})
-                if changed.error() < work.error():
-                    work = changed
-            except QlowerError:  # a ratio of scales that the contract refuses
-                continue
-    return work
+        if names and not fixed.intersection(group):
+            values = [work.reference[name].reshape(-1) for name in names]
+            yield names[0], types[names[0]], np.concatenate(values)
 
 
 def _rounding_results(work: Work) -> set[str]:
@@ -65,23 +84,21 @@ def _rounding_results(work: Work) -> set[str]:
     }
 
 
-def _candidates(type: QuantizedType, values: Array) -> Iterator[QuantizedType]:
+def _observed(name: str, type: QuantizedType, values: Array) -> QuantizedType:
+    """The type that an observer of PyTorch takes for real values."""
     observers: Any = import_module("torch.ao.quantization")
     torch: Any = import_module("torch")
     seen = tensor_of(np.ascontiguousarray(values[:: 1 + values.size // OBSERVED]))
-    for name in ("HistogramObserver", "MinMaxObserver"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            observer = getattr(observers, name)(
-                dtype=torch.qint8 if type.signed else torch.quint8,
-                quant_min=type.storage_min,
-                quant_max=type.storage_max,
-            )
-            observer(seen)
-            scale, zero_point = observer.calculate_qparams()
-        yield type.rescaled([float(scale)], [int(zero_point)])
-    for factor in FACTORS:
-        yield type.rescaled([factor * type.scale])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        observer = getattr(observers, name)(
+            dtype=torch.qint8 if type.signed else torch.quint8,
+            quant_min=type.storage_min,
+            quant_max=type.storage_max,
+        )
+        observer(seen)
+        scale, zero_point = observer.calculate_qparams()
+    return type.rescaled([float(scale)], [int(zero_point)])
 
 
 def fit_gains(work: Work) -> Work:

@@ -1,7 +1,7 @@
 """A model with other scales: results, weights and biases stored anew from real values.
 
-Layers that only move stored values share the quantization of the values they move, so
-such values change together.
+Layers that only move stored values share the quantization of the values they move, and
+so do pools that have it; such values change together.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def connected_values(module: ModuleOp) -> list[list[str]]:
         if isinstance(element_type(value.type), QuantizedType)
     }
     for op in layers(module):
-        if not isinstance(op, qnn.QnnOp) or op.rules:
+        if not isinstance(op, qnn.QnnOp) or (op.rules and not _keeps_scale(op)):
             continue
         moved = [value for value in (*op.operands, *op.results) if value in groups]
         for other in moved[1:]:
@@ -76,6 +76,14 @@ def connected_values(module: ModuleOp) -> list[list[str]]:
                 groups.update(dict.fromkeys(second, first))
     distinct = {id(group): group for group in groups.values()}
     return [[names[value] for value in group] for group in distinct.values()]
+
+
+def _keeps_scale(op: qnn.QnnOp) -> bool:
+    """Whether it is a pool whose result has its operand's quantization, as TFLite
+    demands it and other tools' files share one scale."""
+    return isinstance(op, qnn.AvgPool2DOp | qnn.AdaptiveAvgPool2DOp) and (
+        element_type(op.input.type) == element_type(op.result.type)
+    )
 
 
 def with_scales(

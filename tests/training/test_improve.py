@@ -35,6 +35,18 @@ def work(contract: str, count: int = 24) -> Any:
     return module.Work(model, real, (images,), contract, {})
 
 
+def test_a_range_that_ends_at_zero_is_a_relu() -> None:
+    """ONNX files leave it to the quantization, so the real network has it, too."""
+    given = work("tflite", 4)
+    text = MODEL.read_text().replace(', activation = "relu"', "")
+    assert "relu" not in text
+    parse: Any = import_module("qlower.text.parsing").parse_module
+    network: Any = import_module("qlower.improvement.network").Network
+    plain = network(qlower.Model(parse(text)), "tflite", {})
+    for name, values in plain.real(given.inputs, given.parameters).items():
+        assert np.array_equal(values, given.reference[name]), name
+
+
 @pytest.mark.long
 def test_gains_undo_what_shifts_multiply_too_much() -> None:
     """`pow2-shift` is nearly exact where each ratio of scales is a power of two."""
