@@ -152,7 +152,7 @@ def import_matmul(node: NodeContext) -> None:
     if is_full and node.is_constant(3) and len(node.shape(3)) == 2:
         units = node.shape(3)[1]
         weights = node.stored_array(3, node.axis_quantization(4, 5, 1, units)).T
-        node.define(_linear(node, (4, 5), weights, 3, None, result))
+        node.define(linear(node, weights, lambda units: None, result))
         return
     lhs, rhs = (
         node.stored_as(at, node.quantization(at + 1, at + 2, may_be_half=True))
@@ -182,11 +182,12 @@ def import_gemm(node: NodeContext) -> None:
     weights = node.stored_array(3, node.axis_quantization(4, 5, 0, units))
     if not is_transposed:
         weights = weights.T
+    bias = partial(read_bias, node, 6)
     if node.has(7):
         node.expect("alpha", 1.0)
-        node.define(_linear(node, (4, 5), weights, 3, 6, node.quantization(7, 8)))
+        node.define(linear(node, weights, bias, node.quantization(7, 8)))
         return
-    sums = _linear(node, (4, 5), weights, 3, 6, i32, "sums")
+    sums = linear(node, weights, bias, i32, "sums")
     scales = [node.real(1), node.real(4)]
 
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
@@ -199,30 +200,29 @@ def import_gemm(node: NodeContext) -> None:
     node.define(elementwise(node, [sums, *scales], body))
 
 
-def _linear(
+def linear(
     node: NodeContext,
-    parameters: tuple[int, int],
     weights: Array,
-    operand: int,
-    bias: int | None,
+    bias: Callable[[int], SSAValue | None],
     result: Element,
     suffix: str | None = None,
 ) -> Value:
-    """A linear layer; `weights` are [O, K], of that operand."""
+    """A linear layer; `weights` are [O, K], those of operand 3, and `bias` gives that
+    of so many units."""
     input = node.stored(0, 1, 2)
     input = node.builder.in_order(input, identity(len(input.order)), node.place())
     units, depth = weights.shape
     if not input.shape or input.shape[-1] != depth:
         raise node.error(
-            f"an input of shape {list(input.shape)} with weights of {depth} rows"
+            f"an input of shape {list(input.shape)} with weights for {depth} numbers"
         )
-    quantization = node.axis_quantization(*parameters, 0, units)
-    place = node.place(node.name(operand))
+    place = node.place(node.name(3))
     operation = qnn.LinearOp(
         input.ssa,
-        node.builder.constant(weights, quantization, place),
-        None if bias is None else read_bias(node, bias, units),
+        node.builder.constant(weights, node.axis_quantization(4, 5, 0, units), place),
+        bias(units),
         node.typed(result, (*input.shape[:-1], units), input.order),
+        activation=node.text("activation", "") or None,
     )
     return Value(node.emit(operation, suffix), input.order)
 

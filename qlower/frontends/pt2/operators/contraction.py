@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, TensorType, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 
-from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
@@ -20,9 +20,8 @@ from qlower.model.nests import Nest
 
 from ...graph.context import NodeContext
 from ...graph.entry import quantized, takes
-from ...graph.operators.contraction import convolution, filter_count, filters_of
+from ...graph.operators.contraction import convolution, filter_count, filters_of, linear
 from ...graph.operators.real import number
-from ...graph.orders import identity
 from ...graph.values import Value
 from ...graph.window import as_image, define_image, from_image
 from ..translating import TORCH
@@ -85,31 +84,16 @@ def import_residual_conv(node: NodeContext) -> None:
 
 def import_linear(node: NodeContext) -> None:
     """Multiply along the last dimension; operands are as of a convolution."""
-    input = node.stored(INPUT, INPUT + 1, INPUT + 2)
-    input = node.builder.in_order(input, identity(len(input.order)), node.place())
-    units, depth = node.shape(WEIGHTS, rank=2)
-    if not input.shape or input.shape[-1] != depth:
-        raise node.error(
-            f"an input of shape {list(input.shape)} with weights of {depth} columns"
-        )
+    units, _ = node.shape(WEIGHTS, rank=2)
     quantization = node.axis_quantization(WEIGHTS + 1, WEIGHTS + 2, 0, units)
-    stored = node.stored_array(WEIGHTS, quantization)
-    place = node.place(node.name(WEIGHTS))
-    weights = node.builder.constant(stored, quantization, place)
-    is_stored = node.has(RESULT)
-    element = node.quantization(RESULT, RESULT + 1) if is_stored else i32
-    operation = qnn.LinearOp(
-        input.ssa,
-        weights,
-        _constant_bias(node, units) if is_stored else None,
-        node.typed(element, (*input.shape[:-1], units), input.order),
-        activation=node.text("activation", "") or None,
-    )
-    if is_stored:
-        node.define(Value(node.emit(operation), input.order))
+    weights = node.stored_array(WEIGHTS, quantization)
+    if node.has(RESULT):
+        element = node.quantization(RESULT, RESULT + 1)
+        bias = partial(_constant_bias, node)
+        node.define(linear(node, weights, bias, element))
         return
-    real = _real(node, node.emit(operation, "sums"))
-    node.define(Value(real, input.order, is_real=True))
+    sums = linear(node, weights, lambda units: None, i32, "sums")
+    node.define(replace(sums, ssa=_real(node, sums.ssa), is_real=True))
 
 
 def _convolution(
