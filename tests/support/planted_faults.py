@@ -157,10 +157,11 @@ def number_of(
 
 
 def constant_of_sums(nest: NestOp) -> bool:
-    """What is subtracted from each input before it is multiplied."""
+    """What is subtracted from each input before it is multiplied, if it is."""
     return any(
         _change(op, lambda old: old + 1)
-        for op in nest.body.block.ops
+        for block in nest.body.blocks
+        for op in block.ops
         if any(isinstance(use.operation, arith.SubiOp) for use in _uses(op))
     )
 
