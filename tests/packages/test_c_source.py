@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import models_directory
+from support import edge_layers, models_directory, random_layers
 from support.c_programs import Compiler, portable
 from support.run_files import RUN_TESTS, RunTest
 from support.small_model import SMALL_MODEL
@@ -122,6 +123,25 @@ def test_digits(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         result, qlower.interpret(model, image, contract="tflite")
     )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("layers", [edge_layers.LAYERS, random_layers.LAYERS])
+def test_layers_of_any_size(
+    layers: Mapping[str, Callable[[int, str], bytes]], dtype: str, tmp_path: Path
+) -> None:
+    """Blocks that are cut off, strides, dilation and padding of sums of products."""
+    compiler = built("gcc -O2")
+    makers = {k: v for k, v in layers.items() if "conv" in k or "connected" in k}
+    for seed in range(6):
+        for kind, make in makers.items():
+            path = tmp_path / f"{kind}_{seed}.tflite"
+            path.write_bytes(make(seed, dtype))
+            inputs = random_layers.random_layer_inputs(qlower.load(path), seed)
+            (given,) = compiler.outputs(portable(path, "tflite"), inputs, tmp_path)
+            wanted = qlower.jit(path, "tflite")(*inputs)
+            assert given.tobytes() == wanted.tobytes(), path
 
 
 @pytest.mark.long
@@ -261,3 +281,26 @@ def test_misra(tmp_path: Path) -> None:
     found = set(re.findall(r"misra-c2012-([\d.]+)", done.stderr))
     assert found  # else it didn't read the file
     assert found <= MISRA_DEVIATIONS
+
+
+def test_several_results_a_channel(tmp_path: Path) -> None:
+    """Weights of a depthwise layer, whose taps lie apart, are summed as they lie."""
+    weights = np.random.default_rng(2).integers(-127, 128, 72, np.int8).tobytes().hex()
+    text = f"""\
+!a = !quant.uniform<i8:f32, 0.5:-3>
+!c = !quant.uniform<i8:f32, 40.0:-3>
+!w = !quant.uniform<i8<-127:127>:f32, 0.5>
+func.func @main(%x: tensor<1x5x7x1x!a>) -> tensor<1x3x5x8x!c> {{
+  %w = qnn.constant dense<"0x{weights}"> : tensor<1x3x3x8xi8> -> tensor<1x3x3x8x!w>
+  %y = qnn.depthwise_conv2d %x, %w
+    {{stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]}}
+    : (tensor<1x5x7x1x!a>, tensor<1x3x3x8x!w>) -> tensor<1x3x5x8x!c>
+  return %y : tensor<1x3x5x8x!c>
+}}
+"""
+    model = qlower.Model(parse_module(text, "model.mlir"))
+    image = np.random.default_rng(3).integers(-128, 128, (1, 5, 7, 1)).astype(np.int8)
+    compiled = portable(model, "tflite")
+    (result,) = built("gcc -O2").outputs(compiled, [image], tmp_path)
+    expected = qlower.interpret(model, image, contract="tflite")
+    np.testing.assert_array_equal(result, expected)
