@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -136,7 +137,7 @@ class Exploration(Tabled[Point]):
         )
 
     def plot(self, path: Path) -> None:
-        """Draw all points, and the front with names."""
+        """Draw all points, and the front with some names."""
         figure = new_figure(6.4, 4.0)
         axes: Any = figure.subplots()  # pyright: ignore[reportUnknownMemberType]
 
@@ -155,8 +156,11 @@ class Exploration(Tabled[Point]):
                 [x for x, _ in places], [y for _, y in places], mark, color=colour
             )
         small = {"textcoords": "offset points", "fontsize": 6}
-        for point in self.front:
-            axes.annotate(point.choices, place(point), (4, 3), **small)
+        last, apart = math.inf, 0.06 * max((place(one)[0] for one in known), default=0)
+        for point in self.front:  # names that would lie on each other are left out
+            if last - place(point)[0] > apart:
+                axes.annotate(point.choices, place(point), (6, -3), **small)
+                last = place(point)[0]
         if known:
             axes.annotate("the base", place(known[0]), (4, -10), **small)
         axes.set_xlabel(f"{UNITS[self.unit]} of a requantizer")
