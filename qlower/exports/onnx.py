@@ -60,7 +60,7 @@ def patch_onnx(data: bytes, changes: Changes) -> bytes:
 
 def _put(onnx: Any, tensor: Any, given: Array) -> None:
     """Exchange an initializer's values, in the field that holds them."""
-    made = onnx.numpy_helper.from_array(np.ascontiguousarray(given), tensor.name)
+    made = onnx.numpy_helper.from_array(np.array(given, order="C"), tensor.name)
     if not tensor.HasField("raw_data"):
         made.ClearField("raw_data")
         field = made.float_data if given.dtype.kind == "f" else made.int32_data

@@ -207,6 +207,7 @@ def test_scales_are_written(suffix: str, tmp_path: Path) -> None:
     read = qlower.load(path)
     assert result_types(read.module) == result_types(model.module)
     assert weight_types(read.module) == weight_types(model.module)
+    assert len(path.read_bytes()) == len(original.read_bytes())  # scalars stay scalars
     random = np.random.default_rng(0)
     for _ in range(4):
         x = random.integers(-128, 128, read.inputs[0].shape, np.int8)
