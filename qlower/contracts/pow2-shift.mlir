@@ -69,8 +69,12 @@ func.func private @shift(%x: i32, %exponent: i64) -> i32 {
   %down = arith.maxsi %negated, 0 : i64
   %right = arith.minsi %down, 33 : i64
   %up = arith.shli %x, %left : i64
-  %shifted = fixed.shift_right %up, %right {rounding = half_up} : i64
+  %shifted = func.call @round_shift(%up, %right) : (i64, i64) -> i64
   %result = fixed.saturate %shifted : i64 to i32
+}
+
+func.func private @round_shift(%x: i64, %places: i64) -> i64 {
+  %result = fixed.shift_right %x, %places {rounding = half_up} : i64
 }
 
 func.func @conv2d(%accumulator: i32) -> i32 {
@@ -129,7 +133,7 @@ func.func private @align(%stored: i32, %zero_point: i32, %shift: i64) -> i64 {
 }
 
 func.func private @store_sum(%sum: i64, %places: i64) -> i32 {
-  %shifted = fixed.shift_right %sum, %places {rounding = half_up} : i64
+  %shifted = func.call @round_shift(%sum, %places) : (i64, i64) -> i64
   %narrow = fixed.saturate %shifted : i64 to i32
   %result = func.call @clamp_and_offset(%narrow) : (i32) -> i32
 }

@@ -9,7 +9,7 @@ from itertools import count, islice
 import numpy as np
 
 from qlower.contracts import Contract
-from qlower.contracts.family import CHOICES, INSIDE, Arithmetic
+from qlower.contracts.family import CHOICES, FUSED, INSIDE, Arithmetic
 from qlower.explain.diff import Progress, no_progress
 from qlower.identification.evidence import Evidence, Observed, Places
 
@@ -20,7 +20,7 @@ and others that are drawn."""
 DRAWN = 1 << 16
 """Of so many those are chosen."""
 
-FEW = 55
+FEW = 60
 """The first arithmetics by which they are chosen."""
 
 ROUNDS = 3
@@ -160,7 +160,8 @@ def first_members() -> Iterator[Arithmetic]:
 
 def _stored(one: Arithmetic) -> Iterator[Arithmetic]:
     """An arithmetic by integers and by floats, with roundings that are far apart."""
-    for start in (one, replace(one, bias="in steps", scaling="multiply f32")):
+    fused = replace(one, bias=FUSED, scaling="reciprocal f32", rounding="half_away")
+    for start in (one, replace(one, bias="in steps", scaling="multiply f32"), fused):
         yield start
         for rounding in ("toward_zero", "floor"):
             yield replace(start, rounding=rounding)

@@ -22,7 +22,14 @@ from support.near_ties import (
     mutants,
     near_tie_layer,
 )
-from support.phone_systems import One, one_of, run_ncnn, run_openvino
+from support.phone_systems import (
+    One,
+    one_of,
+    run_mnn,
+    run_ncnn,
+    run_openvino,
+    run_openvino_avx2,
+)
 from support.random_modules import Draw, RandomLayer
 
 import qlower
@@ -59,11 +66,26 @@ def has_one_group(one: One) -> bool:
 
 def has_one_image(one: One) -> bool:
     """ncnn has no batch, and depthwise convolutions of an output for each channel."""
-    shape, op = shape_of(one.op.results[0]), one.op
+    shape = shape_of(one.op.results[0])
     if len(shape) == 4 and shape[0] > 1:
         return False
+    return has_single_outputs(one)
+
+
+def has_pairs_that_can_be_said(one: One) -> bool:
+    """Convolutions of an even number of channels, or without padding."""
+    op = one.op
+    if isinstance(op, qnn.Conv2DOp):
+        odd = bool(op.input.type.get_shape()[-1] % 2)
+        return op.groups == 1 and not (odd and any(op.pad))
+    return True
+
+
+def has_single_outputs(one: One) -> bool:
+    """Depthwise convolutions of an output for each channel."""
+    op = one.op
     if isinstance(op, qnn.DepthwiseConv2DOp):
-        return op.input.type.get_shape()[-1] == shape[-1]
+        return op.input.type.get_shape()[-1] == shape_of(op.results[0])[-1]
     return has_one_group(one)
 
 
@@ -114,6 +136,13 @@ SYSTEMS = {
             ),
         ),
     ),
+    "openvino-avx2": System(
+        "openvino",
+        run_openvino_avx2,
+        {},
+        kinds=("conv2d", "depthwise_conv2d"),
+        takes=has_pairs_that_can_be_said,
+    ),
     "ncnn": System(
         "ncnn",
         run_ncnn,
@@ -149,6 +178,38 @@ SYSTEMS = {
         zero_points=False,
         kinds=("conv2d", "depthwise_conv2d", "linear"),
         takes=has_one_image,
+    ),
+    "mnn": System(
+        "_tools",
+        run_mnn,
+        {
+            **dict.fromkeys(
+                ("conv2d", "linear"),
+                (
+                    (
+                        "%steps = arith.mulf %scaled, %ratio : f32\n"
+                        "  %biased = arith.addf %steps, @float_bias : f32",
+                        "%biased = math.fma %scaled, %ratio, @float_bias : f32",
+                    ),
+                    (
+                        "%shifted = arith.mulf %sum, %moved : f32\n"
+                        "  %real = arith.mulf %shifted, %input_scale : f32",
+                        "%shifted = arith.mulf %sum, %input_scale : f32\n"
+                        "  %real = arith.mulf %shifted, %moved : f32",
+                    ),
+                ),
+            ),
+            "depthwise_conv2d": (
+                (
+                    "%multiplier = arith.mulf %weight_scale, %ratio : f32",
+                    "%product = arith.mulf %weight_scale, %input_scale : f32\n"
+                    "  %multiplier = arith.divf %product, %output_scale : f32",
+                ),
+            ),
+        },
+        signs=(True,),
+        kinds=("conv2d", "depthwise_conv2d", "linear"),
+        takes=has_single_outputs,
     ),
 }
 

@@ -108,7 +108,7 @@ def _drawn(
     code = random.choice(q.codes, count) - q.x_zero
     weights = random.integers(1, 128, count) * random.choice([-1, 1], count)
     scales = random.uniform(0.001, 0.02, count) * q.y_scale / q.x_scale
-    simple = random.random(count) < 0.6
+    simple = random.random(count) < 0.8
     weights = np.where(simple, random.choice([-2, -1, 1, 2], count), weights)
     ratio = random.choice([1.0, 0.5, 1.0], count) * q.y_scale / q.x_scale
     scales = np.where(simple, ratio / np.abs(weights), scales).astype(np.float32)

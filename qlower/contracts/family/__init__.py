@@ -23,6 +23,8 @@ from qlower.text.parsing import parse_module
 MODES = tuple(mode.value for mode in RoundingMode)
 FIXED = "fixed point"
 ONCE, INSIDE, AFTER, BYTE = "once", "inside", "after", "after, saturated before"
+SYMMETRIC = "after, within 127 before"
+FUSED = "fused with the product"
 
 CHOICES: Mapping[str, Sequence[str]] = {
     "products": (EXACT, FLAT, PIXEL),
@@ -34,7 +36,7 @@ CHOICES: Mapping[str, Sequence[str]] = {
             for bits in reversed(range(12, 32))
         ),
     ),
-    "bias": ("integer", "in steps", "real"),
+    "bias": ("integer", "in steps", "real", FUSED),
     "scaling": (
         FIXED,
         *("multiply f32", "divide f32", "reciprocal f32"),
@@ -51,18 +53,20 @@ CHOICES: Mapping[str, Sequence[str]] = {
     ),
     "first": (ONCE, *MODES),
     "rounding": MODES,
-    "zero_point": (AFTER, INSIDE, BYTE),
+    "zero_point": (AFTER, INSIDE, BYTE, SYMMETRIC),
 }
 """What each choice may be; the first is what it is where it makes no difference.
 
 products: of pairs (`products.py`). bias: an integer in the accumulator; real, and added
-to a float sum in its steps; or added to real numbers. scaling: by an integer and a
+to a float sum in its steps; or added to real numbers, in float32 by one FMA if it is
+fused. scaling: by an integer and a
 shift; by a float ratio; or by the scales one after the other, divided by the output's
 or multiplied by its reciprocal. ratio: of the scales, in the order in which they
 combine. multiplier: of fixed point, and how it is rounded; one
 of 2 bits is a power of two. first: the rounding to the
 high half of the product, if there is one before `rounding`. zero_point: of the output,
-added after rounding or before, or to what is saturated to 8 bits already.
+added after rounding or before, or to what is saturated to 8 bits already, without -128
+if it is within 127.
 """
 
 TOGETHER = (
@@ -75,6 +79,10 @@ TOGETHER = (
     ("scaling", "rounding"),
 )
 """Choices that have to be right together before either explains more."""
+
+
+_FUSING = ("divide f32", "reciprocal f32")
+"""The scalings whose product with the sum can take the bias in."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +144,8 @@ class Arithmetic:
         plain = {name: values[0] for name, values in CHOICES.items()}
         ignored = {name: plain[name] for name in CHOICES if name not in self.relevant}
         found = replace(self, **ignored)
+        if found.bias == FUSED and found.scaling not in _FUSING:
+            found = replace(found, bias="real")
         if found.first != ONCE and found.zero_point == INSIDE:
             found = replace(found, zero_point=AFTER)
         return found
@@ -171,6 +181,7 @@ class Arithmetic:
             INSIDE: "clamp_rounded",
             AFTER: "add_zero_point_and_clamp",
             BYTE: "saturate_and_add_zero_point",
+            SYMMETRIC: "saturate_to_127_and_add_zero_point",
         }
         return [*found, step(store[self.zero_point], "stored")]
 
@@ -221,7 +232,8 @@ class Arithmetic:
             if self.bias == "real":
                 found.append(step(f"add_quotient_{float}", "real"))
         else:
-            found.append(step(f"dequantize_{float}", "dequantized"))
+            name = "dequantize_with_bias" if self.bias == FUSED else "dequantize"
+            found.append(step(f"{name}_{float}", "dequantized"))
             found += [real] if self.bias == "real" else []
             found.append(step(f"{kind}_{float}", "real"))
         if self.zero_point == INSIDE:

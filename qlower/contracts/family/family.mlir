@@ -159,6 +159,13 @@ func.func private @dequantize_f64(%sum: f64, %input_scale: f32, %weight_scale: f
   return %result : f64
 }
 
+// F(sum F(x w) + b): one rounding
+func.func private @dequantize_with_bias_f32(%sum: f32, %real_bias: f32, %input_scale: f32, %weight_scale: f32) -> f32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %result = math.fma %sum, %step, %real_bias : f32
+  return %result : f32
+}
+
 func.func private @add_bias_f32(%dequantized: f32, %real_bias: f32) -> f32 {
   %result = arith.addf %dequantized, %real_bias : f32
   return %result : f32
@@ -322,6 +329,18 @@ func.func private @add_zero_point_and_clamp(%rounded: i32, %output_zero_point: i
 // What is rounded is an 8-bit integer before the zero point is added.
 func.func private @saturate_and_add_zero_point(%rounded: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
   %least = arith.constant -128 : i32
+  %most = arith.constant 127 : i32
+  %above = arith.maxsi %rounded, %least : i32
+  %byte = arith.minsi %above, %most : i32
+  %offset = arith.addi %byte, %output_zero_point : i32
+  %not_low = arith.maxsi %offset, %output_min : i32
+  %result = arith.minsi %not_low, %output_max : i32
+  return %result : i32
+}
+
+// As an 8-bit integer that has no -128.
+func.func private @saturate_to_127_and_add_zero_point(%rounded: i32, %output_zero_point: i32, %output_min: i32, %output_max: i32) -> i32 {
+  %least = arith.constant -127 : i32
   %most = arith.constant 127 : i32
   %above = arith.maxsi %rounded, %least : i32
   %byte = arith.minsi %above, %most : i32

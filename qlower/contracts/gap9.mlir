@@ -1,0 +1,38 @@
+// The arithmetic of GreenWaves' NNTool for GAP8 and GAP9 (gap_sdk a2302650): multipliers of 8
+// bits, half up.
+// # Formula
+// - conv2d, depthwise_conv2d, linear: M 2^-n nearest to the ratio of the scales, M of 8 bits and
+//   odd; `y = clamp(((acc M + 2^(n - 1)) >> n) + z)`
+// # Ties
+// Half up, before the zero point; the multiplier's own half up, too.
+// # Operands
+// The ratio in float64.
+// # Not matched
+// - Products have 32 bits and wrap; NORM_ROUND undefined is a floor; other operations than these
+//   have the arithmetic of `pow2-shift`.
+// # Checked against
+// Source read: nothing ran on a GAP.
+// # Sources
+// - GreenWaves-Technologies/gap_sdk at a2302650, nntool/utils/scale.py, at_norm.py
+
+module attributes {contract.family = "GreenWaves", contract.base = "requant-shift",
+    contract.summary = "GAP9 NNTool: multipliers of 8 bits, half up"} {
+
+// floor(f 2^8 + 1/2) for the fraction f in [1/2, 1): its trailing zeros make no difference.
+func.func private @multiplier_and_places(%ratio: f64) -> (i64, i64) {
+  %bits = arith.bitcast %ratio : f64 to i64
+  %fraction_mask = arith.constant 4503599627370495 : i64
+  %fraction = arith.andi %bits, %fraction_mask : i64
+  %hidden_bit = arith.constant 4503599627370496 : i64
+  %mantissa = arith.ori %fraction, %hidden_bit : i64
+  %multiplier = fixed.shift_right %mantissa, 45 {rounding = half_up} : i64
+  %exponent = arith.shrui %bits, 52 : i64
+  %places = arith.subi 1030, %exponent : i64
+  %not_left = arith.cmpi sge, %places, 0 : i64
+  %not_far = arith.cmpi sle, %places, 54 : i64
+  %legal = arith.andi %not_left, %not_far : i1
+  cf.assert %legal, "the ratio of the scales is not in [2^-47, 2^8)"
+  return %multiplier, %places : i64, i64
+}
+
+}

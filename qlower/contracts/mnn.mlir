@@ -1,0 +1,183 @@
+// The arithmetic of MNN's int8 layers on x86 CPUs with AVX-512 VNNI (MNN 3.6.1).
+// # Formula
+// MNN multiplies codes that are 128 above, acc' = sum((q + 128) w), and takes that out again in
+// float32. r(v) = trunc(F(v +- 0.5)); low is z_y with ReLU, else the type's least code.
+// - conv2d, linear: f = F(F(F(b - F(F(F(sum(w) s_w) (z_x + 128)) s_x)) / s_y) + z_y);
+//   `y = r(clamp(F(F(F(acc' s_w) F(s_x / s_y)) + f)))`
+// - depthwise_conv2d: M = F(s_w F(s_x / s_y)); `y = clamp(r(F(F(acc + trunc(F(b / F(s_x s_w))) +
+//   trunc(F(z_y / M))) M)))`: integers are added before the product
+// - add, sub, mul: `y = clamp(round(F(F(F((a - z_a) s_a) op F((b - z_b) s_b)) F(1 / s_y))) + z_y)`
+// - avg_pool2d: `y = (sum(q + 128) floor(2^24 / n)) >> 24, - 128`
+// - quantize: `y = r(clamp(F(F(x F(1 / s_y)) + z_y)))`; dequantize: `F((q - z) s)`
+// # Ties
+// Half away from zero; r makes 1 of 0.49999997. In contractions but depthwise ones the zero
+// point is inside.
+// # Operands
+// float32 as written.
+// # Quirks
+// - The range of a type is that of its codes: MNN's own tools write -127 to 127.
+// - A depthwise convolution truncates its bias, and the steps of its zero point.
+// - An average is rounded down, to the unsigned code.
+// # Not matched
+// - uint8 activations, weights with zero points and activations other than ReLU are refused.
+// - Add, sub, mul and avg_pool2d are from source, not compared live.
+// # Checked against
+// MNN 3.6.1 live, `tests/contracts/test_phone_systems_live.py`.
+// # Sources
+// Files of alibaba/MNN at 4d40bdbd:
+// - source/backend/cpu/CPUConvolution.cpp, updateInputOutputScale
+// - source/backend/cpu/x86_x64/avx512/GemmInt8.cpp, GemmInt8_VNNI.cpp
+// - source/backend/cpu/compute/Int8FunctionsOpt.cpp, MNNBinaryAddInt8; CPUPoolInt8.cpp
+
+module attributes {contract.family = "MNN", contract.base = "_steps",
+    contract.summary = "MNN (VNNI): codes 128 above, which float32 takes out again"} {
+
+func.func private @require_int8(%output_unsigned: i1) {
+  %signed = arith.xori %output_unsigned, true : i1
+  cf.assert %signed, "MNN has no unsigned codes"
+}
+
+func.func private @require_layer(%activation_max: f32) {
+  %infinity = arith.constant 0x7F800000 : f32
+  %open = arith.cmpf oeq, %activation_max, %infinity : f32
+  %legal = arith.andi %open, %weights_symmetric : i1
+  cf.assert %legal, "an activation other than ReLU, or weights with a zero point, which MNN computes in other ways"
+}
+
+// trunc(F(v +- 0.5))
+func.func private @round(%real: f32) -> i32 {
+  %negative = arith.cmpf olt, %real, 0.0 : f32
+  %half = arith.select %negative, -0.5, 0.5 : f32
+  %moved = arith.addf %real, %half : f32
+  %result = fixed.convert %moved {rounding = toward_zero} : f32 to i32
+}
+
+// ReLU is the zero point as the least code.
+func.func private @least() -> i32 {
+  func.call @require_int8(%output_unsigned) : (i1) -> ()
+  func.call @require_layer(%activation_max) : (f32) -> ()
+  %bounded = arith.cmpf oeq, %activation_min, 0.0 : f32
+  %result = arith.select %bounded, %output_zero_point, %storage_min : i32
+}
+
+// What 128 and the zero point add to each weight.
+func.func private @shift() -> i32 { %result = arith.addi %input_zero_point, 128 : i32 }
+
+func.func private @float_bias() -> f32 {
+  %weights = arith.sitofp %weight_sum : i32 to f32
+  %sum = arith.mulf %weights, %weight_scale : f32
+  %moved = arith.sitofp @shift : i32 to f32
+  %shifted = arith.mulf %sum, %moved : f32
+  %real = arith.mulf %shifted, %input_scale : f32
+  %rest = arith.subf %real_bias, %real : f32
+  %steps = arith.divf %rest, %output_scale : f32
+  %point = arith.sitofp %output_zero_point : i32 to f32
+  %result = arith.addf %steps, %point : f32
+}
+
+func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, linear {
+  %zeros = arith.muli @shift, %weight_sum : i32
+  %stored = arith.addi %accumulator, %zeros : i32
+  %sum = arith.sitofp %stored : i32 to f32
+  %scaled = arith.mulf %sum, %weight_scale : f32
+  %ratio = arith.divf %input_scale, %output_scale : f32
+  %steps = arith.mulf %scaled, %ratio : f32
+  %biased = arith.addf %steps, @float_bias : f32
+  %low = arith.sitofp @least : i32 to f32
+  %high = arith.sitofp %storage_max : i32 to f32
+  %above = arith.maximumf %biased, %low : f32
+  %clamped = arith.minimumf %above, %high : f32
+  %result = func.call @round(%clamped) : (f32) -> i32
+}
+
+func.func @depthwise_conv2d(%accumulator: i32) -> i32 {
+  %ratio = arith.divf %input_scale, %output_scale : f32
+  %multiplier = arith.mulf %weight_scale, %ratio : f32
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %bias_steps = arith.divf %real_bias, %step : f32
+  %bias = fixed.convert %bias_steps {rounding = toward_zero} : f32 to i32
+  %point = arith.sitofp %output_zero_point : i32 to f32
+  %point_steps = arith.divf %point, %multiplier : f32
+  %offset = fixed.convert %point_steps {rounding = toward_zero} : f32 to i32
+  %biased = arith.addi %accumulator, %bias : i32
+  %total = arith.addi %biased, %offset : i32
+  %sum = arith.sitofp %total : i32 to f32
+  %steps = arith.mulf %sum, %multiplier : f32
+  %rounded = func.call @round(%steps) : (f32) -> i32
+  %result = func.call @clamp_code(%rounded, @least, %storage_max) : (i32, i32, i32) -> i32
+}
+
+func.func @dequantize_bias() -> f32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %steps = arith.sitofp %bias : i32 to f32
+  %result = arith.mulf %steps, %step : f32
+}
+
+func.func private @operands(%lhs: i32, %rhs: i32) -> (f32, f32) {
+  func.call @require_int8(%output_unsigned) : (i1) -> ()
+  %a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
+  %b = func.call @dequantize_exactly(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
+  return %a, %b : f32, f32
+}
+
+func.func private @store(%real: f32) -> i32 {
+  %inverse = arith.divf 1.0, %output_scale : f32
+  %steps = arith.mulf %real, %inverse : f32
+  %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
+}
+
+func.func @add(%lhs: i32, %rhs: i32) -> i32 {
+  %a, %b = func.call @operands(%lhs, %rhs) : (i32, i32) -> (f32, f32)
+  %real = arith.addf %a, %b : f32
+  %result = func.call @store(%real) : (f32) -> i32
+}
+
+func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
+  %a, %b = func.call @operands(%lhs, %rhs) : (i32, i32) -> (f32, f32)
+  %real = arith.subf %a, %b : f32
+  %result = func.call @store(%real) : (f32) -> i32
+}
+
+func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
+  %a, %b = func.call @operands(%lhs, %rhs) : (i32, i32) -> (f32, f32)
+  %real = arith.mulf %a, %b : f32
+  %result = func.call @store(%real) : (f32) -> i32
+}
+
+func.func @avg_pool2d(%accumulator: i32, %count: i32) -> i32 {
+  %offsets = arith.muli %count, 128 : i32
+  %sum = arith.addi %accumulator, %offsets : i32
+  %one = arith.constant 16777216 : i32
+  %factor = arith.divsi %one, %count : i32
+  %product = arith.muli %sum, %factor : i64
+  %mean = arith.shrui %product, 24 : i64
+  %code = arith.trunci %mean : i64 to i32
+  %result = arith.subi %code, 128 : i32
+}
+
+func.func @quantize(%input: f32) -> i32 {
+  func.call @require_int8(%output_unsigned) : (i1) -> ()
+  %inverse = arith.divf 1.0, %output_scale : f32
+  %steps = arith.mulf %input, %inverse : f32
+  %point = arith.sitofp %output_zero_point : i32 to f32
+  %moved = arith.addf %steps, %point : f32
+  %low = arith.sitofp %output_min : i32 to f32
+  %high = arith.sitofp %output_max : i32 to f32
+  %below = arith.minimumf %moved, %high : f32
+  %clamped = arith.maximumf %below, %low : f32
+  %result = func.call @round(%clamped) : (f32) -> i32
+}
+
+func.func @dequantize(%input: i32) -> f32 {
+  %result = func.call @dequantize_exactly(%input) : (i32) -> f32
+}
+
+// A real bound, for the add and mul: MNN has ReLU alone.
+func.func @bound(%real: f32) -> i32 {
+  %steps = arith.divf %real, %output_scale : f32
+  %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
+  %result = arith.addi %rounded, %output_zero_point : i32
+}
+
+}

@@ -1,0 +1,54 @@
+// The arithmetic of OpenVINO's CPU plug-in on x86 with AVX2 and without VNNI (OpenVINO 2026.4.1): as
+// `openvino`, but pairs of products saturate at 16 bits.
+// # Formula
+// acc = sum over pairs of sat16(x_2i w_2i + x_2i+1 w_2i+1), minus z_x sum(w); x the stored uint8,
+// then as `openvino`.
+// # Ties
+// As `openvino`.
+// # Operands
+// As `openvino`.
+// # Quirks
+// - Pairs are neighbouring channels of one tap, the last of an odd number alone; padding holds
+//   the zero point.
+// - Depthwise convolutions are exact if they have one output for each channel; of others
+//   neighbouring taps make pairs.
+// # Not matched
+// - As `openvino`; padded images of an odd number of channels, and several groups, are refused.
+// - Linear layers are refused: with ReLU they are as `openvino` but for 1 of 41,865 outputs,
+//   without it they aren't.
+// # Checked against
+// OpenVINO 2026.4.1 live with ONEDNN_MAX_CPU_ISA=AVX2, on a CPU that has VNNI:
+// `tests/contracts/test_phone_systems_live.py`.
+// # Sources
+// - As `openvino`; oneapi-src/oneDNN, src/cpu/x64/jit_uni_x8s8s32x_conv_kernel.cpp
+
+module attributes {contract.family = "OpenVINO", contract.base = "openvino",
+    contract.summary = "OpenVINO on AVX2: pairs of products saturate"} {
+
+// Padding holds the zero point, which matters to pairs.
+func.func @conv2d_product() -> i32 {
+  %rest = arith.remsi %input_channels, 2 : i32
+  %even = arith.cmpi eq, %rest, 0 : i32
+  %rows = arith.ori %pad_top, %pad_bottom : i32
+  %columns = arith.ori %pad_left, %pad_right : i32
+  %pads = arith.ori %rows, %columns : i32
+  %whole = arith.cmpi eq, %pads, 0 : i32
+  %known = arith.ori %even, %whole : i1
+  %single = arith.cmpi eq, %groups, 1 : i32
+  %legal = arith.andi %known, %single : i1
+  cf.assert %legal, "a padded image of an odd number of channels, or several groups: which products OpenVINO pairs there can't be said"
+  %result = arith.select %even, 1, 2 : i32
+}
+
+func.func @depthwise_conv2d_product() -> i32 {
+  %several = arith.cmpi ne, %channel_count, %input_channels : i32
+  %result = arith.extui %several : i1 to i32
+}
+
+func.func @linear(%accumulator: i32) -> i32 {
+  %never = arith.constant false
+  cf.assert %never, "how OpenVINO rounds linear layers without VNNI is known only nearly"
+  return %accumulator : i32
+}
+
+}
