@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.near_ties import WITHOUT_ZERO_POINTS
+from support.near_ties import REFUSING
 from xdsl.dialects.builtin import StringAttr
 
 import qlower
@@ -50,6 +50,7 @@ def constants_of(run: LayerRun) -> dict[str, Any]:
         given[f"{name}_scale"] = scales[0] if is_one else scales
         given[f"{name}_zero_point"] = zeros[0] if is_one else zeros
     rest = ("accumulator_min", "accumulator_max", "input_channels", "groups")
+    rest += ("weight_sum",)
     rest += tuple(
         f"{what}_{side}"
         for what in ("kernel", "stride", "dilation", "pad")
@@ -66,7 +67,7 @@ def constants_of(run: LayerRun) -> dict[str, Any]:
         *(
             (contract, "pointwise")
             for contract in contract_names()
-            if contract not in WITHOUT_ZERO_POINTS
+            if contract not in REFUSING
         ),
         *itertools.product(("tflite", "onnxruntime"), ("depthwise", "logits")),
     ],

@@ -23,8 +23,17 @@ from qlower.model.build import constant, make_module, quantized, quantized_per_a
 from support.random_modules import RandomLayer
 from support.rule_values import Layer, LayerValues
 
-WITHOUT_ZERO_POINTS = ("ncnn",)
+WITHOUT_ZERO_POINTS = ("ncnn", "ncnn-arm64")
 """Contracts that refuse what has one."""
+
+REFUSING = (
+    *WITHOUT_ZERO_POINTS,
+    *("requant-shift", "deeploy", "pulp-nn", "tpu-mlir", "gemmini"),
+    *("esp-dl-s3", "esp-dl-p4", "vitis-dpu", "max78000", "nnom"),
+    "openvino-avx2",
+)
+"""Contracts that refuse layers of usual models: their zero points, their scales, or
+layers that their systems compute in ways that aren't known."""
 
 Change = tuple[str, str]
 """A piece of a contract's text, and what a mutant has there instead."""
