@@ -180,7 +180,8 @@ def test_an_arithmetic_is_the_contract_of_its_choices() -> None:
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_every_choice_can_be_named(name: str) -> None:
-    usual = {"scaling": "multiply f32"} if name in ("ratio", "bias") else {}
+    scalings = {"ratio": "multiply f32", "bias": "divide f32"}
+    usual = {"scaling": scalings[name]} if name in scalings else {}
     text = ""
     for value in CHOICES[name]:
         text = qlower.arithmetic(**{**usual, name: value})
