@@ -36,8 +36,8 @@ def dot(helpers: Helpers, type: str, rows: int) -> str:
         ),
         "    int32_t k = 0;",
         "#if defined(QLOWER_ACLE)",
-        f"    const {type} *const last = &x0[n - 3];",
-        "    while (x0 < last) {",
+        f"    const {type} *const end = &x0[n & ~3];",
+        "    while (x0 != end) {",
     ]
     for v in x:
         lines += [
