@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -172,11 +173,16 @@ def contract_lines() -> Iterator[str]:
     yield "24 becomes, in every contract with conv2d and real biases; (n): n of the 33"
     yield "outputs for 0 to 32 aren't what the user's layer gave"
     yield f"{'':24}" + "".join(f"{name:>22}" for name in VARIANTS)
+    refusing: list[str] = []
     for name in contract_names():
         rules = load_contract(name).rules
         has_bias = "conv2d" in rules and "real_bias" in rules["conv2d"].values
         if has_bias or {"conv2d", "quantize_bias"} <= rules.keys():
-            yield row(name, [answers(name, n) for n in VARIANTS.values()])
+            try:
+                yield row(name, [answers(name, n) for n in VARIANTS.values()])
+            except qlower.QlowerError:
+                refusing.append(name)
+    yield from textwrap.wrap(f"refuse such a layer: {', '.join(refusing)}", 90)
 
 
 def torch_lines() -> Iterator[str]:

@@ -12,7 +12,7 @@
 // output 1, and that of the weights M 2^-n.
 // # Quirks
 // - A ratio that isn't an integer of 31 bits times a power of two is refused, and so is one of
-//   2^31 or more, or below 2^-62.
+//   2^31 or more, or below 2^-32.
 // # Checked against
 // No system: it is what others are made of.
 // # Sources

@@ -4,6 +4,7 @@ those of this machine's code for every contract."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 from support import models_directory
 from support.aarch64 import aarch64_levels
+from support.device_layers import convolution
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.native import machine_levels
+from support.near_ties import REFUSING
 
 import qlower
 from qlower.codegen.program.compiled import CompiledObject
@@ -90,6 +93,17 @@ def test_code_and_constants_are_hardly_larger_than_the_weights(level: str):
     assert weights < size < 1.3 * weights + 64 * 1024
 
 
+def check_levels(here: Compilation, x: Array, levels: Sequence[str], name: str) -> None:
+    """Emulated code gives the bits of this machine's."""
+    expected = Executable(here.code)([x])
+    for level in levels:
+        compiled = here.for_target(aarch64_levels()[level]).code
+        outputs = EmulatedExecutable(compiled)([x])
+        for output, right in zip(outputs, expected, strict=True):
+            where = f"{name} at {level}"
+            np.testing.assert_array_equal(output, right, err_msg=where)
+
+
 @needs_models
 @pytest.mark.parametrize("contract", contract_names())
 def test_contracts_give_the_bits_of_this_machine(contract: str):
@@ -108,14 +122,12 @@ def test_contracts_give_the_bits_of_this_machine(contract: str):
         except qlower.QlowerError:
             continue  # it has no rule for some operation of the model
         x = inputs_of(FILES[name], native.signature.inputs[0].shape)[0]
-        expected = Executable(native)([x])
-        for level in levels:
-            compiled = here.for_target(aarch64_levels()[level]).code
-            outputs = EmulatedExecutable(compiled)([x])
-            for output, right in zip(outputs, expected, strict=True):
-                where = f"{name} at {level}"
-                np.testing.assert_array_equal(output, right, err_msg=where)
+        check_levels(here, x, levels, name)
         runs += 1
         if not EVERYTHING:
             break
+    if contract in REFUSING:
+        model, image = convolution()
+        check_levels(Compilation(model, contract), image, levels, "convolution")
+        runs += 1
     assert runs

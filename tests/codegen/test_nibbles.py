@@ -226,7 +226,9 @@ def test_flash(operator: str, tmp_path: Path):
         path = tmp_path / f"layer{bits}.tflite"
         path.write_bytes(layer(operator, bits, random))
         compiled = qlower.compile(path, target=CORTEX_M4.triple, cpu=CORTEX_M4.cpu)
-        constants.append(compiled.memory().constants)
+        size = compiled.memory().constants
+        assert size is not None
+        constants.append(size)
         model = qlower.load(path)
         arith = lower_to_arith(model.module)
         code = generate_code(lower_to_kernel(arith, CORTEX_M4), CORTEX_M4)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.device_layers import convolution
 from support.near_ties import REFUSING
 from xdsl.dialects.builtin import StringAttr
 
@@ -25,7 +26,11 @@ from qlower.model.build import make_model, quantized
 from qlower.model.random_inputs import random_inputs
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
-LAYERS = {"pointwise": "conv2d", "depthwise": "depthwise_conv2d", "logits": "linear"}
+LAYERS = {
+    **{"conv2d_2": "conv2d", "pointwise": "conv2d"},
+    **{"depthwise": "depthwise_conv2d", "logits": "linear"},
+}
+"""The rules of layers, of the digits' and of one that every contract takes."""
 
 
 @cache
@@ -65,15 +70,18 @@ def constants_of(run: LayerRun) -> dict[str, Any]:
     ("contract", "layer"),
     [
         *(
-            (contract, "pointwise")
+            (contract, "conv2d_2" if contract in REFUSING else "pointwise")
             for contract in contract_names()
-            if contract not in REFUSING
         ),
         *itertools.product(("tflite", "onnxruntime"), ("depthwise", "logits")),
     ],
 )
 def test_a_rule_gives_what_the_layer_gives(contract: str, layer: str) -> None:
-    run = run_layer(qlower.load(DIGITS), contract, layer, inputs()[layer])
+    model, values = qlower.load(DIGITS), inputs()[layer]
+    if layer == "conv2d_2":
+        model, image = convolution()
+        values = {model.inputs[0].name: image}
+    run = run_layer(model, contract, layer, values)
     evaluation = run.evaluations[-1]
     store = qlower.rule(contract, LAYERS[layer])
     takes_bias = not {"bias", "real_bias"}.isdisjoint(evaluation.rule.values)
