@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qlower.forking import survive_forks
-from qlower.lazy import lazy_table
+from qlower.process.forking import survive_forks
+from qlower.process.lazy import lazy_table
 from qlower.version import __version__
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
         load_compiled,
         lower,
     )
-    from qlower.bisection import Bisection
+    from qlower.compilation.bisection import Bisection
+    from qlower.contract_pages.contract_table import Contracts
     from qlower.contracts.family.names import arithmetic
     from qlower.contracts.rule_function import rule
     from qlower.diagnostics import QlowerError
@@ -39,20 +40,19 @@ if TYPE_CHECKING:
     from qlower.frontends.load import load
     from qlower.identification.identify import identify
     from qlower.identification.result import Identification
-    from qlower.linting import lint
+    from qlower.inspection.lint import Lint
+    from qlower.inspection.linting import lint
+    from qlower.inspection.statistics import Stats, stats
     from qlower.model import Model, build
     from qlower.model.signature import TensorSpec
     from qlower.model.state import State
-    from qlower.report.contract_table import Contracts
-    from qlower.report.lint import Lint
+    from qlower.report.make import make_report
+    from qlower.report.report import Report
     from qlower.runtime.executors import JitFunction
     from qlower.runtime.library import CompiledLibrary
-    from qlower.statistics import Stats, stats
     from qlower.validation.result import Validation
     from qlower.validation.validate import validate
     from qlower.verification.verify import verify
-    from qlower.viewer.make import make_report
-    from qlower.viewer.report import Report
 
 __all__ = [
     "Bisection",
@@ -111,22 +111,22 @@ _NAMES = lazy_table(
         "QlowerError": "qlower.diagnostics:QlowerError",
         "Diff": "qlower.explain.diff_result:Diff",
         "Identification": "qlower.identification.result:Identification",
-        "Report": "qlower.viewer.report:Report",
+        "Report": "qlower.report.report:Report",
         "State": "qlower.model.state:State",
         "TensorSpec": "qlower.model.signature:TensorSpec",
         "Trace": "qlower.explain.trace:Trace",
         "Vectors": "qlower.explain.vectors:Vectors",
         "arithmetic": "qlower.contracts.family.names:arithmetic",
         "rule": "qlower.contracts.rule_function:rule",
-        "lint": "qlower.linting:lint",
-        "stats": "qlower.statistics:stats",
+        "lint": "qlower.inspection.linting:lint",
+        "stats": "qlower.inspection.statistics:stats",
         "bisect": "qlower.api:bisect",
         "list_contracts": "qlower.api:list_contracts",
-        "Lint": "qlower.report.lint:Lint",
-        "Stats": "qlower.statistics:Stats",
+        "Lint": "qlower.inspection.lint:Lint",
+        "Stats": "qlower.inspection.statistics:Stats",
         "Validation": "qlower.validation.result:Validation",
-        "Bisection": "qlower.bisection:Bisection",
-        "Contracts": "qlower.report.contract_table:Contracts",
+        "Bisection": "qlower.compilation.bisection:Bisection",
+        "Contracts": "qlower.contract_pages.contract_table:Contracts",
         "build": "qlower.model.build",
         "compile": "qlower.api:compile",
         "diff": "qlower.explain.diff:diff",
@@ -139,7 +139,7 @@ _NAMES = lazy_table(
         "load": "qlower.frontends.load:load",
         "load_compiled": "qlower.api:load_compiled",
         "lower": "qlower.api:lower",
-        "make_report": "qlower.viewer.make:make_report",
+        "make_report": "qlower.report.make:make_report",
         "to_onnx": "qlower.exports.weights:to_onnx",
         "to_tflite": "qlower.exports.weights:to_tflite",
         "trace": "qlower.explain.trace:trace",

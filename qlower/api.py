@@ -31,28 +31,28 @@ from qlower.codegen.targets.resolve import (
     resolve_levels,
     resolve_target,
 )
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
+from qlower.compilation.pipeline import generate_package
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.files.replacing import replacing_files
 from qlower.frontends.digest import file_digest
 from qlower.frontends.load import ModelOrPath
+from qlower.kept.fingerprint import fingerprint
 from qlower.model import Model
 from qlower.model.entry import main_function
-from qlower.model.fingerprint import fingerprint
 from qlower.model.input_sets import ordered_input_set
 from qlower.model.printing import exact_module
 from qlower.model.signature import Array, assign_inputs
 from qlower.model.state import STATE_ALIGNMENT, State, state_offsets
-from qlower.pipeline import generate_package
 from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
 from qlower.runtime.objects import cached_parts
 from qlower.tables.table import counted
 
 if TYPE_CHECKING:
-    from qlower.bisection import Bisection
+    from qlower.compilation.bisection import Bisection
+    from qlower.contract_pages.contract_table import Contracts
     from qlower.packages.memory import Memory
-    from qlower.report.contract_table import Contracts
     from qlower.runtime.library import CompiledLibrary
 
 EMITTED = {
@@ -391,8 +391,8 @@ def bisect(
 
     Inputs and options are as for `interpret` and `jit`.
     """
-    from qlower.bisection import Bisection
-    from qlower.bisection import bisect as search
+    from qlower.compilation.bisection import Bisection
+    from qlower.compilation.bisection import bisect as search
 
     compilation = Compilation(
         model,
@@ -408,8 +408,8 @@ def bisect(
 
 def list_contracts() -> Contracts:
     """Return the contracts that come with qlower or an installed package."""
+    from qlower.contract_pages.contract_table import Contracts
     from qlower.contracts.headers import contract_headers
-    from qlower.report.contract_table import Contracts
 
     return Contracts(contract_headers())
 

@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 from support.lanes import LARGE_VARIABLE, LEVELS_VARIABLE
 
-from qlower.passes import VERIFY_EACH
+from qlower.compilation.passes import VERIFY_EACH
 
 LONG_VARIABLES = (LARGE_VARIABLE, LEVELS_VARIABLE, VERIFY_EACH)
 

@@ -12,6 +12,13 @@ from xdsl.ir import SSAValue
 
 import qlower
 from qlower.cli import main
+from qlower.contract_pages.contract_differences import (
+    Subject,
+    compare,
+    random_inputs,
+    rounded_layers,
+)
+from qlower.contract_pages.differences_page import differences_page
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.model.build import make_module, quantized
@@ -19,13 +26,6 @@ from qlower.model.entry import name_tensors
 from qlower.model.extract import detach_layers, extract_layers
 from qlower.model.layers import layer_name, layers, name_layers
 from qlower.model.random_inputs import random_input
-from qlower.report.contract_differences import (
-    Subject,
-    compare,
-    random_inputs,
-    rounded_layers,
-)
-from qlower.report.differences_page import differences_page
 from qlower.text.parsing import parse_module
 
 DIGITS = Path(__file__).parents[1] / "examples" / "digits"

@@ -19,7 +19,7 @@ from support.tflite_cases import (
 from support.tflite_general_cases import model
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 
 pytestmark = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"

@@ -14,7 +14,7 @@ from support.native import machine_levels
 from support.tflite_tensors import tensor_names
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.interp.values import Array
 
 MODELS = models_directory()

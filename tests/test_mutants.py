@@ -22,6 +22,7 @@ from support.run_files import SEPARATOR
 
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import host_target
+from qlower.compilation.pipeline import lower_to_arith, lower_to_kernel
 from qlower.diagnostics import QlowerError
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.linalg import complete_linalg
@@ -33,7 +34,6 @@ from qlower.model.entry import main_function
 from qlower.model.layers import has_dialect
 from qlower.model.printing import exact_module
 from qlower.model.signature import TensorSpec
-from qlower.pipeline import lower_to_arith, lower_to_kernel
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module
 

@@ -20,10 +20,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from qlower.codegen.targets.resolve import host_target
+from qlower.compilation.pipeline import lower_to_arith, lower_to_kernel
 from qlower.diagnostics import QlowerError
 from qlower.model.layers import layer_name
 from qlower.model.printing import ExactPrinter
-from qlower.pipeline import lower_to_arith, lower_to_kernel
 from qlower.text.parsing import parse_file, parse_module
 from qlower.text.verification import verify_module
 

@@ -31,7 +31,7 @@ import qlower
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_model, quantized
 from qlower.model.layers import layers as layers_of
-from qlower.report.plots import BLUE, new_figure, save
+from qlower.tables.plots import BLUE, new_figure, save
 from qlower.tables.table import Column, Table, counted
 
 CHAINS = {str(layers): layers for layers in (10, 30, 100, 300, 1000)}

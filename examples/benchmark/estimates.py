@@ -23,7 +23,7 @@ import qlower
 from qlower.bench.comparison import layer_times
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.plan import NestPlan, plan
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 
 LEAST_NANOSECONDS = 1_000.0
 

@@ -63,7 +63,7 @@ def add(path: Path, entries: Iterable[Entry]) -> None:
 
 def draw(rows: Sequence[Entry], path: Path) -> None:
     """Both figures against commits, a line a model."""
-    from qlower.report.plots import new_figure, save
+    from qlower.tables.plots import new_figure, save
 
     figure = new_figure(8, 3)
     left, right = figure.subplots(1, 2)

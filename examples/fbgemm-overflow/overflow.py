@@ -29,7 +29,7 @@ from qlower.interp.fixed import pair_dot
 from qlower.model.build import constant, make_module, quantized
 from qlower.model.layers import layer_name
 from qlower.model.printing import exact_module
-from qlower.report.plots import BLUE, RED, new_figure, save
+from qlower.tables.plots import BLUE, RED, new_figure, save
 
 ASKED = Path(__file__).with_name("asked.mlir")
 """The model of the question: a linear layer of 10 by 10, and the quantization of its

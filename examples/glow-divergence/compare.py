@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import qlower
 from qlower.model.extract import detach_layers, layer_name, layers
 from qlower.model.signature import TensorSpec
-from qlower.report.plots import BLUE, RED, new_figure, save
+from qlower.tables.plots import BLUE, RED, new_figure, save
 
 FOLDER = Path(__file__).parent
 DIGITS = FOLDER.parent / "digits"

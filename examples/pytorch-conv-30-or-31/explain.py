@@ -25,7 +25,7 @@ import qlower
 from qlower.contracts import contract_names, load_contract
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_module, quantized
-from qlower.report.plots import BLUE, RED, new_figure, save
+from qlower.tables.plots import BLUE, RED, new_figure, save
 
 TEST_SUPPORT = str(Path(__file__).parents[2] / "tests")
 """The folder of what the project's tests share."""

@@ -28,13 +28,13 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 import qlower
+from qlower.compilation.pipeline import lower_to_arith
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.files.arrays import read_arrays
 from qlower.model.layers import layer_name
-from qlower.pipeline import lower_to_arith
-from qlower.report.plots import BLUE, new_figure, save
+from qlower.tables.plots import BLUE, new_figure, save
 
 DIGITS = Path(__file__).parents[1] / "digits"
 CONTRACTS = ("exact", "tvm-relay-float", "tvm", "tvm-relay-shift", "pow2-shift")

@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 import qlower
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_module, quantized
-from qlower.report.plots import GREY, RED, new_figure, save
+from qlower.tables.plots import GREY, RED, new_figure, save
 
 TEST_SUPPORT = str(Path(__file__).parents[2] / "tests")
 """The folder of what the project's tests share."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from qlower.bench.measure import Spread, interleave
 from qlower.bench.peers import PEERS, Unavailable, peer_version, prepare_peer
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import LOGGER, QlowerError
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import Array

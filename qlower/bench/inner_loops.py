@@ -17,9 +17,9 @@ from pathlib import Path
 
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
-from qlower.extras import install_line
 from qlower.files.llvm_tools import find_tool
 from qlower.files.programs import run_program
+from qlower.process.extras import install_line
 
 _OLDEST_LLVM = 22
 """The release whose models of cores were looked at; older tools print other things."""

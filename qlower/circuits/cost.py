@@ -13,13 +13,13 @@ from qlower.circuits.area import NO_YOSYS, Area, area_of
 from qlower.circuits.make import Circuit
 from qlower.circuits.requantizer import requantizer
 from qlower.circuits.tools import is_installed
+from qlower.contract_pages.contract_differences import Difference, Subject, compare
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
 from qlower.files.replacing import writing
 from qlower.model import Model
-from qlower.report.contract_differences import Difference, Subject, compare
-from qlower.report.plots import BLUE, GREY, new_figure, save
+from qlower.tables.plots import BLUE, GREY, new_figure, save
 from qlower.tables.table import NOTHING, Column, Table, Tabled
 from qlower.transforms.arith_to_comb import bits_of
 

@@ -40,11 +40,11 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.types import element_type, integer_range
 from qlower.emit.inline_rule import inline_rule
 from qlower.emit.scalar_function import ScalarBody
-from qlower.explain.layer_data import ROLES
-from qlower.explain.observe import LayerRun
 from qlower.interp import Array
 from qlower.interp.values import dtype_of
 from qlower.model.nests import constant, dense, scalar_constant
+from qlower.observe.layer_data import ROLES
+from qlower.observe.layer_run import LayerRun
 from qlower.text.hints import set_hint
 from qlower.transforms.scalar_ranges import HIGH, LOW
 from qlower.verification.functions import Lanes, RuleFunction

@@ -20,12 +20,10 @@ from qlower.circuits.functions import (
     with_constants,
 )
 from qlower.circuits.ports import RULES_OF_CIRCUITS, integer_contracts, open_function
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import Contract, load_contract
 from qlower.diagnostics import QlowerError
 from qlower.emit.systemverilog import systemverilog
-from qlower.explain.observe import run_layer
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.model import Model
 from qlower.model.entry import signature_of
@@ -33,6 +31,8 @@ from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_inputs
 from qlower.model.selection import select_layers
+from qlower.observe.layer_run import run_layer
+from qlower.process.float_environment import default_floats
 from qlower.tables.table import Column, Table, Tabled
 from qlower.transforms.arith_to_comb import bits_of, to_comb
 from qlower.transforms.pipeline_circuits import pipeline

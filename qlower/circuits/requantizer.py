@@ -30,10 +30,10 @@ from qlower.contracts.values import Values
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.emit.inline_rule import inline_rule
-from qlower.explain.observe import CONTRACTIONS
 from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.layers import layers
+from qlower.observe.layer_run import CONTRACTIONS
 from qlower.transforms.arith_to_comb import to_comb
 
 

@@ -20,10 +20,10 @@ from qlower.cli.parser import (
     group_commands,
     section,
 )
+from qlower.compilation.observing import observed_by
 from qlower.diagnostics import LOGGER
-from qlower.garbage import keep_freed_memory, search_rarely
-from qlower.observing import observed_by
-from qlower.quick_imports import import_quickly
+from qlower.process.garbage import keep_freed_memory, search_rarely
+from qlower.process.quick_imports import import_quickly
 from qlower.version import __version__
 
 if TYPE_CHECKING:

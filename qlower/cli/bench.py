@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     from qlower.bench.roof import measured_roof
     from qlower.codegen.program.flavour import Flavour
     from qlower.codegen.targets.resolve import resolve_target
-    from qlower.compilation import Compilation
+    from qlower.compilation.compilation import Compilation
     from qlower.files.replacing import write_text
     from qlower.frontends.model_files import check_model_path
     from qlower.tables.json_text import json_text

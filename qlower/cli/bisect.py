@@ -48,8 +48,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare on each input of a set, and search by the first that differs."""
-    from qlower.bisection import bisect
     from qlower.cli.inputs import assign_inputs, read_inputs
+    from qlower.compilation.bisection import bisect
     from qlower.model.input_sets import input_set
 
     given = read_inputs(options.input)

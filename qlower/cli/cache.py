@@ -26,8 +26,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what there is, after clearing it if that is asked for."""
-    from qlower.report.cache_table import cache_table
-    from qlower.runtime.cache import clear
+    from qlower.cli.tables.cache_table import cache_table
+    from qlower.kept.cache import clear
 
     if options.clear:
         clear()

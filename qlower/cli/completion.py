@@ -29,7 +29,7 @@ def register(commands: Commands, common: ArgumentParser, whole: ArgumentParser) 
 
 def run(whole: ArgumentParser, options: argparse.Namespace) -> int:
     """Print what shtab makes of the parser."""
-    from qlower.extras import install_line
+    from qlower.process.extras import install_line
 
     try:
         import shtab

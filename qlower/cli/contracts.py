@@ -14,7 +14,7 @@ from qlower.cli.parser import ArgumentParser, Commands
 from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
-    from qlower.report.contract_differences import Subject
+    from qlower.contract_pages.contract_differences import Subject
 
 EXAMPLE = """  qlower contracts
   qlower contracts show tflite
@@ -172,8 +172,8 @@ def new_contract(options: argparse.Namespace) -> int:
 
 def list_contracts(options: argparse.Namespace) -> int:
     """One line a contract."""
+    from qlower.contract_pages.contract_table import Contracts
     from qlower.contracts.headers import contract_headers
-    from qlower.report.contract_table import Contracts
 
     print_table(Contracts(contract_headers()).table, options)
     return 0
@@ -181,9 +181,9 @@ def list_contracts(options: argparse.Namespace) -> int:
 
 def show_contract(options: argparse.Namespace) -> int:
     """The explanation of a contract, or its text with what it takes from others."""
+    from qlower.contract_pages.pages import explain
     from qlower.contracts import contract_names, load_contract, plain_module
     from qlower.model.printing import readable_module
-    from qlower.report.contract_pages import explain
 
     if options.name is None:
         names = ", ".join(contract_names())
@@ -203,7 +203,7 @@ def show_contract(options: argparse.Namespace) -> int:
 def write_pages(options: argparse.Namespace) -> int:
     """Bring the pages up to date, or say which aren't."""
     import qlower.contracts
-    from qlower.report.contract_pages import stale_pages
+    from qlower.contract_pages.pages import stale_pages
 
     folder = Path(qlower.contracts.__file__).parent
     stale = stale_pages(folder)
@@ -223,10 +223,10 @@ def write_pages(options: argparse.Namespace) -> int:
 def compare_contracts(options: argparse.Namespace) -> int:
     """How often contracts differ on the layers of the models."""
     from qlower.cli.progress import clear_status
+    from qlower.contract_pages.contract_differences import compare
+    from qlower.contract_pages.differences_page import differences_page, pairs_table
     from qlower.contracts import contract_names
     from qlower.files.replacing import write_text
-    from qlower.report.contract_differences import compare
-    from qlower.report.differences_page import differences_page, pairs_table
 
     if options.examples is not None and options.examples < 1:
         raise QlowerError(f"--examples must be at least 1, not {options.examples}")
@@ -246,9 +246,9 @@ def compare_contracts(options: argparse.Namespace) -> int:
 def subject_of(argument: str, options: argparse.Namespace) -> Subject:
     """The model, and its inputs' arrays of the file, or random ones."""
     from qlower.cli.inputs import Given, assign_inputs
+    from qlower.contract_pages.contract_differences import Subject, random_inputs
     from qlower.files.arrays import read_arrays
     from qlower.frontends.load import as_model
-    from qlower.report.contract_differences import Subject, random_inputs
 
     path, separator, file = argument.rpartition("=")
     if not separator or os.path.exists(argument):

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from qlower.cli.colour import complain
-from qlower.passes import CompilerBug
+from qlower.compilation.passes import CompilerBug
 from qlower.version import __version__
 
 LARGEST_COPY = 64 << 20

@@ -27,8 +27,8 @@ from qlower.cli.progress import clear_status, progress
 from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
+    from qlower.cli.tables.junit import Case
     from qlower.explain.diff_result import LayerDifference
-    from qlower.report.junit import Case
 
 EXAMPLE = """  qlower diff tflite pytorch-fbgemm model.tflite --input images.npy
   qlower diff tflite device_layers.npz model.tflite --input image.npy
@@ -88,10 +88,10 @@ def run(options: argparse.Namespace) -> int:
     """Compare, and tell where they part."""
     from qlower.cli.inputs import given_arrays
     from qlower.explain.diff import diff
-    from qlower.explain.make_side import SideLike, UnknownSide
-    from qlower.explain.versions import version_of
     from qlower.frontends.load import as_model
     from qlower.frontends.model_files import SUFFIXES
+    from qlower.sides.make_side import SideLike, UnknownSide
+    from qlower.sides.versions import version_of
 
     second: SideLike = options.b
     has_model = options.model is not None
@@ -143,7 +143,7 @@ def _decibels(layer: LayerDifference) -> str:
 def _case(layer: LayerDifference, bad: Sequence[LayerDifference] | None) -> Case:
     """A layer passes where none of its elements differs, or those that are bad are
     known and it is none of them."""
-    from qlower.report.junit import Case
+    from qlower.cli.tables.junit import Case
 
     if bad is not None and layer not in bad:
         return Case(layer.name)

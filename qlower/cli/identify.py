@@ -140,8 +140,8 @@ def _probe(options: argparse.Namespace) -> int:
 def _identified(
     model: Model, inputs: Iterable[Array], options: argparse.Namespace
 ) -> Identification:
-    from qlower.explain.make_side import UnknownSide
     from qlower.identification.identify import identify
+    from qlower.sides.make_side import UnknownSide
 
     try:
         return identify(

@@ -83,9 +83,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    from qlower.cli.tables.check_table import check_table
+    from qlower.cli.tables.machine_code import check_machine_code
     from qlower.frontends.check import check_model, model_files
-    from qlower.report.check_table import check_table
-    from qlower.report.machine_code import check_machine_code
 
     given = import_options(options)
     checked = [

@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     """Improve, print the tables, and write what was asked for."""
     from importlib.util import find_spec
 
-    from qlower.extras import install_line
+    from qlower.process.extras import install_line
 
     if find_spec("torch") is None:
         raise QlowerError("qlower improve needs PyTorch", help=install_line("torch"))

@@ -28,7 +28,7 @@ from qlower.diagnostics import QlowerError
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from qlower.compilation import Compilation
+    from qlower.compilation.compilation import Compilation
 
 EXAMPLE = """  qlower inspect model.tflite --stats
   qlower inspect model.tflite --at arith --layer conv_1
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
         chosen = select_layers(compilation.model.module, options.layer)
     if options.stats:
-        from qlower.statistics import stats_of
+        from qlower.inspection.statistics import stats_of
 
         table = stats_of(compilation, chosen, full_names=options.full_names).table
         given = shlex.quote(options.model)

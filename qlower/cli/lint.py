@@ -64,8 +64,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings."""
-    from qlower.linting import lint
-    from qlower.report.junit import Case
+    from qlower.cli.tables.junit import Case
+    from qlower.inspection.linting import lint
 
     found = lint(
         given_model(options),

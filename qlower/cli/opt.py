@@ -29,15 +29,15 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.cli.parser import ArgumentParser
+from qlower.cli.tables.pass_table import pass_table
+from qlower.compilation.passes import CompilerBug, pipeline_text
 from qlower.diagnostics import QlowerError
-from qlower.garbage import keep_freed_memory, search_rarely
 from qlower.model.contract_files import (
     name_contracts_from,
     name_contracts_from_here,
 )
 from qlower.model.printing import ExactPrinter, exact_module
-from qlower.passes import CompilerBug, pipeline_text
-from qlower.report.pass_table import pass_table
+from qlower.process.garbage import keep_freed_memory, search_rarely
 from qlower.text.context import input_dialects
 from qlower.text.parsing import parse_module
 from qlower.text.pass_options import quote_options

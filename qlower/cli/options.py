@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from qlower.codegen.targets.resolve import Target
-    from qlower.compilation import Compilation
+    from qlower.compilation.compilation import Compilation
+    from qlower.compilation.passes import Observer
     from qlower.frontends.import_options import ImportOptions
     from qlower.frontends.load import ModelOrPath
-    from qlower.passes import Observer
 
 
 def add_command(
@@ -379,7 +379,7 @@ def make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
     folder, is_timed = given.get("dump_ir"), given.get("timing", False)
     if folder is None and not is_timed and options.verbose < 3:
         return ()
-    from qlower.observers import IrFiles, IrPrinter, Timing
+    from qlower.compilation.observers import IrFiles, IrPrinter, Timing
 
     observers: list[Observer] = []
     if folder is not None:
@@ -393,7 +393,7 @@ def make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
 
 def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
     from qlower.codegen.program.flavour import Flavour
-    from qlower.compilation import Compilation
+    from qlower.compilation.compilation import Compilation
 
     given = vars(options)
     return Compilation(
@@ -412,7 +412,7 @@ def _passes(text: str) -> tuple[ModulePass, ...]:
     """The passes of `add_passes`."""
     if not text:
         return ()
-    from qlower.pipeline import parse_passes
+    from qlower.compilation.pipeline import parse_passes
 
     return tuple(parse_passes(text))
 

@@ -15,7 +15,7 @@ from qlower.diagnostics import printable_lines
 from qlower.tables.table import FORMATS, Format, Row, Table
 
 if TYPE_CHECKING:
-    from qlower.report.junit import Case
+    from qlower.cli.tables.junit import Case
 
 
 def add_format(parser: argparse.ArgumentParser, default: Format = "plain") -> None:
@@ -59,8 +59,8 @@ def write_junit(
     """Write the file of `add_junit`, if it was asked for."""
     if options.junit is None:
         return
+    from qlower.cli.tables.junit import junit_text
     from qlower.files.replacing import write_text
-    from qlower.report.junit import junit_text
 
     suite = f"qlower {options.command}"
     write_text(options.junit, lambda: junit_text(suite, cases()))

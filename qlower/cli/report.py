@@ -23,7 +23,7 @@ from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 
 if TYPE_CHECKING:
-    from qlower.viewer.report import Report
+    from qlower.report.report import Report
 
 EXAMPLE = """  qlower report model.tflite -o report.html
   qlower report model.tflite --against tflite-xnnpack --input image.npy -o report.html
@@ -100,9 +100,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace) -> Report:
     from qlower.cli.inputs import check_inputs, given_arrays
-    from qlower.explain.make_side import UnknownSide
     from qlower.frontends.load import as_model
-    from qlower.viewer.make import make_report
+    from qlower.report.make import make_report
+    from qlower.sides.make_side import UnknownSide
 
     check_inputs(options)
     model = as_model(given_model(options))

@@ -29,7 +29,7 @@ from qlower.diagnostics import QlowerError
 from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
-    from qlower.compilation import Compilation
+    from qlower.compilation.compilation import Compilation
     from qlower.model.signature import Array, TensorSpec
     from qlower.runtime.executors import Executor
     from qlower.runtime.profiling import KernelTime, Profile
@@ -141,7 +141,7 @@ def _show(
 ) -> None:
     """The outputs of one run in lines, of several in a table; as JSON with the profile,
     so that it is one object."""
-    from qlower.report.output_table import OutputSummary, output_table
+    from qlower.cli.tables.output_table import OutputSummary, output_table
 
     rows = [
         OutputSummary.of(number, spec, array)

@@ -28,8 +28,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one of the two tables."""
+    from qlower.cli.tables.target_table import name_table, target_table
     from qlower.codegen.targets.resolve import architecture_of, host_target
-    from qlower.report.target_table import name_table, target_table
 
     if options.target is None:
         print_table(target_table(), options)

@@ -28,7 +28,7 @@ from qlower.diagnostics import QlowerError
 from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
-    from qlower.report.junit import Case
+    from qlower.cli.tables.junit import Case
     from qlower.validation.preprocessing import Preprocessing
     from qlower.validation.validate import Job
     from qlower.validation.work import Metric
@@ -225,7 +225,7 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check everything, say what a row holds, count, and print."""
-    from qlower.explain.real_layers import count_real_layers, is_real_reference
+    from qlower.sides.real_layers import count_real_layers, is_real_reference
     from qlower.validation.gates import Gates
     from qlower.validation.validate import prepare
     from qlower.validation.validate import run as run_job
@@ -305,7 +305,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _case(contract: str, missed: Sequence[str]) -> Case:
     """A contract passes where it reaches what is asked for."""
-    from qlower.report.junit import Case
+    from qlower.cli.tables.junit import Case
 
     return Case(contract, "; ".join(missed))
 
@@ -373,7 +373,7 @@ def cluster(address: str | None) -> Generator[Any]:
     if address is None:
         yield None
         return
-    from qlower.extras import install_line
+    from qlower.process.extras import install_line
 
     try:
         from distributed import Client

@@ -26,7 +26,7 @@ from qlower.cli.rtl import add_rtl, refuse_rtl_options, run_rtl
 from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
-    from qlower.report.junit import Case
+    from qlower.cli.tables.junit import Case
     from qlower.verification.fit_table import Fits
     from qlower.verification.group_table import Groups, LayerGroups
     from qlower.verification.native.verdict import Native
@@ -282,7 +282,7 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def cases_of(found: Equality | Fits | Groups | Native) -> list[Case]:
     """For JUnit: a layer passes where what was asked holds for all inputs."""
-    from qlower.report.junit import Case
+    from qlower.cli.tables.junit import Case
     from qlower.verification.group_table import Groups
 
     if isinstance(found, Groups):
@@ -304,7 +304,7 @@ def cases_of(found: Equality | Fits | Groups | Native) -> list[Case]:
 
 def _group_cases(layer: LayerGroups) -> Iterator[Case]:
     """A contract passes where it is decided against each other one."""
-    from qlower.report.junit import Case
+    from qlower.cli.tables.junit import Case
 
     for contract, reason in layer.refused.items():
         yield Case(f"{layer.layer} {contract}", skipped=reason)
@@ -317,7 +317,7 @@ def _group_cases(layer: LayerGroups) -> Iterator[Case]:
 
 
 def _verdict_case(row: Mapping[str, object]) -> Case:
-    from qlower.report.junit import Case
+    from qlower.cli.tables.junit import Case
 
     names = [str(row[key]) for key in ("layer", "what", "level") if row.get(key)]
     verdict = str(row["verdict"])

@@ -18,14 +18,14 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
 
-from qlower.contract_plugins import plugin_contracts
 from qlower.contracts.definition import Definition, RulesOfWords
 from qlower.contracts.outline import Outline
 from qlower.contracts.reading import Rule
 from qlower.contracts.rules import OF_WORDS
 from qlower.contracts.shorthand import parse_contract_module
 from qlower.diagnostics import QlowerError, make_file_location
-from qlower.files.journal import beside, read_file
+from qlower.files.contract_plugins import plugin_contracts
+from qlower.kept.journal import beside, read_file
 
 __all__ = [
     "BASE",

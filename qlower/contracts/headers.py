@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from qlower.contract_plugins import plugin_contracts
 from qlower.contracts import BASE, FAMILY, SUMMARY, contract_names, module_string
+from qlower.files.contract_plugins import plugin_contracts
 from qlower.text.parsing import parse_module
 
 _FIRST_FUNCTION = re.compile(r"^\s*func\.func\b", re.MULTILINE)

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qlower.contracts.kept import KeptFunctions
 from qlower.contracts.shorthand import parse_contract_module
+from qlower.kept.beside_bytecode import KeptFunctions
 
 _TOKEN = re.compile(
     r"//[^\n]*|(?P<function>func\.func)|(?P<end>\})|serves (?P<rules>[\w\s,]+)"

@@ -23,8 +23,8 @@ from qlower.contracts.values import (
 )
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
-from qlower.float_environment import default_floats
 from qlower.interp.values import Array, dtype_of
+from qlower.process.float_environment import default_floats
 
 STORED = ("int8", "uint8", "int16")
 """Types of stored integers."""

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from qlower.diagnostics import QlowerError
 from qlower.emulation.image import Relocate
-from qlower.extras import install_line
+from qlower.process.extras import install_line
 
 Words = Sequence[int]
 

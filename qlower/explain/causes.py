@@ -14,12 +14,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from qlower.explain.account import in_words, last_mode, zero_point
-from qlower.explain.chain import Chain
-from qlower.explain.exact import exact_result
-from qlower.explain.observe import LayerRun
-from qlower.explain.place import Index
 from qlower.interp.values import Array
+from qlower.observe.account import in_words, last_mode, zero_point
+from qlower.observe.chain import Chain
+from qlower.observe.exact import exact_result
+from qlower.observe.layer_run import LayerRun
+from qlower.observe.place import Index
 
 MOST = 1 << 12
 """Differing elements that are looked at."""

@@ -8,22 +8,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import is_contract
 from qlower.diagnostics import QlowerError
-from qlower.explain.axes import unusual_axes
 from qlower.explain.causes import Causes
 from qlower.explain.diff_result import ChainPair, Diff, LayerDifference, trace_rows
 from qlower.explain.difference import Difference
-from qlower.explain.live import Live
-from qlower.explain.make_side import SideLike, make_side
 from qlower.explain.pairing import Pair, pair_rows
-from qlower.explain.place import Place, parse_place
-from qlower.explain.sides import Computed, Side, Values, result_specs
 from qlower.explain.steps import other_step
 from qlower.explain.trace import Trace, trace_of
-from qlower.explain.versions import Version
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.interp.values import Array
 from qlower.model import Model
@@ -31,6 +24,13 @@ from qlower.model.input_sets import ordered_input_set
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import TensorSpec, assign_inputs
+from qlower.observe.axes import unusual_axes
+from qlower.observe.place import Place, parse_place
+from qlower.process.float_environment import default_floats
+from qlower.sides.live import Live
+from qlower.sides.make_side import SideLike, make_side
+from qlower.sides.sides import Computed, Side, Values, result_specs
+from qlower.sides.versions import Version
 
 EXAMINED = 16
 """The number of inputs for which all differences of a layer are looked at."""

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from qlower.contracts import is_contract
-from qlower.explain.account import sentence
 from qlower.explain.causes import Causes
 from qlower.explain.difference import Difference
 from qlower.explain.pairing import Pair, pair_table
-from qlower.explain.place import Place
-from qlower.explain.rows import Row, ratio, rows_of, show_exact, show_value
 from qlower.explain.steps import StepDifference
 from qlower.explain.trace import Trace
 from qlower.interp.values import Array
+from qlower.observe.account import sentence
+from qlower.observe.place import Place
+from qlower.observe.rows import Row, ratio, rows_of, show_exact, show_value
 from qlower.tables.formats import wrapped
 from qlower.tables.table import Cell, Column, Table, Tabled, counted
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qlower.explain.place import Index
 from qlower.interp.values import Array
+from qlower.observe.place import Index
 
 
 @dataclass

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qlower.explain.rows import SUM, Row, show_exact, show_value
+from qlower.observe.rows import SUM, Row, show_exact, show_value
 from qlower.tables.table import Cell, Column, Table
 
 UNPAIRED = -0.2

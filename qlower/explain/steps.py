@@ -15,10 +15,10 @@ from xdsl.ir import Attribute, Operation
 from qlower.contracts.rules import RULES
 from qlower.contracts.walk import walk_function
 from qlower.dialects.fixed import RoundingModeAttr
-from qlower.explain.chain import line_of
-from qlower.explain.observe import Evaluation, LayerRun
 from qlower.interp import make_interpreter
 from qlower.interp.values import Array
+from qlower.observe.chain import line_of
+from qlower.observe.layer_run import Evaluation, LayerRun
 
 Value: TypeAlias = int | Array
 """The number of a step that runs with the model, or what is known before."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qlower.contracts import Rule
-from qlower.explain.coverage import Lanes, analyse
 from qlower.interp.values import Array
+from qlower.observe.coverage import Lanes, analyse
 from qlower.tables.table import counted
 
 Integers = NDArray[np.int64]

@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts.contractions import takes_bias
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
-from qlower.explain.account import path, sentence
-from qlower.explain.axes import layer_axes, unusual_axes
-from qlower.explain.chain import Chain
-from qlower.explain.observe import CONTRACTIONS, LayerRun, model_up_to, run_layer
-from qlower.explain.place import Index, parse_place, show
-from qlower.explain.products import Product, product_table, products_of
-from qlower.explain.rows import chain_table, ratio, rows_of, show_exact, show_value
-from qlower.explain.sides import result_specs
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.input_sets import ordered_input_set
 from qlower.model.signature import assign_inputs
+from qlower.observe.account import path, sentence
+from qlower.observe.axes import layer_axes, unusual_axes
+from qlower.observe.chain import Chain
+from qlower.observe.layer_run import CONTRACTIONS, LayerRun, model_up_to, run_layer
+from qlower.observe.place import Index, parse_place, show
+from qlower.observe.products import Product, product_table, products_of
+from qlower.observe.rows import chain_table, ratio, rows_of, show_exact, show_value
+from qlower.process.float_environment import default_floats
+from qlower.sides.sides import result_specs
 from qlower.tables.formats import wrapped
 from qlower.tables.table import counted
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Operation
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import product_bounds
 from qlower.contracts.contractions import Contraction
@@ -21,11 +21,8 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
-from qlower.explain.layer_data import LayerData, layer_data
-from qlower.explain.observe import CONTRACTIONS, LayerRun, run_layer
 from qlower.explain.reach import inputs_for
 from qlower.explain.targets import Coverage, Target, candidates, choose, count
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
 from qlower.model import Model
@@ -35,7 +32,10 @@ from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.selection import select_layers
 from qlower.model.signature import TensorSpec
+from qlower.observe.layer_data import LayerData, layer_data
+from qlower.observe.layer_run import CONTRACTIONS, LayerRun, run_layer
 from qlower.operators.windows import window_extent
+from qlower.process.float_environment import default_floats
 from qlower.semantics.rules import centred
 from qlower.tables.table import Column, Table, Tabled
 

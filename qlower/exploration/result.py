@@ -13,7 +13,7 @@ from typing import Any
 from qlower.contracts.family import Arithmetic
 from qlower.exploration.walk import Figures, front
 from qlower.files.replacing import writing
-from qlower.report.plots import BLUE, GREY, RED, new_figure, save
+from qlower.tables.plots import BLUE, GREY, RED, new_figure, save
 from qlower.tables.table import NOTHING, Column, Table, Tabled
 from qlower.validation.counts import Counts
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from qlower.circuits.area import area_of, luts_of
 from qlower.circuits.requantizer import requantizer
 from qlower.codegen.targets.resolve import host_target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.frontends.load import as_model

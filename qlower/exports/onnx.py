@@ -11,8 +11,8 @@ import numpy as np
 
 from qlower.diagnostics import QlowerError
 from qlower.exports.changes import Changes, Rescaled
-from qlower.extras import install_line
 from qlower.model.signature import Array
+from qlower.process.extras import install_line
 
 LAYOUTS = ((), (0,), (0, 1), (1, 0), (0, 2, 3, 1), (1, 2, 3, 0), (0, 1, 2, 3))
 """The file's dimensions in qlower's order: of OIHW weights, of depthwise ones, of the

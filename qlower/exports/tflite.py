@@ -7,7 +7,7 @@ from typing import Any
 
 from qlower.diagnostics import QlowerError
 from qlower.exports.changes import Changes, Rescaled
-from qlower.extras import install_line
+from qlower.process.extras import install_line
 
 
 def patch_tflite(data: bytes, changes: Changes) -> bytes:

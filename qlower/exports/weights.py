@@ -21,8 +21,8 @@ from qlower.exports.onnx import patch_onnx
 from qlower.exports.tflite import patch_tflite
 from qlower.files.replacing import replacing
 from qlower.frontends.load import load
+from qlower.kept.fingerprint import fingerprint
 from qlower.model import Model
-from qlower.model.fingerprint import fingerprint
 from qlower.model.scales import result_types, weight_types, with_scales
 from qlower.model.weights import weight_specs, with_weights
 

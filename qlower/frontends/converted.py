@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from qlower.diagnostics import QlowerError
-from qlower.extras import install_line
 from qlower.files.llvm_tools import find_tool
 from qlower.files.programs import run_program
+from qlower.process.extras import install_line
 
 OLDEST = 22
 """The first release of LLVM whose text is ours, too."""

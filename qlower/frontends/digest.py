@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from qlower.diagnostics import QlowerError
-from qlower.files.journal import Journal, read_given
+from qlower.kept.journal import Journal, read_given
 
 
 def file_digest(path: Path) -> str:

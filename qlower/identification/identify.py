@@ -11,9 +11,6 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.causes import Causes
 from qlower.explain.diff import EXAMINED, Progress, no_progress
-from qlower.explain.make_side import SideLike, make_side
-from qlower.explain.sides import Computed, Side, Values
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
 from qlower.identification.device import NAME, Device, device_text
@@ -26,6 +23,9 @@ from qlower.model.input_sets import ordered_input_set
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import assign_inputs
+from qlower.process.float_environment import default_floats
+from qlower.sides.make_side import SideLike, make_side
+from qlower.sides.sides import Computed, Side, Values
 from qlower.verification.equal import equal
 
 LIVE_FAMILIES = {

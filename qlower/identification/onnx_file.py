@@ -14,11 +14,11 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.tensors import constant_of
-from qlower.explain.observe import CONTRACTIONS
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.layers import is_constant, value_names
+from qlower.observe.layer_run import CONTRACTIONS
 
 OPSET, IR = 17, 8
 """Versions of the operators and of the format that have all that is written."""

@@ -15,8 +15,6 @@ from qlower.contracts import Contract, contract_names, load_contract
 from qlower.contracts.family import FIXED, Arithmetic
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
-from qlower.extras import install_line
-from qlower.float_environment import default_floats
 from qlower.identification.cases import Case, Cases, Layer
 from qlower.identification.evidence import Evidence
 from qlower.identification.onnx_file import channels_first, onnx_file
@@ -26,6 +24,8 @@ from qlower.identification.tflite_file import tflite_file
 from qlower.interp.values import Array
 from qlower.model import Model, build
 from qlower.model.printing import exact_module
+from qlower.process.extras import install_line
+from qlower.process.float_environment import default_floats
 from qlower.text.hints import set_hint
 
 _CODES = 1 << 10

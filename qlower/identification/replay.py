@@ -18,9 +18,6 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 from qlower.explain.diff import Progress
-from qlower.explain.observe import CONTRACTIONS
-from qlower.explain.place import Index
-from qlower.explain.sides import Values
 from qlower.identification.batches import batched, is_positional, largest
 from qlower.identification.evidence import Observed
 from qlower.interp.engine import NumpyInterpreter
@@ -28,8 +25,11 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.layers import is_constant, layer_name, value_names
+from qlower.observe.layer_run import CONTRACTIONS
+from qlower.observe.place import Index
 from qlower.semantics import make_qnn_interpreter
 from qlower.semantics.contraction import sums_of
+from qlower.sides.sides import Values
 from qlower.verification.decide import same
 
 MARGIN, FEW_MISSES = 2, 8

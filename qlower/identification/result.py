@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from qlower.explain.causes import Causes
-from qlower.explain.place import show
 from qlower.identification.device import NEAR, Device
 from qlower.identification.replay import FIRST, Explanation
+from qlower.observe.place import show
 from qlower.tables.formats import wrapped
 from qlower.tables.table import Column, Table, Tabled, counted
 

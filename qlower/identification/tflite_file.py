@@ -14,12 +14,12 @@ from qlower.dialects.qnn import WindowOp
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.tensors import constant_of
-from qlower.explain.observe import CONTRACTIONS
 from qlower.files.flat_tables import TableWriter
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.layers import is_constant, value_names
+from qlower.observe.layer_run import CONTRACTIONS
 
 OPERATORS: Mapping[type[Operation], tuple[str, str, int]] = {
     qnn.Conv2DOp: ("CONV_2D", "Conv2DOptions", 3),

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from qlower.diagnostics import QlowerError
-from qlower.extras import install_line
 from qlower.frontends.tflite.reader import read_model
 from qlower.model import Model
 from qlower.model.signature import Array
 from qlower.model.weights import WeightSpec, weight_specs
+from qlower.process.extras import install_line
 
 FARTHEST = 0.1
 """How far real weights may be from stored ones: the root of the share of noise."""

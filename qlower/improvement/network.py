@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from xdsl.ir import Operation, SSAValue
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType

@@ -137,7 +137,7 @@ class Improvement(Tabled[Step]):
 
     def plot(self, path: Path) -> None:
         """Draw what each layer does to the signal to noise of the output."""
-        from qlower.report.plots import BLUE, RED, new_figure, save
+        from qlower.tables.plots import BLUE, RED, new_figure, save
 
         figure = new_figure(6.4, 1.2 + 0.35 * len(self.layers))
         axes: Any = figure.subplots()  # pyright: ignore[reportUnknownMemberType]

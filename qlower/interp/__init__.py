@@ -18,7 +18,7 @@ from xdsl.interpreter import Interpreter
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
-from qlower.lazy import lazy_table
+from qlower.process.lazy import lazy_table
 
 from .engine import NumpyInterpreter
 from .func import FuncFunctions

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract
-from qlower.files.journal import beside
+from qlower.kept.journal import beside
 from qlower.model.printing import exact_module
 
 

@@ -1,1 +1,1 @@
-"""What qlower tells people: tables and pages."""
+"""A model to look at: a page that needs nothing else, and files for Model Explorer."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 import numpy as np
 
 from qlower.diagnostics import QlowerError
-from qlower.float_environment import default_floats
 from qlower.model.input_sets import ordered_input_set
 from qlower.model.signature import Array, Signature, TensorSpec, assign_inputs
 from qlower.model.state import State, state_of
+from qlower.process.float_environment import default_floats
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

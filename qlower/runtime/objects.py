@@ -29,13 +29,9 @@ from pathlib import Path
 from qlower.codegen.program.compiled import CompiledObject, Kernel
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.targets.resolve import Target
-from qlower.contract_plugins import plugin_contracts
 from qlower.diagnostics import LOGGER
-from qlower.files.installed import releases
-from qlower.files.journal import Journal
-from qlower.files.parts import digest_of, kept_in
-from qlower.model.signature import Signature
-from qlower.runtime.cache import (
+from qlower.files.contract_plugins import plugin_contracts
+from qlower.kept.cache import (
     DIRECTORY,
     LIMIT,
     cache_folder,
@@ -44,6 +40,10 @@ from qlower.runtime.cache import (
     keep_entries,
     keep_entry,
 )
+from qlower.kept.installed import releases
+from qlower.kept.journal import Journal
+from qlower.kept.parts import digest_of, kept_in
+from qlower.model.signature import Signature
 from qlower.version import __version__
 
 _PACKAGES = ("xdsl", "llvmlite", "numpy", "flatbuffers", "tflite", "onnx", "protobuf")

@@ -34,10 +34,10 @@ from qlower.dialects.kernel import (
     TileAttr,
     TileRegistersAttr,
 )
+from qlower.kept.cache import cache_folder, find_entry, keep_entry
 from qlower.model.layers import layer_title
 from qlower.model.random_inputs import random_input
 from qlower.runtime.alone import alone
-from qlower.runtime.cache import cache_folder, find_entry, keep_entry
 from qlower.runtime.executable import Executable
 from qlower.text.context import make_context
 from qlower.version import __version__

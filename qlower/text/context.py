@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl.context import Context
 from xdsl.ir import Dialect, Operation
 
-from qlower.lazy import lazy_table
+from qlower.process.lazy import lazy_table
 
 UPSTREAM_DIALECTS = (
     "builtin",

@@ -31,7 +31,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from qlower.diagnostics import QlowerError, make_file_location
-from qlower.files.journal import read_given
+from qlower.kept.journal import read_given
 from qlower.text.aliases import Expansion
 from qlower.text.constants import ConstantParser
 from qlower.text.context import make_context, operation_on_demand

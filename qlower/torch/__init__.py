@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qlower.lazy import lazy_table
+from qlower.process.lazy import lazy_table
 
 if TYPE_CHECKING:
     from qlower.torch.arrays import jax_function, numpy_function

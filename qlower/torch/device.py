@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import Operation, SSAValue
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.elementwise import BinaryOp

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from qlower.lazy import lazy_table
+from qlower.process.lazy import lazy_table
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias, cast
 
 from qlower.contracts import load_contract
 from qlower.dialects.qnn import QnnOp
-from qlower.files.installed import releases
-from qlower.files.parts import digest_of
 from qlower.frontends.digest import file_digest
+from qlower.kept.fingerprint import fingerprint
+from qlower.kept.installed import releases
+from qlower.kept.parts import digest_of
 from qlower.model import Model
-from qlower.model.fingerprint import fingerprint
 from qlower.model.layers import layers
 from qlower.runtime.objects import own_code
 from qlower.version import __version__

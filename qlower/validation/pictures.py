@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 
 from qlower.diagnostics import QlowerError
-from qlower.extras import install_line
 from qlower.model.signature import TensorSpec
+from qlower.process.extras import install_line
 from qlower.validation.counts import Classes
 from qlower.validation.preprocessing import Preprocessing
 from qlower.validation.sources import (

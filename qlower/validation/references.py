@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from qlower.diagnostics import QlowerError
-from qlower.extras import install_line
 from qlower.files.arrays import Array
 from qlower.frontends.tflite.reader import read_model
 from qlower.frontends.tflite.variables import keeps_state
 from qlower.model.signature import Signature, TensorSpec
+from qlower.process.extras import install_line
 
 SYSTEMS = ("litert", "onnxruntime")
 """Systems that run the model's own file."""

@@ -329,7 +329,7 @@ class Validation(Tabled[ContractRow]):
 
     def plot(self, path: Path) -> None:
         """Draw the accuracies with their intervals, or else how outputs differ."""
-        from qlower.report.plots import BLUE, new_figure, save
+        from qlower.tables.plots import BLUE, new_figure, save
 
         rows = self.contracts
         figure = new_figure(6.4, 1.2 + 0.35 * len(rows))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qlower.codegen.targets.resolve import Target, host_target, resolve_target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import is_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract

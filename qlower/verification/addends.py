@@ -19,10 +19,10 @@ from xdsl.ir import Operation, SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
-from qlower.explain.observe import Evaluation, LayerRun
-from qlower.explain.place import Index
 from qlower.interp import Array
 from qlower.model.layers import is_constant
+from qlower.observe.layer_run import Evaluation, LayerRun
+from qlower.observe.place import Index
 from qlower.operators.windows import WindowAxis
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.reach import Operands, filled

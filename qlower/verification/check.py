@@ -11,15 +11,15 @@ from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
-from qlower.explain.observe import run_layer
 from qlower.files.json_text import parse_json
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
+from qlower.observe.layer_run import run_layer
+from qlower.process.float_environment import default_floats
 from qlower.tables.json_text import SCHEMA, json_text
 from qlower.tables.table import counted
 from qlower.verification.equal import equal, layer_inputs

@@ -10,17 +10,13 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import BlockArgument
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.explain.diff import Progress, no_progress
-from qlower.explain.observe import LayerRun
-from qlower.explain.place import Index
-from qlower.explain.sides import Computed, Values
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.interp import Array
 from qlower.model import Model
@@ -30,6 +26,10 @@ from qlower.model.layer_contracts import check_takes_contract
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import TensorSpec
+from qlower.observe.layer_run import LayerRun
+from qlower.observe.place import Index
+from qlower.process.float_environment import default_floats
+from qlower.sides.sides import Computed, Values
 from qlower.verification.decide import Decision, decide, same
 from qlower.verification.fits import pair_fit
 from qlower.verification.hashes import hashes_of

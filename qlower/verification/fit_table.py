@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from qlower.explain.place import Index, show
 from qlower.interp import Array
+from qlower.observe.place import Index, show
 from qlower.tables.table import Column, Table, Tabled
 from qlower.verification.verdict import pack
 

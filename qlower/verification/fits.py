@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from xdsl.ir import BlockArgument, Operation
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import constant_integers, product_terms
 from qlower.contracts.contractions import (
@@ -24,14 +24,14 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import integer_range, shape_of
-from qlower.explain.observe import CONTRACTIONS, LayerRun, run_layer
-from qlower.explain.products import products_of
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array, InterpretationError
 from qlower.model import Model
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, own_arithmetic
+from qlower.observe.layer_run import CONTRACTIONS, LayerRun, run_layer
+from qlower.observe.products import products_of
+from qlower.process.float_environment import default_floats
 from qlower.transforms.lower_qnn.bias import constant_start
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.addends import Real, Unseen, addends_of

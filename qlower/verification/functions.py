@@ -12,8 +12,8 @@ from xdsl.ir import Operation
 from qlower.contracts import Rule
 from qlower.contracts.rules import RULES
 from qlower.contracts.walk import walk_function
-from qlower.explain.observe import Evaluation
 from qlower.interp import Array, evaluate_function, make_interpreter
+from qlower.observe.layer_run import Evaluation
 from qlower.transforms.prove_epilogues.steps import Integers
 
 BLOCK = 1 << 16

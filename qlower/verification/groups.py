@@ -10,18 +10,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import contract_names
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
-from qlower.explain.observe import CONTRACTIONS, LayerRun
-from qlower.explain.sides import Computed, Values
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
+from qlower.observe.layer_run import CONTRACTIONS, LayerRun
+from qlower.process.float_environment import default_floats
+from qlower.sides.sides import Computed, Values
 from qlower.verification.decide import same
 from qlower.verification.equal import LayerEquality, draw_inputs
 from qlower.verification.group_table import Groups, LayerGroups

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from qlower.contracts import load_contract
 from qlower.dialects.qnn import QnnOp
+from qlower.kept.fingerprint import fingerprint
 from qlower.model import Model
-from qlower.model.fingerprint import fingerprint
 from qlower.model.layers import layers
 from qlower.version import __version__
 

@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qlower.contracts.walk import walk_function
-from qlower.explain.chain import line_of
 from qlower.interp import Array, make_interpreter
+from qlower.observe.chain import line_of
 from qlower.transforms.prove_epilogues.monotone import keeps_order
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.functions import RuleFunction, of_lanes

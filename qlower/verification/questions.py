@@ -18,8 +18,8 @@ from qlower.contracts.products import EXACT
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, integer_range
-from qlower.explain.observe import CONTRACTIONS, Evaluation, LayerRun
 from qlower.interp import Array
+from qlower.observe.layer_run import CONTRACTIONS, Evaluation, LayerRun
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.decide import Domain
 from qlower.verification.functions import (

@@ -13,10 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
-from qlower.explain.observe import LayerRun
-from qlower.explain.place import Index
-from qlower.explain.products import products_of
 from qlower.interp import Array
+from qlower.observe.layer_run import LayerRun
+from qlower.observe.place import Index
+from qlower.observe.products import products_of
 from qlower.semantics.rules import stored_dtype
 
 Operands: TypeAlias = Mapping[SSAValue, Array]

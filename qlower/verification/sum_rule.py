@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from qlower.dialects import qnn
-from qlower.explain.observe import CONTRACTIONS, LayerRun
 from qlower.interp import InterpretationError
+from qlower.observe.layer_run import CONTRACTIONS, LayerRun
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.pieces import Pieces, pieces_of
 from qlower.verification.questions import POOLS, questions

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from qlower.explain.place import Index, show
 from qlower.interp import Array
+from qlower.observe.place import Index, show
 from qlower.tables.table import Column, Table, Tabled, counted, show_cell
 
 Kind: TypeAlias = Literal["equal", "differs", "undecided"]

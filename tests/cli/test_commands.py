@@ -14,9 +14,9 @@ import pytest
 from support.small_model import SMALL_MODEL
 
 import qlower
-from qlower.bisection import Fault
 from qlower.cli import inspect, main
 from qlower.cli.exit_codes import ExitCode
+from qlower.compilation.bisection import Fault
 from qlower.model.signature import Array
 
 Capture = pytest.CaptureFixture[str]
@@ -383,7 +383,7 @@ def test_bisect_compares_each_input_of_a_set(
         (image,) = inputs.values()
         return Fault(1, 3, "0", "planted") if (image == images[1]).all() else None
 
-    monkeypatch.setattr("qlower.bisection.bisect", fault)
+    monkeypatch.setattr("qlower.compilation.bisection.bisect", fault)
     assert main(["bisect", model, "set.npy"]) == ExitCode.FOUND
     assert "input 1: 1 of 3 outputs differ" in capsys.readouterr().out
 

@@ -17,10 +17,10 @@ import qlower
 from qlower.cli import main
 from qlower.cli.opt import main as opt
 from qlower.codegen.targets.resolve import host_target
+from qlower.compilation.passes import VERIFY_EACH
+from qlower.compilation.pipeline import kernel_passes
 from qlower.model.entry import main_function
 from qlower.model.layers import layer_name, layers
-from qlower.passes import VERIFY_EACH
-from qlower.pipeline import kernel_passes
 from qlower.transforms.lower_qnn import LowerQnnPass
 from qlower.transforms.tabulate_functions import TabulateFunctionsPass
 
@@ -62,7 +62,7 @@ def test_times_are_those_without_looking_at_them(
     model: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
     verified: list[ModuleOp] = []
-    monkeypatch.setattr("qlower.passes.verify_module", verified.append)
+    monkeypatch.setattr("qlower.compilation.passes.verify_module", verified.append)
     counts: list[int] = []
     for options in (["--timing"], []):
         verified.clear()

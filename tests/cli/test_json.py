@@ -17,7 +17,7 @@ from support.small_model import SMALL_MODEL
 import qlower
 from qlower.cli import TASKS, main
 from qlower.cli.exit_codes import ExitCode
-from qlower.report.junit import Case, junit_text
+from qlower.cli.tables.junit import Case, junit_text
 from qlower.tables.json_text import SCHEMA, json_text
 
 PAGE = Path(qlower.__file__).parent / "docs/pages/json.md"

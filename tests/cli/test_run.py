@@ -10,8 +10,9 @@ import pytest
 from support.small_model import SMALL_MODEL
 
 import qlower
-from qlower import build, pipeline
+from qlower import build
 from qlower.cli import main
+from qlower.compilation import pipeline
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.printing import exact_module

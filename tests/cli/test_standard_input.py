@@ -11,7 +11,7 @@ from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
-from qlower.extras import install_line
+from qlower.process.extras import install_line
 
 Capture = pytest.CaptureFixture[str]
 

@@ -19,7 +19,7 @@ from support.near_ties import REFUSING
 
 import qlower
 from qlower.codegen.program.compiled import CompiledObject
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import contract_names
 from qlower.emulation.elf import read_object
 from qlower.emulation.emulator import EmulatedExecutable

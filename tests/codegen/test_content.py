@@ -26,9 +26,9 @@ from xdsl.ir.affine import AffineExpr
 from qlower.codegen.program import module
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import Target, host_target
+from qlower.compilation.pipeline import lower_to_kernel
 from qlower.dialects.fixed import RoundingMode, RoundingModeAttr
-from qlower.files.parts import PartsInMemory, kept_in
-from qlower.pipeline import lower_to_kernel
+from qlower.kept.parts import PartsInMemory, kept_in
 
 PROGRAMS = sorted((Path(__file__).parents[1] / "transforms/arith").glob("*.mlir"))
 FEW = 8

@@ -11,9 +11,9 @@ from xdsl.ir import SSAValue
 
 import qlower
 from qlower.codegen.targets.resolve import host_target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.dialects import qnn
-from qlower.files.parts import kept_in
+from qlower.kept.parts import kept_in
 from qlower.model import Model
 from qlower.model.build import make_model, quantized
 from qlower.runtime.executable import Executable

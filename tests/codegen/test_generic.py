@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 import qlower
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import Target, resolve_target
+from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.emulation.elf import read_object
 from qlower.model.signature import Array
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 MODELS = models_directory()

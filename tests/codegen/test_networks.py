@@ -9,7 +9,7 @@ from support.random_networks import random_network
 from support.stored import random_stored
 
 import qlower
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 pytestmark = pytest.mark.usefixtures("verify_each")
 

@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from qlower.codegen.program.module import compile_module
+from qlower.compilation.pipeline import lower_to_kernel
 from qlower.dialects import qnn
 from qlower.interp import run_function
 from qlower.interp.values import Array
 from qlower.model.build import make_module, quantized
-from qlower.pipeline import lower_to_kernel
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module
 

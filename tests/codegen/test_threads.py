@@ -22,10 +22,10 @@ from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.work import estimated_nanoseconds
 from qlower.codegen.skeletons.choose import Skeletons
 from qlower.codegen.targets.resolve import host_target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
+from qlower.compilation.pipeline import generate_code
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import NestOp
-from qlower.pipeline import generate_code
 from qlower.runtime import openmp
 from qlower.runtime.executable import Executable
 from qlower.text.parsing import parse_module

@@ -12,13 +12,13 @@ from xdsl.ir import SSAValue
 
 import qlower
 from qlower.codegen.targets.resolve import host_target, resolve_target
+from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.kernel import NestOp, Schedule, TileAttr, TileRegistersAttr
+from qlower.kept.cache import keep_entry
 from qlower.model.build import constant, make_module, quantized
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime import tuning
-from qlower.runtime.cache import keep_entry
 from qlower.runtime.executable import Executable
 from qlower.runtime.tuning import tune
 

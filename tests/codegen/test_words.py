@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 
 import qlower
 from qlower.codegen.targets.resolve import host_target, resolve_target
+from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.model.signature import Array
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 UNIT = 2.0**-15
 FUNCTIONS: dict[str, tuple[str, float, float, dict[str, Option]]] = {

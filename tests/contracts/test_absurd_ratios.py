@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn

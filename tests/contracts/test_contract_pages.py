@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from qlower.cli import main
-from qlower.contracts import contract_names, load_contract, parse_contract
-from qlower.report.contract_pages import (
+from qlower.contract_pages.pages import (
     INDEX,
     REQUIRED,
     SECTIONS,
@@ -18,6 +17,7 @@ from qlower.report.contract_pages import (
     section_titles,
     stale_pages,
 )
+from qlower.contracts import contract_names, load_contract, parse_contract
 
 MINE = """\
 // The arithmetic of my device.

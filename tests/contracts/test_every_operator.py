@@ -23,13 +23,13 @@ from support.side_by_side import side_by_side
 from support.tflite_cases import CASES, WITHOUT_CONTRACT, random_inputs
 
 import qlower
+from qlower.compilation.passes import VERIFY_EACH
 from qlower.contracts import contract_names, load_contract
 from qlower.contracts.needs import rules_of
 from qlower.contracts.outline import functions_of
 from qlower.contracts.rules import RULES
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array
-from qlower.passes import VERIFY_EACH
 from qlower.text.context import make_context
 from qlower.text.parsing import parse_module
 from qlower.transforms.lower_qnn import LowerQnnPass

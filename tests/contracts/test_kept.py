@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.custom_contracts import ADDING
 
-from qlower.contracts.kept import KeptFunctions
 from qlower.contracts.shorthand import parse_contract_module
+from qlower.kept.beside_bytecode import KeptFunctions
 
 TEXT = ADDING.format(base="onnxruntime", added=1)
 NAME = "clamp_and_offset"
@@ -55,4 +55,4 @@ def test_nothing_else_is_kept_beside_the_bytecode():
         if "cache_from_source" in file.read_text()
         or "import marshal" in file.read_text()
     }
-    assert readers == {"contracts/kept.py"}
+    assert readers == {"kept/beside_bytecode.py"}

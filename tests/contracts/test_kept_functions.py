@@ -9,8 +9,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower import contracts
-from qlower.contracts import kept
 from qlower.contracts.outline import Outline
+from qlower.kept import beside_bytecode as kept
 
 TEXTS = Path(contracts.__file__).parent
 

@@ -12,7 +12,7 @@ from support.onnx_runtime import run_onnx_runtime
 from support.random_modules import Draw
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 
 pytestmark = [
     pytest.mark.skipif(

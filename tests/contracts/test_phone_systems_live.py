@@ -33,7 +33,7 @@ from support.phone_systems import (
 from support.random_modules import Draw, RandomLayer
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of

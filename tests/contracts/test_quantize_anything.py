@@ -19,7 +19,7 @@ from support.tflite_builder import TFLiteBuilder
 from support.tflm import run_tflm
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import contract_names
 from qlower.emulation.emulator import EmulatedExecutable
 

@@ -7,7 +7,7 @@ import pytest
 from xdsl.ir import SSAValue
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.model.build import constant, make_module, quantized

@@ -20,10 +20,10 @@ from qlower.contracts import contract_names, load_contract
 from qlower.contracts.family import CHOICES, Arithmetic, arithmetic_text
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
-from qlower.explain.observe import LayerRun, run_layer
 from qlower.interp.values import Array
 from qlower.model.build import make_model, quantized
 from qlower.model.random_inputs import random_inputs
+from qlower.observe.layer_run import LayerRun, run_layer
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
 LAYERS = {

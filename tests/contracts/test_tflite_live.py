@@ -32,7 +32,7 @@ from support.tflite_cases import (
 from support.tflm import run_tflm
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 

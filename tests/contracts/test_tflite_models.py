@@ -11,7 +11,7 @@ from support import models_directory
 from support.lanes import LARGE_VARIABLE, is_asked_for
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.interp.values import Array
 from qlower.runtime.executors import Executor
 

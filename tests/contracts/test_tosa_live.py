@@ -15,7 +15,7 @@ from support.recordings import make_executors
 from support.tosa import NotConverted, has_tosa, run_tosa
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 

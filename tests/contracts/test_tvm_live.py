@@ -11,7 +11,7 @@ from support.recordings import make_executors
 from support.tvm import TVM_VARIABLE, has_tvm, run_tvm
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.interp.values import Array
 
 SEEDS = 4

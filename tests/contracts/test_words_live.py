@@ -17,7 +17,7 @@ from support.tflite_word_cases import WORDS
 from support.tflm import run_tflm
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import contract_names, load_contract
 from qlower.contracts.rules import is_of_words
 from qlower.diagnostics import QlowerError

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qlower
 from qlower.cli import main
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.model.layers import layers
 from qlower.model.printing import exact_module
 from qlower.text.parsing import parse_module

@@ -15,7 +15,7 @@ from support.small_model import SMALL_MODEL
 import qlower
 from qlower.cli import main
 from qlower.cli.opt import main as opt
-from qlower.contract_plugins import plugin_contracts
+from qlower.files.contract_plugins import plugin_contracts
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 

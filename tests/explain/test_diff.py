@@ -13,10 +13,10 @@ from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import QlowerError
-from qlower.explain.live import LIVE, live_side
-from qlower.explain.sides import Computed
-from qlower.extras import install_line
 from qlower.model.signature import Array
+from qlower.process.extras import install_line
+from qlower.sides.live import LIVE, live_side
+from qlower.sides.sides import Computed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RESIDUAL = EXAMPLES / "glow-divergence" / "residual.mlir"
@@ -162,7 +162,7 @@ def test_a_system_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
     def missing(name: str) -> None:
         raise ImportError(f"No module named {name!r}")
 
-    monkeypatch.setattr("qlower.explain.live.import_module", missing)
+    monkeypatch.setattr("qlower.sides.live.import_module", missing)
     model = qlower.load(DIGITS)
     for name, (_, _, extra) in LIVE.items():
         with pytest.raises(QlowerError, match="can't be used here: No mod") as refused:
@@ -183,7 +183,7 @@ def test_a_side_with_a_cpu_is_compiled_for_that() -> None:
         raise Stopped
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("qlower.explain.sides.Compilation", compilation)
+        patch.setattr("qlower.sides.sides.Compilation", compilation)
         for chosen in (cpu, None):
             side = Computed("a", model, "tflite", "jit", chosen)
             with pytest.raises(Stopped):

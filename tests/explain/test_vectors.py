@@ -20,13 +20,13 @@ from qlower.cli.exit_codes import ExitCode
 from qlower.contracts import contract_names
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
-from qlower.explain.layer_data import layer_data
-from qlower.explain.observe import run_layer
 from qlower.explain.reach import inputs_for
 from qlower.model.build import make_model, quantized
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
+from qlower.observe.layer_data import layer_data
+from qlower.observe.layer_run import run_layer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DIGITS = EXAMPLES / "digits" / "digits.mlir"

@@ -13,12 +13,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qlower
 from qlower.cli import main
+from qlower.compilation.pipeline import lower_to_arith
 from qlower.diagnostics import QlowerError
 from qlower.dialects.linalg.named import MEMOIZED_MAPS
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.linalg import generalize_named
 from qlower.frontends.load import load_text
-from qlower.pipeline import lower_to_arith
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module
 

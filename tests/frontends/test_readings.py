@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import StringAttr
 import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.dialects.qnn.attributes import QDQ
 from qlower.frontends.readings import reading_of
 

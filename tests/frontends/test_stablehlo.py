@@ -14,12 +14,12 @@ from support.stablehlo import has_interpreter, run_interpreter
 
 import qlower
 from qlower.cli import main
+from qlower.compilation.pipeline import lower_to_arith
 from qlower.diagnostics import QlowerError
 from qlower.dialects.stablehlo import BINARY, UNARY
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.load import load_text
 from qlower.interp import run_function
-from qlower.pipeline import lower_to_arith
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module
 

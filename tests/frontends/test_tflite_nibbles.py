@@ -18,8 +18,8 @@ from support.tflite_cases import random_inputs
 import qlower
 from qlower.codegen.skeletons.products.nibbles import Nibbles, SelectedNibbles
 from qlower.codegen.targets.resolve import resolve_target
+from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.diagnostics import QlowerError
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 
 WINDOW: dict[str, Option] = {
     "padding": 0,

@@ -52,7 +52,7 @@ from support.tflite_models import binary, layout
 from support.tflite_objects import litert_schema, pack, unpack
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 from qlower.frontends.tflite.accessors import (

@@ -19,7 +19,7 @@ import pytest
 from support.tosa import has_reference_model, installed, reference_outputs
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.interp.values import Array
 from qlower.runtime.executors import Executor
 

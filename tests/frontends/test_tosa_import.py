@@ -10,7 +10,7 @@ from support.tosa import TOSA_LAYER
 
 import qlower
 from qlower.cli import main
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.frontends import converted
 from qlower.frontends.import_options import ImportOptions

@@ -16,7 +16,7 @@ from support import models_directory
 from support.tosa import convert_to_tosa, has_tosa
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.interp.values import Array
 from qlower.model.layers import layer_name, layers
 

@@ -24,7 +24,7 @@ from support.stored import random_stored
 
 import qlower
 from qlower.codegen.program.flavour import Flavour
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import write_arrays
 from qlower.interp.values import Array

@@ -19,7 +19,6 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import REMARKS
 from qlower.explain.diff import no_progress
-from qlower.explain.sides import Recorded
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.load import load_text
 from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
@@ -29,6 +28,7 @@ from qlower.identification.replay import FIRST, Explained, Explanation, Replay
 from qlower.identification.search import Found
 from qlower.model import build
 from qlower.model.signature import Array
+from qlower.sides.sides import Recorded
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DIGITS = EXAMPLES / "digits" / "digits.mlir"

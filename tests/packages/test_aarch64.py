@@ -17,7 +17,7 @@ from support.tflite_models import conv2d, pad
 import qlower
 from qlower.codegen.program.interface import STATUS_CODES
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.emulation.elf import read_object
 from qlower.emulation.emulator import BUFFERS, EmulatedExecutable, Emulator
 from qlower.packages.link import compiler_driver

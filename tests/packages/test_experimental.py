@@ -16,7 +16,7 @@ import qlower
 from qlower.cli import main
 from qlower.codegen.program.interface import STATUS_CODES
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.emulation.elf import read_object
 from qlower.emulation.emulator import EmulatedExecutable
 

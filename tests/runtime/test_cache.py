@@ -23,17 +23,14 @@ from support.small_model import SMALL_MODEL
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower import pipeline
 from qlower.codegen.program import module
 from qlower.codegen.targets.resolve import Target
+from qlower.compilation import pipeline
+from qlower.compilation.passes import Observer
 from qlower.diagnostics import QlowerError, warn
-from qlower.files.journal import Journal, read_file
 from qlower.frontends import load as frontend
-from qlower.model.fingerprint import fingerprint
-from qlower.model.signature import Array
-from qlower.passes import Observer
-from qlower.runtime import cache, objects
-from qlower.runtime.cache import (
+from qlower.kept import cache
+from qlower.kept.cache import (
     DIRECTORY,
     LIMIT,
     cache_folder,
@@ -42,6 +39,10 @@ from qlower.runtime.cache import (
     find_entry,
     keep_entry,
 )
+from qlower.kept.fingerprint import fingerprint
+from qlower.kept.journal import Journal, read_file
+from qlower.model.signature import Array
+from qlower.runtime import objects
 from qlower.text.parsing import parse_module
 from qlower.transforms import prove_epilogues
 from qlower.transforms.prove_epilogues.proved_before import Found

@@ -28,11 +28,11 @@ from support.small_model import SMALL_MODEL
 import qlower
 from qlower import contracts
 from qlower.codegen.targets.resolve import host_target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
+from qlower.kept.cache import DIRECTORY
 from qlower.model.signature import Array
 from qlower.runtime import objects
-from qlower.runtime.cache import DIRECTORY
 
 EDITS, SEED = "QLOWER_CACHE_EDITS", "QLOWER_CACHE_SEED"
 

@@ -10,8 +10,8 @@ from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower import contracts
+from qlower.kept.cache import DIRECTORY, cache_folder
 from qlower.runtime import objects
-from qlower.runtime.cache import DIRECTORY, cache_folder
 
 TEXT_THAT_COUNTS = (
     *("api.py", "codegen/a.py", "codegen/values/b.py", "codegen/team.ll"),

@@ -19,12 +19,12 @@ from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from qlower.codegen.program.compiled import CompiledObject
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.dialects.qnn.attributes import SOURCE
 from qlower.frontends.load import load, named
+from qlower.kept.cache import DIRECTORY
 from qlower.model import Model
 from qlower.model.outline import Outline
-from qlower.runtime.cache import DIRECTORY
 from qlower.runtime.changed import KeptCode, Lower
 from qlower.text.parsing import parse_module
 

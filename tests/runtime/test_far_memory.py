@@ -26,7 +26,7 @@ import sys
 import numpy as np
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.runtime.executable import Executable
 
 compiled = Compilation(qlower.load(sys.argv[1])).code

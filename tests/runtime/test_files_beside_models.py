@@ -18,10 +18,10 @@ from support.small_model import SMALL_MODEL
 import qlower
 from qlower.cli import main
 from qlower.cli.opt import main as opt
-from qlower.files.journal import Journal, read_file, read_given
+from qlower.kept.cache import DIRECTORY
+from qlower.kept.journal import Journal, read_file, read_given
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import Array, TensorSpec
-from qlower.runtime.cache import DIRECTORY
 
 
 def write_external(folder: Path, number: int) -> str:

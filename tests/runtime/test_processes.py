@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.small_model import SMALL_MODEL
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.runtime.executable import Executable
 
 FORKS_AMID_IMPORTS = """

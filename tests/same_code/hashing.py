@@ -21,10 +21,10 @@ from xdsl.printer import Printer
 
 import qlower
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
+from qlower.compilation.pipeline import lower_to_arith
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
-from qlower.pipeline import lower_to_arith
 
 Level = Literal["arith", "kernels", "code"]
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import TensorType, f16
 from xdsl.ir import Attribute, SSAValue
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.interp.values import Array

@@ -14,12 +14,12 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.targets.resolve import host_target
+from qlower.compilation.pipeline import lower_to_arith, lower_to_kernel
 from qlower.contracts import BASE, Contract, contract_names, load_contract
 from qlower.contracts.needs import rules_of
 from qlower.contracts.outline import functions_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.pipeline import lower_to_arith, lower_to_kernel
 from qlower.text.parsing import parse_module
 
 from .programs import read_program

@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 
 import qlower
 from qlower.codegen.targets.resolve import Target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.build import (

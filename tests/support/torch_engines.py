@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
-from qlower.explain.systems.torch import evaluate_all, stored_of, tensor_of
 from qlower.interp.values import Array
+from qlower.sides.systems.torch import evaluate_all, stored_of, tensor_of
 from qlower.text.parsing import parse_module
 from support.random_modules import RandomLayer
 

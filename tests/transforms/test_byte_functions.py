@@ -11,12 +11,12 @@ from support.native import machine_levels
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
+from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.dialects import qnn
 from qlower.dialects.kernel import NestOp
 from qlower.interp.values import Array
 from qlower.model.build import make_module, quantized
-from qlower.pipeline import generate_code, lower_to_arith, lower_to_kernel
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import Level
 from qlower.text.context import make_context

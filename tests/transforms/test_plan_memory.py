@@ -9,8 +9,8 @@ from support import models_directory
 
 import qlower
 from qlower.codegen.program.module import arena_bytes
+from qlower.compilation.pipeline import lower_to_arith
 from qlower.model.entry import main_function
-from qlower.pipeline import lower_to_arith
 from qlower.text.context import make_context
 from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.fuse_layers import FuseLayersPass

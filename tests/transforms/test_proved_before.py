@@ -7,10 +7,10 @@ import pytest
 from xdsl.ir import SSAValue
 
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.dialects import qnn
 from qlower.dialects.kernel import NestOp
-from qlower.files.parts import PartsInMemory
+from qlower.kept.parts import PartsInMemory
 from qlower.model import Model
 from qlower.model.build import constant, make_model, quantized
 

@@ -20,8 +20,8 @@ from support.onnx_cases import weights_as_floats
 import qlower
 from qlower.cli import main
 from qlower.diagnostics import LOGGER, QlowerError
-from qlower.extras import install_line
 from qlower.files.arrays import Array
+from qlower.process.extras import install_line
 from qlower.validation import pictures
 from qlower.validation.preprocessing import Preprocessing
 from qlower.validation.result import Validation

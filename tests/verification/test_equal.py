@@ -16,7 +16,7 @@ from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
-from qlower.explain.observe import run_layer
+from qlower.observe.layer_run import run_layer
 from qlower.verification import decide as deciding
 from qlower.verification.equal import equal
 from qlower.verification.groups import groups

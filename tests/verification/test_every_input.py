@@ -23,9 +23,9 @@ import qlower
 from qlower.codegen.targets.resolve import host_target
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
-from qlower.explain.observe import run_layer
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.observe.layer_run import run_layer
 from qlower.tables.json_text import json_text
 from qlower.verification import decide as deciding
 from qlower.verification.check import Verdict, check

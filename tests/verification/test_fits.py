@@ -16,10 +16,10 @@ from qlower.cli.exit_codes import ExitCode
 from qlower.contracts.accumulator_range import constant_integers, product_terms
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.explain.observe import run_layer
-from qlower.explain.sides import Computed
 from qlower.interp import Array
 from qlower.model.layers import layer_name, layers
+from qlower.observe.layer_run import run_layer
+from qlower.sides.sides import Computed
 from qlower.verification.fits import fits
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -11,10 +11,10 @@ from support import models_directory
 from support.planted_faults import FAULTS, PlantPass
 from xdsl.passes import ModulePass
 
-from qlower import bisection, pipeline
 from qlower.codegen.targets.base import Target
 from qlower.codegen.targets.resolve import host_target
-from qlower.compilation import Compilation
+from qlower.compilation import bisection, pipeline
+from qlower.compilation.compilation import Compilation
 from qlower.dialects.kernel import NestOp
 from qlower.model.random_inputs import random_inputs
 from qlower.verification.native.sweep import bind_code

@@ -15,7 +15,7 @@ from xdsl.traits import SymbolTable
 from qlower.circuits.gates import evaluate_gates
 from qlower.circuits.gates.functions import gate_interpreter
 from qlower.circuits.gates.wires import KINDS, Gates, Wires
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array

@@ -11,12 +11,12 @@ from qlower.circuits.functions import LANE
 from qlower.circuits.make import functions_of_layer
 from qlower.circuits.ports import open_function
 from qlower.circuits.rtl.verify import Subject
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.model.selection import select_layers
+from qlower.process.float_environment import default_floats
 
 
 @default_floats()

@@ -7,7 +7,7 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Protocol, cast
 
-from qlower.forking import hold_while_forking
+from qlower.process.forking import hold_while_forking
 
 
 class FunctionRef(Protocol):

@@ -41,7 +41,7 @@ from qlower.dialects.kernel import (
     byte_size,
 )
 from qlower.dialects.types import tensor_type
-from qlower.files.parts import are_kept, find_or_make
+from qlower.kept.parts import are_kept, find_or_make
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from qlower.codegen.program.machine_code import machine_code
 from qlower.codegen.program.plan import Plan, plan
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import ARENA_BYTES
-from qlower.files.parts import are_kept, find_or_make
+from qlower.kept.parts import are_kept, find_or_make
 from qlower.model.entry import main_function, signature_of
 
 

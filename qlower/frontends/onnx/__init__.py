@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import QDQ
-from qlower.files.journal import read_given
+from qlower.kept.journal import read_given
 
 from ..graph.importer import Framework, Reading, build_module, find_problems
 from ..graph.nodes import Graph, Node

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qlower.diagnostics import QlowerError, make_file_location, printable
-from qlower.extras import install_line
 from qlower.frontends.model_files import contents
+from qlower.process.extras import install_line
 
 from ..graph.schema import (
     NEWEST_OPSET,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qlower.files.journal import read_file
+from qlower.kept.journal import read_file
 
 from ..graph.schema import MAX_ELEMENTS, MAX_RANK, Array, Constant
 

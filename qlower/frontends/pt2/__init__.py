@@ -12,7 +12,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
-from qlower.files.journal import read_given
+from qlower.kept.journal import read_given
 
 from ..graph.importer import Framework, Reading, build_module, find_problems
 from ..graph.nodes import Graph

@@ -13,7 +13,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
-from qlower.files.journal import read_given
+from qlower.kept.journal import read_given
 
 from ..import_options import ImportOptions
 from .graph import build_module, find_problems

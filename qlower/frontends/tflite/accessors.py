@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Protocol, cast
 
 from qlower.diagnostics import QlowerError
-from qlower.extras import install_line
+from qlower.process.extras import install_line
 
 PACKAGE = "tflite"
 

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qlower.codegen.nests.content import nest_content
 from qlower.dialects.kernel import NestOp
-from qlower.files.parts import find_or_make, find_or_make_all
+from qlower.kept.parts import find_or_make, find_or_make_all
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.forms import Form, Lines

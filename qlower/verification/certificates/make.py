@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 from xdsl.ir import Operation
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract, plain_module
 from qlower.diagnostics import QlowerError, file_location
 from qlower.dialects import qnn
 from qlower.explain.diff import Progress, no_progress
-from qlower.explain.observe import CONTRACTIONS
-from qlower.explain.sides import Computed
 from qlower.files.replacing import replacing_files
-from qlower.float_environment import default_floats
 from qlower.interp import Array, InterpretationError
 from qlower.model.layers import layer_name, layers
 from qlower.model.printing import readable_module
+from qlower.observe.layer_run import CONTRACTIONS
+from qlower.process.float_environment import default_floats
+from qlower.sides.sides import Computed
 from qlower.verification.certificates import check_certificate
 from qlower.verification.decide import Domain, decide
 from qlower.verification.equal import layer_inputs

@@ -11,11 +11,11 @@ import numpy as np
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from qlower.contracts.rules import RULES
-from qlower.explain.observe import LayerRun
-from qlower.explain.sides import Computed
 from qlower.interp import Array, InterpretationError
 from qlower.model.layers import layer_name, layer_names, layers
 from qlower.model.signature import TensorSpec
+from qlower.observe.layer_run import LayerRun
+from qlower.sides.sides import Computed
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.decide import AFFORDABLE
 from qlower.verification.equal import draw_inputs, layer_inputs

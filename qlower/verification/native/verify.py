@@ -12,15 +12,15 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import Target
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.dialects.kernel import NestOp
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.diff import Progress, no_progress
-from qlower.explain.sides import Computed
-from qlower.float_environment import default_floats
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model.layers import layer_name, layer_names, layer_title, layers
+from qlower.process.float_environment import default_floats
+from qlower.sides.sides import Computed
 from qlower.verification.hashes import hashes_of
 from qlower.verification.native.found import Found
 from qlower.verification.native.on_bytes import decide_bytes

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qlower.compilation import Compilation
+from qlower.compilation.compilation import Compilation
 from qlower.interp import Array
 from qlower.model.random_inputs import random_inputs
 from qlower.verification.native.sweep import Bind

@@ -15,9 +15,9 @@ from xdsl.ir import SSAValue
 from qlower.diagnostics import QlowerError
 from qlower.emit.scalar_function import ScalarBody, function_of_rule
 from qlower.emit.smtlib import bit_vector, definitions
-from qlower.explain.place import show
 from qlower.interp import Array, InterpretationError
 from qlower.model.nests import scalar_constant
+from qlower.observe.place import show
 from qlower.transforms.arith_to_smt import to_smt
 from qlower.transforms.expand_fixed import ExpandFixedPass
 from qlower.verification.decide import Decision, Domain, decide, same

@@ -1,0 +1,1 @@
+"""Tables that one command prints."""

@@ -1,0 +1,1 @@
+"""From a model to code: passes in order, levels, observers, bisection."""

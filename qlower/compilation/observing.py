@@ -1,0 +1,31 @@
+"""Who observes the compilations of a block, wherever in it they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from qlower.compilation.passes import Observer
+
+_PRESENT: ContextVar[tuple[Observer, ...]] = ContextVar("observers", default=())
+
+
+@contextmanager
+def observed_by(observers: tuple[Observer, ...]) -> Generator[None]:
+    """Compilations that are made while the block runs, in this thread, have these
+    observers; they are told when it has come to its end."""
+    token = _PRESENT.set(observers)
+    try:
+        yield
+    finally:
+        _PRESENT.reset(token)
+    for observer in observers:
+        observer.finish()
+
+
+def present_observers() -> tuple[Observer, ...]:
+    """The observers of the innermost block that names any."""
+    return _PRESENT.get()

@@ -1,0 +1,1 @@
+"""Contracts as tables and pages, and how often they differ."""

@@ -1,0 +1,1 @@
+"""What a model shows without running: layers, statistics, findings."""

@@ -1,0 +1,84 @@
+"""Layers of a model whose sums can leave their width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn import QnnOp
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.frontends.load import ModelOrPath
+from qlower.inspection.lint import (
+    PAIRS,
+    Finding,
+    Lint,
+    not_looked_at,
+    saturates_elsewhere,
+)
+from qlower.inspection.lint import lint as findings_of
+from qlower.model.input_sets import input_set
+from qlower.model.layers import layers
+from qlower.model.signature import Array, TensorSpec
+
+Inputs: TypeAlias = Mapping[str, Array]
+
+
+def lint(
+    model: ModelOrPath,
+    contract: str | None = None,
+    *,
+    accumulator_bits: int = 32,
+    pairs: bool = False,
+    inputs: Inputs | Callable[[Sequence[TensorSpec]], Inputs] | None = None,
+    layer_contracts: Mapping[str, str] | None = None,
+) -> Lint:
+    """Return the layers whose sums can leave `accumulator_bits` for some input, or
+    whose pairs of products saturate at 16 bits.
+
+    Pairs count under contracts of systems that multiply so, or under all with `pairs`.
+    With `inputs`, arrays by name (one or a set) or a function that gives them for the
+    model's inputs, it is also counted how often that happens. `layer_contracts` is as
+    in `lower`. Raises `QlowerError` for a width that isn't in [2, 63].
+    """
+    if not 2 <= accumulator_bits <= 63:
+        raise QlowerError(
+            f"--accumulator-bits must be in [2, 63], not {accumulator_bits}"
+        )
+    compilation = Compilation(
+        model, contract, with_layers=True, layer_contracts=layer_contracts or {}
+    )
+    loaded = compilation.model
+    own = module_contract(loaded.module)
+    if own is not None:
+        # what layers take is what the model itself computes
+        compilation = replace(compilation, contract=None)
+    values: Sequence[Mapping[str, Array]] = ()
+    if inputs is not None:
+        given = inputs(loaded.inputs) if callable(inputs) else inputs
+        values = _values(compilation, given)
+    used = contract or own
+    found = findings_of(
+        loaded, contract, bits=accumulator_bits, pairs=True, values=values
+    )
+    elsewhere: list[Finding] = []
+    is_safe = used is not None and not saturates_elsewhere(loaded, used)
+    if is_safe and not pairs:
+        plain = findings_of(loaded, contract, bits=accumulator_bits)
+        kept = {row.layer for row in plain if row.what == PAIRS}
+        is_own = [row.what != PAIRS or row.layer in kept for row in found]
+        elsewhere = [row for row, own in zip(found, is_own, strict=True) if not own]
+        found = [row for row, own in zip(found, is_own, strict=True) if own]
+    is_empty = not any(isinstance(op, QnnOp) for op in layers(loaded.module))
+    return Lint(found, elsewhere, not_looked_at(loaded, contract), is_empty)
+
+
+def _values(
+    compilation: Compilation, inputs: Mapping[str, Array]
+) -> list[Mapping[str, Array]]:
+    """What inputs and layers are, for each of the inputs."""
+    function = compilation.function()
+    runs = input_set(compilation.model.inputs, inputs).runs
+    return [{**run, **function.run([], run)[1]} for run in runs]

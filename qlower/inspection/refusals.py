@@ -1,0 +1,43 @@
+"""Which layers a contract refuses, and what is known of the others all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.codegen.targets.resolve import Target
+from qlower.compilation.pipeline import epilogue_proofs, lower_to_arith
+from qlower.diagnostics import QlowerError
+from qlower.model.extract import detach_layers
+from qlower.model.layers import layer_name, layers
+from qlower.transforms.prove_epilogues import Proof
+
+
+def layer_refusals(
+    module: ModuleOp, names: Iterable[str], contract: str | None
+) -> dict[str, str]:
+    """Why the contract refuses which of the layers."""
+    refused: dict[str, str] = {}
+    for name in names:
+        try:
+            lower_to_arith(detach_layers(module, [name])[0], contract)
+        except QlowerError as error:
+            refused[name] = error.message
+    return refused
+
+
+def known_proofs(
+    module: ModuleOp, contract: str | None, target: Target
+) -> tuple[list[Proof], dict[str, str]]:
+    """What is proved of the layers that the contract takes, and why it refuses others.
+
+    Layers stand alone then, so that what is proved holds for any input of theirs.
+    """
+    names = [name for op in layers(module) if (name := layer_name(op)) is not None]
+    refused = layer_refusals(module, names, contract)
+    taken = [name for name in names if name not in refused]
+    if not taken:
+        return [], refused
+    arith = lower_to_arith(detach_layers(module, taken)[0], contract)
+    return epilogue_proofs(arith, target), refused

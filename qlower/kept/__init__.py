@@ -1,0 +1,1 @@
+"""What is kept between runs: keys and the pieces that they name."""

@@ -1,0 +1,1 @@
+"""What a Python process needs: imports, garbage, forks, float settings."""

@@ -1,0 +1,1 @@
+"""What can be compared: contracts, dumps, live systems, versions of a model."""

@@ -1,0 +1,245 @@
+"""Which array of a dump is which layer's result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from qlower.diagnostics import QlowerError
+from qlower.files.arrays import entry_name
+from qlower.interp.values import Array
+from qlower.model import Model
+from qlower.model.signature import TensorSpec
+from qlower.sides.sides import Recorded, result_specs
+from qlower.tables.table import counted
+
+MOST_TOLD = 4
+"""So many names are told of what matches in one way, or not."""
+
+ADDED = (
+    *("output", "quantized", "0", "dequantized"),
+    *("quantizelinear", "dequantizelinear", "quantizeinput"),
+)
+"""Words that tools add at the end of a name."""
+
+LARGEST_MISFIT = 1e-3
+"""How far a real number may be from a stored one, in steps, to stand for it."""
+
+
+def match_dump(
+    title: str,
+    dump: Sequence[Mapping[str, Array]],
+    model: Model,
+    runs: int,
+    *,
+    is_real: bool = False,
+    rounds: bool = True,
+    pairs: Mapping[str, str] | None = None,
+) -> Recorded:
+    """The dump as results of the model's layers, for each of so many inputs.
+
+    Arrays are found by the layer's name, short or as the file has it, then by what the
+    names have in common once they are normalised, if the shape fits too. `pairs` gives
+    the layers of some arrays, which come first. Real numbers have to stand for stored
+    ones; if the dump `is_real` they are rounded to these, or left where it doesn't
+    `rounds`. Raises `QlowerError` where nothing matches.
+    """
+    if len(dump) == 1:
+        dump = list(dump) * runs if runs == 1 else dump
+    elif len(dump) != runs:
+        raise QlowerError(f"{title} has {len(dump)} runs, there are {runs} inputs")
+    matching = _Matching(
+        model, runs if len(dump) == 1 else 1, is_real, rounds, pairs or {}
+    )
+    found = [matching.match(arrays) for arrays in dump]
+    if len(dump) == 1 and runs > 1:
+        found = [{n: array[i] for n, array in found[0].items()} for i in range(runs)]
+    else:
+        found = [{n: array[0] for n, array in one.items()} for one in found]
+    if not found[0]:
+        names = ", ".join(list(dump[0])[:MOST_TOLD])
+        reasons = list(matching.left_out.items())[:MOST_TOLD]
+        raise QlowerError(
+            f"{title}: none of its arrays ({names}) is a layer of the model",
+            notes=[f"{name}: {reason}" for name, reason in reasons],
+            help="qlower inspect MODEL --stats shows the names (--full-names: those of "
+            "its file)",
+        )
+    return Recorded(title, found, tuple(matching.notes(title)))
+
+
+def pairs_by_name(arrays: Mapping[str, Array], model: Model) -> dict[str, str]:
+    """The layers of arrays whose names are theirs, or like theirs."""
+    return _Matching(model, 1).pairs(arrays, result_specs(model))
+
+
+@dataclass
+class _Matching:
+    """What is known of how a dump's names are those of a model."""
+
+    model: Model
+    runs: int
+    is_real: bool = False
+    rounds: bool = True
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    exact: list[str] = field(default_factory=list[str])
+    alike: dict[str, str] = field(default_factory=dict[str, str])
+    changed: dict[str, str] = field(default_factory=dict[str, str])
+    left_out: dict[str, str] = field(default_factory=dict[str, str])
+    missing: list[str] = field(default_factory=list[str])
+
+    def match(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
+        """The arrays by layers' names, each with a leading dimension for the runs."""
+        specs = result_specs(self.model)
+        pairs = self.pairs(arrays, specs)
+        self.missing = [name for name in specs if name not in pairs.values()]
+        ways = {
+            given: [
+                stacked(specs[name], arrays[given], self.runs, first) is not None
+                for first in (True, False)
+            ]
+            for given, name in pairs.items()
+            if len(specs[name].shape) == 4
+        }
+        # a cube fits either way: it lies as those do that leave no choice
+        cubes_first = [True, False] in ways.values()
+        found: dict[str, Array] = {}
+        for given, name in pairs.items():
+            way = ways.get(given, [False, True])
+            first = cubes_first if all(way) else way[0]
+            stack = self._fit(given, specs[name], arrays[given], first)
+            if stack is not None:
+                found[name] = stack
+        return found
+
+    def pairs(
+        self, arrays: Mapping[str, Array], specs: Mapping[str, TensorSpec]
+    ) -> dict[str, str]:
+        """The layer of each array: by its name, then by one like it and its shape; a
+        lone array of any name may be the only output."""
+        names = {alias: name for name in specs for alias in self._aliases(name, specs)}
+        pairs = {array: name for array, name in self.given.items() if array in arrays}
+        self.exact += pairs
+        for given in arrays:
+            name = names.get(given)
+            if given not in pairs and name is not None and name not in pairs.values():
+                pairs[given] = name
+                self.exact.append(given)
+        for given, array in arrays.items():
+            if given in pairs:
+                continue
+            like = dict.fromkeys(
+                name
+                for alias, name in names.items()
+                if name not in pairs.values() and _normal(alias) == _normal(given)
+            )
+            if not like and len(arrays) == len(self.model.outputs) == 1:
+                output = names.get(self.model.outputs[0].name)  # an input's, perhaps
+                if output is not None and self._fits(specs[output], array):
+                    like = {output: None}
+            fitting = [n for n in like if self._fits(specs[n], array)] or list(like)
+            if len(fitting) == 1:
+                pairs[given] = self.alike[given] = fitting[0]
+            elif fitting:
+                self.left_out[given] = f"it may be any of {', '.join(fitting)}"
+            else:
+                self.left_out[given] = "no layer has this name"
+        return pairs
+
+    def _fits(self, spec: TensorSpec, array: Array) -> bool:
+        return any(
+            stacked(spec, array, self.runs, first) is not None
+            for first in (True, False)
+        )
+
+    def _aliases(self, name: str, specs: Mapping[str, TensorSpec]) -> Iterator[str]:
+        """What a result may be called: short, as in the file, as the model's output."""
+        for known in (name, self.model.full_names.get(name, name)):
+            yield known
+            yield entry_name(known)
+        yield specs[name].name
+
+    def _fit(
+        self, given: str, spec: TensorSpec, array: Array, first: bool
+    ) -> Array | None:
+        """The array in the form that the layer has, or None, which is noted; `first`
+        tells that images have their channels first."""
+        stack = stacked(spec, array, self.runs, first)
+        how = "channels moved last" if first and len(spec.shape) == 4 else ""
+        if stack is None:
+            shape = list(array.shape)
+            self.left_out[given] = (
+                f"its shape is {shape}, the layer's {list(spec.shape)}"
+            )
+            return None
+        if stack.dtype == spec.numpy_dtype:
+            if how:
+                self.changed[given] = how
+            return stack
+        if stack.dtype.kind == "f" and spec.scale is not None:
+            steps = stack / spec.scale + (spec.zero_point or 0)
+            if self.is_real and not self.rounds:
+                return stack
+            stored = spec.quantize(stack)
+            misfit = np.abs(steps - stored.astype(float))
+            if self.is_real or np.all(misfit <= LARGEST_MISFIT):
+                self.changed[given] = ", ".join(filter(None, (how, "quantized")))
+                return stored
+            self.left_out[given] = "its real numbers aren't those of stored ones"
+            return None
+        self.left_out[given] = f"its type is {array.dtype}, the layer's {spec.dtype}"
+        return None
+
+    def notes(self, title: str) -> Iterator[str]:
+        """What was matched in which way, and what was not."""
+        parts = [f"{len(self.exact)} by name"]
+        if self.alike:
+            parts.append(f"{len(self.alike)} by likeness ({_told(self.alike, ' is ')})")
+        if self.changed:
+            parts.append(f"{len(self.changed)} changed ({_told(self.changed, ' ')})")
+        if self.left_out:
+            parts.append(
+                f"left out {len(self.left_out)} ({_told(self.left_out, ': ')})"
+            )
+        if self.missing:
+            layers = dict.fromkeys(self.missing, "")
+            parts.append(
+                f"without {counted(len(layers), 'layer')} ({_told(layers, '')})"
+            )
+        yield f"{title}: {', '.join(parts)}"
+
+
+def _told(names: Mapping[str, str], between: str) -> str:
+    shown = [f"{name}{between}{what}" for name, what in names.items()][:MOST_TOLD]
+    return ", ".join([*shown, *(["..."] if len(names) > len(shown) else [])])
+
+
+def _normal(name: str) -> str:
+    """A name without case, punctuation, and what tools add at its end."""
+    words = re.findall(r"[a-z]+|[0-9]+", name.lower())
+    while len(words) > 1 and words[-1] in ADDED:
+        words.pop()
+    return " ".join(words)
+
+
+def stacked(spec: TensorSpec, array: Array, runs: int, first: bool) -> Array | None:
+    """The array with a leading dimension for the runs; None if its shape doesn't fit.
+    Images have their channels first, or last."""
+    shape = spec.shape
+    if first and len(shape) == 4:
+        n, h, w, c = shape
+        if array.shape not in ((runs * n, c, h, w), (runs, n, c, h, w)):
+            return None
+        return np.moveaxis(array, -3, -1).reshape(runs, *shape)
+    whole = (runs, *shape)
+    is_one = runs == 1 or array.shape[:1] == (runs,)
+    if is_one and _without_ones(array.shape) == _without_ones(whole):
+        return array.reshape(whole)
+    return None
+
+
+def _without_ones(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(extent for extent in shape if extent != 1)

@@ -1,0 +1,107 @@
+"""Which side of a comparison is meant by what a user writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias
+
+from qlower.codegen.targets.resolve import resolve_target
+from qlower.contracts import contract_names, is_contract
+from qlower.diagnostics import QlowerError
+from qlower.files.dumps import read_dump
+from qlower.frontends.load import as_model
+from qlower.interp.values import Array
+from qlower.model import Model
+from qlower.sides.dumps import match_dump
+from qlower.sides.live import LIVE, has_real_numbers, live_side, real_side
+from qlower.sides.sides import Computed, Executor, Side
+from qlower.sides.versions import version_of
+
+MODELS = (".tflite", ".onnx", ".pt2")
+"""Ends of names that only models have; `.mlir` may be a contract."""
+
+FEW_RUNS = 2
+"""So many inputs are interpreted sooner than the model is compiled."""
+
+
+class UnknownSide(QlowerError):
+    """Words that mean no side."""
+
+
+SideLike: TypeAlias = Side | str | PathLike[str] | Mapping[str, Array]
+"""A side, how it is written on the command line, or layers' results by name."""
+
+
+def make_side(
+    side: SideLike,
+    model: Model,
+    contract: str | None,
+    runs: int,
+    match: Mapping[str, str] | None = None,
+) -> Side:
+    """The side that is meant.
+
+    `[CONTRACT:]EXECUTOR` or `CONTRACT`: a contract's name or an `.mlir` file, and
+    `interp`, `jit` or a CPU of this machine (`x86-64-v3`). Without a contract it is
+    `contract`, by default the model's own; without an executor it is the interpreter
+    for few runs and native code for more. Or a model's file: the compared model itself,
+    another version of it, or the float model that it was made of, which ONNX Runtime,
+    LiteRT or PyTorch runs; `match` gives its tensors by layers. Or a dump: a file or
+    folder of layers' results. Or a live
+    system (`live.LIVE`): `litert`, `litert-ref`, `torch`, ...; `live:onnxruntime` where
+    a contract has the same name.
+    """
+    if isinstance(side, Mapping):
+        return match_dump("dump", [side], model, runs)
+    if not isinstance(side, str | PathLike):
+        return side
+    text = str(side)
+    name = text.removeprefix("live:")
+    if name in LIVE and (name != text or name not in contract_names()):
+        return live_side(text, name, model)
+    default: Executor = "interp" if runs <= FEW_RUNS else "jit"
+    if model.path is not None and Path(text) == model.path:
+        return Computed(text, model, contract, default)
+    if has_real_numbers(Path(text)):
+        return real_side(Path(text), model, match)
+    if Path(text).suffix in MODELS and os.path.exists(text):
+        return version_of(text, model, as_model(text), contract, default)
+    chosen, executor, cpu = _split(text)
+    if executor is None and not is_contract(text) and os.path.exists(text):
+        path = Path(text)
+        return match_dump(str(path), read_dump(path), model, runs)
+    if chosen is not None and not is_contract(chosen):
+        close = get_close_matches(text, [*contract_names(), *LIVE], n=1)
+        raise UnknownSide(
+            f"{text!r} is neither a contract, an executor, a system nor a file",
+            help=f"did you mean {close[0]!r}?"
+            if close
+            else "contracts: qlower contracts; executors: interp, jit or a CPU such as "
+            f"x86-64-v3; systems: {', '.join(LIVE)}",
+        )
+    return Computed(text, model, chosen or contract, executor or default, cpu)
+
+
+def _split(text: str) -> tuple[str | None, Executor | None, str | None]:
+    """Contract, executor and CPU of `[CONTRACT:]EXECUTOR` or `CONTRACT`."""
+    before, _, last = text.rpartition(":")
+    contract = before or None
+    if last == "interp":
+        return contract, "interp", None
+    if last == "jit":
+        return contract, "jit", None
+    if not is_contract(last) and _is_cpu(last):
+        return contract, "jit", last
+    return text, None, None
+
+
+def _is_cpu(name: str) -> bool:
+    try:
+        resolve_target(None, name)
+    except QlowerError:
+        return False
+    return True

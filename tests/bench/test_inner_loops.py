@@ -1,0 +1,150 @@
+"""Inner loops reach what the core's products alone would take, as llvm-mca has it."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+from support.stored import random_stored
+from support.tflite_models import conv2d
+from xdsl.dialects.builtin import ModuleOp
+
+import qlower
+from qlower.bench.inner_loops import (
+    estimate,
+    find_llvm_mca,
+    inner_loops,
+)
+from qlower.codegen.targets.resolve import resolve_target
+from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
+from qlower.model.build import constant, make_module, quantized
+
+EXAMPLE = Path(__file__).parents[2] / "examples/benchmark/estimate_aarch64.py"
+
+LOOP = """
+f:
+.LBB0_1:
+	ldr	q0, [x0], #16
+	sdot	v1.4s, v0.16b, v2.4b[1]
+	b.lo	.LBB0_1
+	b.ne	.LBB0_2
+g:
+.LBB1_1:
+	smull	v1.2d, v0.2s, v2.2s
+	b.lo	.LBB1_1
+.LBB1_2:
+	smlal	v1.4s, v0.4h, v2.h[1]
+	smlal2	v3.4s, v0.8h, v2.h[1]
+	cbnz	x0, .LBB1_2
+"""
+
+needs_mca = pytest.mark.skipif(find_llvm_mca() is None, reason="there is no llvm-mca")
+
+
+def test_loops_that_sum_products_are_found():
+    first, second = inner_loops(LOOP)
+    assert (first.function, first.multiply_accumulates) == ("f", 16)
+    assert [i.split()[0] for i in first.instructions] == ["ldr", "sdot", "b.lo"]
+    assert (second.function, second.multiply_accumulates) == ("g", 8)
+
+
+@needs_mca
+def test_an_estimate_has_the_parts_of_a_loop():
+    target = resolve_target("aarch64-linux-gnu", "neoverse-n1")
+    found = estimate(inner_loops(LOOP), target)[0]
+    # one sum in the chain; two products could start in each cycle
+    assert found.limit == pytest.approx(0.5, abs=0.1)
+    assert found.cycles >= 1
+    assert found.rest >= 0.3
+
+
+@needs_mca
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize(
+    ("cpu", "features", "expected"),
+    [
+        ("neoverse-n1", None, ("sdot", "sdot")),
+        ("neoverse-v1", None, ("smmla", "usmmla")),
+        ("neoverse-v1", "-i8mm", ("sdot", "sdot")),
+        ("neoverse-n1", "-dotprod", ("smlal", "smlal")),
+    ],
+)
+def test_convolutions_reach_the_limit_of_products(
+    cpu: str, features: str | None, expected: tuple[str, str], signed: bool
+):
+    """Within 15 %, in the loop of a layer that does the most at once."""
+    module = convolution((1, 16, 16, 32), (32, 3, 3, 32), signed=signed)
+    target = resolve_target("aarch64-linux-gnu", cpu, features)
+    compiled = Compilation(qlower.Model(module), "tflite", target).code
+    loops = inner_loops(compiled.assembly())
+    main = max(estimate(loops, target), key=lambda e: e.loop.multiply_accumulates)
+    assert main.ratio < 1.15
+    product = main.loop.products[0].split()[0]
+    assert product.removesuffix("2") == expected[not signed]
+
+
+@needs_mca
+@pytest.mark.parametrize(
+    ("cpu", "image", "weights"),
+    [
+        # rows that tiles don't divide, and a first layer with a run of nine bytes
+        ("neoverse-n1", (1, 7, 7, 64), (64, 1, 1, 64)),
+        ("neoverse-n1", (1, 5, 13, 32), (24, 1, 1, 32)),
+        ("neoverse-n1", (1, 18, 18, 3), (16, 3, 3, 3)),
+        ("neoverse-v1", (1, 8, 8, 64), (64, 1, 1, 64)),
+        ("neoverse-v1", (1, 6, 12, 32), (32, 1, 1, 32)),
+        ("neoverse-v1", (1, 18, 18, 3), (16, 3, 3, 3)),
+    ],
+)
+def test_every_tile_reaches_the_limit_of_products(
+    cpu: str, image: tuple[int, ...], weights: tuple[int, ...]
+):
+    """Within 15 %, in all loops of a layer: no tile is low for want of rows."""
+    target = resolve_target("aarch64-linux-gnu", cpu)
+    model = qlower.Model(convolution(image, weights))
+    loops = inner_loops(Compilation(model, "tflite", target).code.assembly())
+    assert loops
+    assert max(found.ratio for found in estimate(loops, target)) < 1.15
+
+
+def convolution(
+    image: tuple[int, ...], weights: tuple[int, ...], *, signed: bool = True
+) -> ModuleOp:
+    """A layer without padding."""
+    size = [image[axis] - weights[axis] + 1 for axis in (1, 2)]
+    return make_module(
+        [quantized(image, 0.02, 3, signed=signed)],
+        lambda x: [
+            qnn.Conv2DOp(
+                x,
+                constant(random_stored(weights), quantized(weights, 0.01)),
+                None,
+                quantized((1, *size, weights[0]), 0.1, 5, signed=signed),
+            ).result
+        ],
+    )
+
+
+def test_no_tool_is_said_plainly(monkeypatch: pytest.MonkeyPatch):
+    module = "qlower.bench.inner_loops.find_llvm_mca"
+    monkeypatch.setattr(module, lambda: None)
+    target = resolve_target("aarch64-linux-gnu", "neoverse-n1")
+    with pytest.raises(QlowerError, match="there is no llvm-mca here"):
+        estimate(inner_loops(LOOP), target)
+
+
+@needs_mca
+def test_the_example_prints_a_line_a_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(conv2d())
+    monkeypatch.setattr("sys.argv", ["estimate", str(path), "--cpu", "cortex-a55"])
+    runpy.run_path(str(EXAMPLE))["main"]()
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "cortex-a55"
+    assert printed[1].split()[0] == "layer"
+    assert len(printed) > 2

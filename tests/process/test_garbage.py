@@ -1,0 +1,41 @@
+"""How often a process looks for garbage while it compiles."""
+
+from __future__ import annotations
+
+import gc
+import platform
+from collections.abc import Iterator
+
+import pytest
+
+from qlower.process.garbage import NEW_OBJECTS, keep_freed_memory, rare_collections
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
+def test_overlapping_blocks_leave_what_was_set():
+    gc.set_threshold(700, 11, 12)
+    first, second = rare_collections(), rare_collections()
+    first.__enter__()
+    second.__enter__()
+    assert gc.get_threshold() == (NEW_OBJECTS, 11, 12)
+    first.__exit__(None, None, None)
+    assert gc.get_threshold() == (NEW_OBJECTS, 11, 12)
+    second.__exit__(None, None, None)
+    assert gc.get_threshold() == (700, 11, 12)
+
+
+@pytest.mark.parametrize("threshold", [0, NEW_OBJECTS + 1])
+def test_who_looks_more_rarely_still_does(threshold: int):
+    gc.set_threshold(threshold)
+    with rare_collections():
+        assert gc.get_threshold()[0] == threshold
+
+
+def test_freed_memory_is_kept_by_glibc():
+    assert keep_freed_memory() == (platform.libc_ver()[0] == "glibc")
