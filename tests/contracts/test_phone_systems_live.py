@@ -64,14 +64,6 @@ def has_one_group(one: One) -> bool:
     return not isinstance(op, qnn.Conv2DOp) or op.groups == 1
 
 
-def has_one_image(one: One) -> bool:
-    """ncnn has no batch, and depthwise convolutions of an output for each channel."""
-    shape = shape_of(one.op.results[0])
-    if len(shape) == 4 and shape[0] > 1:
-        return False
-    return has_single_outputs(one)
-
-
 def has_pairs_that_can_be_said(one: One) -> bool:
     """Convolutions of an even number of channels, or without padding."""
     op = one.op
@@ -112,11 +104,11 @@ SYSTEMS = {
         "openvino",
         run_openvino,
         kinds=(
-            *("conv2d", "depthwise_conv2d", "linear", "quantize"),
+            *("conv2d", "depthwise_conv2d", "quantize"),
             *("avg_pool2d", "mean"),
         ),
         changes=dict.fromkeys(
-            ("conv2d", "depthwise_conv2d", "linear"),
+            ("conv2d", "depthwise_conv2d"),
             (
                 # one rounding fewer, a zero point for the shift, a combined scale
                 (
@@ -177,7 +169,7 @@ SYSTEMS = {
         signs=(True,),
         zero_points=False,
         kinds=("conv2d", "depthwise_conv2d", "linear"),
-        takes=has_one_image,
+        takes=has_single_outputs,
     ),
     "mnn": System(
         "_tools",

@@ -215,10 +215,12 @@ _NCNN_INT8_WEIGHTS = 0x000D4B38
 
 
 def run_ncnn(layer: RandomLayer, *, packed: bool = False) -> Array:
-    """What ncnn gives: codes. `packed` is its option `use_packing_layout`."""
+    """What ncnn, which has no batch, gives for one image or row after another: codes.
+
+    `packed` is its option `use_packing_layout`.
+    """
     one = one_of(layer)
-    rows = [one.codes] if one.codes.ndim == 4 else list(one.codes[:, None])
-    assert one.codes.ndim == 2 or len(one.codes) == 1, "ncnn has no batch"
+    shape = shape_of(one.op.results[0])
     net: Any = import_module("ncnn")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "layer"
@@ -229,21 +231,21 @@ def run_ncnn(layer: RandomLayer, *, packed: bool = False) -> Array:
         assert not made.load_param(f"{path}.param")
         assert not made.load_model(f"{path}.bin")
         found: list[Array] = []
-        for row in rows:
+        for codes in one.codes:
             extractor = made.create_extractor()
-            real = (row.astype(F) * F(one.x.scales[0])).astype(F)
-            real = real[0].transpose(2, 0, 1) if row.ndim == 4 else real[0]
+            real = (codes.astype(F) * F(one.x.scales[0])).astype(F)
+            real = real.transpose(2, 0, 1) if real.ndim == 3 else real
             # ncnn's matrix is only a view of it
             kept = np.ascontiguousarray(real)
             extractor.input("data", net.Mat(kept))
             status, result = extractor.extract("out")
             assert status == 0
             found.append(np.array(result).copy())
-    if one.codes.ndim == 4:
-        shape = shape_of(one.op.results[0])
-        image = found[0].reshape(shape[3], shape[1], shape[2])
-        return image.transpose(1, 2, 0)[None].astype(np.int8)
-    return np.stack(found).astype(np.int8)
+    codes = np.stack(found)
+    if len(shape) == 4:
+        count, height, width, channels = shape
+        codes = _channels_last(codes.reshape(count, channels, height, width))
+    return codes.astype(np.int8)
 
 
 def _write_ncnn(one: One, path: Path) -> None:
