@@ -74,7 +74,7 @@ def show(title: str, model: qlower.Model, pairs: list[Any], names: list[str]) ->
 
 
 class Pixels:
-    """Stands for a pickled array, of which it takes unsigned bytes alone."""
+    """Stands for a pickled array; only unsigned bytes are accepted."""
 
     def __setstate__(self, state: tuple[int, Any, ByteType, bool, bytes]) -> None:
         _, shape, kind, in_columns, data = state

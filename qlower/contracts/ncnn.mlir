@@ -135,7 +135,7 @@ func.func @depthwise_conv2d(%accumulator: i32, %element: i32) -> i32 {
   %result = func.call @store(%real, %exactly) : (f32, i1) -> i32
 }
 
-// The row is one vector, of which the last up to three are rounded one by one.
+// The row is one vector; its last one to three elements are rounded one by one.
 func.func @linear(%accumulator: i32) -> i32 {
   %real = func.call @in_two_steps(%accumulator) : (i32) -> f32
   %last = func.call @is_in_tail(%channel, %channel_count, 4) : (i32, i32, i32) -> i1

@@ -81,7 +81,7 @@ def _accumulate(nest: Nest, x: SSAValue, w: SSAValue, *, fused: bool) -> Combine
 
 class NestSums(Summing[SSAValue]):
     """Sums whose parts are loop nests; `nest` puts these together, over the loops of
-    the result, and is to be built by whoever asks for the sum."""
+    the result, and the caller builds it."""
 
     def __init__(
         self, emit: Emitter, factors: Factors, start: SSAValue | None, block: int
@@ -168,7 +168,7 @@ class NestSums(Summing[SSAValue]):
         return self.nest.input(sums, range(len(self._shape)))
 
     def _loops(self, place: AffineExpr, outer: int = 0) -> Loops:
-        """The loops of a nest that has so many before those of the result."""
+        """The loops of a nest with that number of loops before the result's."""
         result = self._factors.products.result
         loops = {name: AffineDimExpr(outer + at) for at, name in enumerate(result)}
         return {**loops, self._depth: place}

@@ -32,7 +32,7 @@ AREA, BITS, REFUSED = "area", "bits", "refused"
 class PointsTask:
     """Points by the names of their contracts; a chunk is a stretch of them.
 
-    `source` has the rows, the first `limit` of which are used; `against` is a contract
+    The first `limit` rows of `source` are used; `against` is a contract
     or a reference that all outputs are held against.
     """
 

@@ -88,7 +88,7 @@ class Attributes(Site, ABC):
         return found
 
     def expect(self, name: str, *supported: object) -> None:
-        """Refuse another value than these, the first of which is the default."""
+        """Refuse any value but these; the first is the default."""
         value = self.attributes.get(name, supported[0])
         if value not in supported:
             raise self.unsupported(name, value, *supported)
@@ -170,7 +170,7 @@ class Operands(Attributes):
         return self.check_range(what, value, -rank, rank - 1) % rank
 
     def axis_at(self, number: int, rank: int) -> int:
-        """A dimension of so many that a constant operand names."""
+        """A dimension that a constant operand names, of the given number."""
         (axis,) = self.integers(number, "axis", count=1)
         return self.axis(axis, rank)
 

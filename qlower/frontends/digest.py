@@ -1,4 +1,4 @@
-"""What tells a model's file from others."""
+"""Identity of a model's file."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from .model_files import CONVERTED, check_model_path
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
 GRAPHS = (".tflite", ".onnx", ".pt2")
-"""Files of graphs, each of which has a front end that is called like it."""
+"""Files of graphs; each kind has a front end of the same name."""
 
 
 def front_end(file: Path, verb: str) -> Callable[..., object]:

@@ -118,8 +118,8 @@ def _fours(sums: Summing[T]) -> T:
 
 def _eights(sums: Summing[T]) -> T:
     """x86_64/SgemmKernelM1TransposeBAvx.S: eight lanes. How they are added depends on
-    the place along the innermost loop, of which four results are computed at a time, at
-    its end two or one."""
+    the position along the innermost loop: four results are computed at a time, and two
+    or one at its end."""
     whole = sums.count - sums.count % 8
     found = list(sums.lanes(8)) if whole else []
     lanes: list[T] = []
@@ -142,7 +142,7 @@ def _eights(sums: Summing[T]) -> T:
 
 
 def _add_eight(sums: Summing[T], lanes: Sequence[T], results: int) -> T:
-    """The sum of eight lanes, where so many results are computed at a time."""
+    """The sum of eight lanes, where that number of results is computed at a time."""
     halves = lanes[:4], lanes[4:]
     if results == 4:
         pairs = [sums.add_in_turn(half) for half in halves]

@@ -35,7 +35,7 @@ from qlower.text.parsing import parse_module
 from qlower.transforms.lower_qnn import LowerQnnPass
 
 PARTS = {"qnn": 2, "tflite": 24}
-"""Each contract runs one operator in so many, unless all are asked for."""
+"""Each contract runs one operator in this number, unless all are asked for."""
 
 VERIFIED = 11
 """For one contract in so many what each pass makes is verified, unless all are asked

@@ -24,7 +24,7 @@ def is_asked_for(variable: str) -> bool:
 
 
 def seeds(drawn: Sequence[int], first: int) -> Sequence[object]:
-    """Parameters of a test: the first so many, and the others in the long lane."""
+    """Parameters of a test: the first `first`, and the others in the long lane."""
     long = [pytest.param(seed, marks=pytest.mark.long) for seed in drawn[first:]]
     return [*drawn[:first], *long]
 

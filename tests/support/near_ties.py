@@ -1,4 +1,4 @@
-"""Layers of which most outputs are ties, or nearly, chosen so that formulas part.
+"""Layers whose outputs are mostly ties, or nearly, chosen so that formulas part.
 
 Each output channel has one weight, so that its sums are known: a bias is solved for
 which the sum of one code lies at a tie of the output. Channels at which a contract and
@@ -181,7 +181,7 @@ def near_tie_layer(
     """A layer of `count` channels and all codes; `contracts` are one and mutants.
 
     `rule` is conv2d, depthwise_conv2d (a window of 3x3 whose centre alone has a weight)
-    or linear. The first mutant is told apart if one of some quantizations can do it.
+    or linear. The first mutant is distinguished if one of some quantizations can do it.
     """
     tries = QUANTIZATIONS
     while True:

@@ -7,7 +7,7 @@ wire is checked to need no more than its proved bits. Needs Python and numpy alo
 
 The archive has arrays of numpy. Wires have numbers in the order in which they are made;
 `bits` has those that each one needs, negative with a sign. Gates stand in groups of one
-kind: group i makes `sizes[i]` wires from so many entries of `a` and `b`.
+kind: group i makes `sizes[i]` wires from that many entries of `a` and `b`.
 
     kind 0, constant   values[a]
     kind 1, input      the next elements of the inputs, in row-major order

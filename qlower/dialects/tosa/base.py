@@ -172,7 +172,7 @@ def sizes(array: DenseArrayBase) -> tuple[int, ...]:
 
 
 def check_rank(name: str, value: SSAValue, rank: int) -> Shape:
-    """The shape of an operand of so many axes."""
+    """The shape of an operand that has that number of axes."""
     shape = shape_of(value)
     if len(shape) != rank:
         raise VerifyException(f"{name} has rank {len(shape)}, expected {rank}")

@@ -84,7 +84,7 @@ class TensorTable(ABC):
         return self.names[tensor.index]
 
     def resize(self, tensor: Tensor, shape: tuple[int, ...], site: Site) -> None:
-        """Give a result the shape that follows from the operands'; it is another than
+        """Give a result the shape that follows from the operands'; it differs from
         the file's only where the file leaves shapes open."""
         if tensor.shape == shape:
             return

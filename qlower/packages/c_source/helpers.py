@@ -85,7 +85,7 @@ class Helpers:
         return self.use(name, lines)
 
     def convert(self, mode: str, real: str, bits: int, result: str) -> str:
-        """A float to an integer of so many bits, saturated; NaN gives 0."""
+        """A float to an integer with that number of bits, saturated; NaN gives 0."""
         name = f"convert_{mode}_{real}_i{bits}"
         low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
         least, most = (real_number(float(end), real) for end in (low, high))
@@ -399,7 +399,7 @@ def integer(value: int) -> str:
 
 
 def integer_mask(bits: int) -> str:
-    """So many ones, from the lowest bit up."""
+    """That number of ones, from the lowest bit up."""
     return f"UINT{32 if bits <= 32 else 64}_C({(1 << bits) - 1:#x})"
 
 

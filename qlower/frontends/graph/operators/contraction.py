@@ -207,8 +207,8 @@ def linear(
     result: Element,
     suffix: str | None = None,
 ) -> Value:
-    """A linear layer; `weights` are [O, K], those of operand 3, and `bias` gives that
-    of so many units."""
+    """A linear layer; `weights` are [O, K], those of operand 3, and `bias` gives the
+    bias for a number of units."""
     input = node.stored(0, 1, 2)
     input = node.builder.in_order(input, identity(len(input.order)), node.place())
     units, depth = weights.shape
