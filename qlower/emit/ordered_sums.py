@@ -183,8 +183,8 @@ ROWS, TERMS = "p", "s"
 
 
 def as_rows(emit: Emitter, factors: Factors) -> Factors:
-    """The same products with one loop over each sum: what a window sees at each place
-    of the result becomes a row.
+    """Products with one loop over each sum: the elements that a window sees at each
+    place of the result become a row.
 
     Rows are [places, groups, K], but [places, K, groups] where a group has one result;
     weights are [K, groups, results], but [groups, results, K] where an image has one

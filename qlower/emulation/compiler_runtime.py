@@ -188,4 +188,4 @@ RISCV_RUNTIME: dict[str, Callable[[Words], Words]] = {
         },
     }.items()
 }
-"""The same for 32-bit RISC-V."""
+"""Functions of the compiler's runtime library on 32-bit RISC-V, by their names."""

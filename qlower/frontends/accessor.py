@@ -29,7 +29,7 @@ class Attributes(Site, ABC):
     @property
     @abstractmethod
     def attributes(self) -> Mapping[str, object]:
-        """Those that are given, by their names."""
+        """Attributes that are given, by their names."""
 
     def integer(
         self,

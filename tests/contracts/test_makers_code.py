@@ -65,7 +65,7 @@ NNOM = """
 #include "nnom_local.h"
 void run(const int32_t *acc, const int32_t *m, const int32_t *n, int32_t *y, int size) {
   for (int i = 0; i < size; i++) {
-    /* two products of which the first is a multiple of 127 */
+    /* two products; the first is a multiple of 127 */
     q7_t x[256], w[256], out;
     int count = 0, rest = acc[i];
     while (rest > 127 || rest < -127) {

@@ -38,7 +38,7 @@ def _given_bits(op: Operation) -> int:
 
 
 def _held(meaning: Callable[[Gates, Wires, Wires], Wires]) -> Meaning:
-    """Of numbers, wrapped at the type's width; booleans are 0 and 1."""
+    """An operation on numbers, wrapped at the type's width; booleans are refused."""
 
     def run(gates: Gates, op: Operation, args: list[Wires]) -> Wires:
         if _bits(op) == 1:

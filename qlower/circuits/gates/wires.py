@@ -24,7 +24,7 @@ MOST_WIRES = 1 << 27
 """More than these don't fit into the memory of a desk."""
 
 _LARGEST = 2.0**63 - 2.0**12
-"""Beyond this a number, known to 53 bits, may have more than 63 and a sign."""
+"""A larger number, known to 53 bits, may need more than 63 bits and a sign."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Gates:
         return self._low[wires], self._high[wires]
 
     def all_ends(self) -> tuple[Wires, Wires]:
-        """Those of all wires, in order."""
+        """The least and greatest numbers of all wires, in order."""
         return self._low[: self.count], self._high[: self.count]
 
     def constants(self, numbers: object) -> Wires:

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 ARCHITECTURES = (X86, AARCH64, RISCV64, RISCV32, ARM_M, WASM32)
-"""Those of machines."""
+"""Architectures of machines: native code is made for them."""
 
 
 @cache

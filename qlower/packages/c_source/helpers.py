@@ -147,24 +147,22 @@ class Helpers:
 
     def absolute(self, real: str) -> str:
         """The magnitude of a float, also of NaN."""
-        to, of = self.bits_of(real), self.of_bits(real)
-        return self.use(
-            f"absolute_{real}",
-            [
-                f"static inline {_C[real]} absolute_{real}({_C[real]} x) {{",
-                f"  return {of}({to}(x) & {_ALL_BUT_SIGN[real]});",
-                "}",
-            ],
-        )
+        return self._of_changed_bits("absolute", real, f"& {_ALL_BUT_SIGN[real]}")
 
     def negated(self, real: str) -> str:
         """A float with the other sign, also NaN."""
+        sign = f"({_ALL_BUT_SIGN[real]} + 1u)"
+        return self._of_changed_bits("negated", real, f"^ {sign}")
+
+    def _of_changed_bits(self, what: str, real: str, change: str) -> str:
+        """A function of a float that changes its bits by an operator and an operand."""
         to, of = self.bits_of(real), self.of_bits(real)
+        name = f"{what}_{real}"
         return self.use(
-            f"negated_{real}",
+            name,
             [
-                f"static inline {_C[real]} negated_{real}({_C[real]} x) {{",
-                f"  return {of}({to}(x) ^ ({_ALL_BUT_SIGN[real]} + 1u));",
+                f"static inline {_C[real]} {name}({_C[real]} x) {{",
+                f"  return {of}({to}(x) {change});",
                 "}",
             ],
         )
