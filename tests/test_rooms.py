@@ -42,6 +42,7 @@ FRONT_ENDS = (
     ("import_options", "linalg", "model_files", "scalars", "site"),
     ("accessor", "budget", "tosa"),
     ("signature",),
+    ("entry",),
     ("graph",),
     ("onnx", "pt2", "tflite"),
     ("digest", "fx"),

@@ -130,6 +130,10 @@ class Operands(Attributes):
     def count(self) -> int:
         """How many operands there are, with those that are left out."""
 
+    @property
+    @abstractmethod
+    def result_count(self) -> int: ...
+
     @abstractmethod
     def has(self, number: int) -> bool:
         """Whether an optional operand is there."""

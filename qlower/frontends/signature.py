@@ -3,16 +3,21 @@
 `x[4]: INT8 | UINT8, weights[4], bias?: as x` has an operand of rank 4 and of one of two
 types, one of rank 4 of any type, and one that may be left out, of the first one's type.
 `more*` are any number of operands. A type is a word of the format, or of `TYPES`.
+
+Behind a semicolon follow options of few legal values, `; mode: constant, size: 1..9`: a
+range of integers, or one value, which is also that of an option that is left out.
 """
 
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
-from .accessor import Operands
+from .accessor import Attributes, Operands
 
 UNLIMITED = 1 << 16
 """For operators with a list of operands or results."""
@@ -28,6 +33,8 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "INDEX": ("INT32", "INT64"),
 }
 """Names for several types."""
+
+Literal: TypeAlias = int | float | str | None
 
 _OPERAND = re.compile(r"(\w+)(?:\[(\d)\])?([?*]?)(?:: (.+))?")
 
@@ -48,7 +55,8 @@ class Operand:
 def signature_of(text: str) -> tuple[Operand, ...]:
     """The operands that a signature lists."""
     found: list[Operand] = []
-    for part in filter(None, text.split(", ")):
+    operands, _, _ = text.partition("; ")
+    for part in filter(None, operands.split(", ")):
         match = _OPERAND.fullmatch(part)
         assert match is not None, part
         name, rank, mark, types = match.groups()
@@ -57,6 +65,25 @@ def signature_of(text: str) -> tuple[Operand, ...]:
         size = None if rank is None else int(rank)
         found.append(Operand(name, size, known, mark == "?", mark == "*"))
     return tuple(found)
+
+
+@cache
+def options_of(text: str) -> tuple[tuple[str, range | Literal], ...]:
+    """The options that a signature lists, each with a range or its one legal value."""
+    _, _, options = text.partition("; ")
+    pairs = (part.split(": ") for part in filter(None, options.split(", ")))
+    return tuple((name, _legal(value)) for name, value in pairs)
+
+
+def _legal(text: str) -> range | Literal:
+    low, dots, high = text.partition("..")
+    if dots:
+        return range(int(low), int(high) + 1)
+    try:
+        value: Literal = literal_eval(text)
+    except ValueError:
+        return text
+    return value
 
 
 def arity(signature: str) -> tuple[int, int]:
@@ -88,3 +115,12 @@ def check_ranks(op: Operands, signature: str) -> None:
     for number, operand in enumerate(signature_of(signature)):
         if operand.rank is not None and op.has(number):
             op.shape(number, operand.rank)
+
+
+def check_options(op: Attributes, signature: str) -> None:
+    """Refuse options of other values than the signature has."""
+    for name, legal in options_of(signature):
+        if isinstance(legal, range):
+            op.integer(name, legal[0], legal[0], legal[-1])
+        else:
+            op.expect(name, legal)

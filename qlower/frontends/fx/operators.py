@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import f32
 
 from qlower.dialects import qnn
 
+from ..entry import Entry, quantized, takes
 from ..graph.context import NodeContext
-from ..graph.entry import Entry, function
+from ..graph.operators.activation import function
 from ..graph.operators.real import elementwise
 from ..graph.window import as_image, from_image
 from ..pt2.operators import IMPORTERS as PT2
@@ -69,15 +70,19 @@ def import_adaptive_pool(node: NodeContext) -> None:
     from_image(node, qnn.AdaptiveAvgPool2DOp(image.ssa, type), image, False)
 
 
-IMPORTERS: Mapping[tuple[str, str], Entry] = {
+QUANTIZED = f"{quantized('x')}, scale, zero_point"
+
+IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **PT2,
-    (TORCH, "QuantizedBounds"): Entry(import_bounds, (5, 5)),
-    (TORCH, "QuantizedElu"): Entry(import_elu, (5, 5)),
-    (TORCH, "QuantizedHardSigmoid"): Entry(import_hard_sigmoid, (5, 5)),
+    (TORCH, "QuantizedBounds"): takes(QUANTIZED, import_bounds),
+    (TORCH, "QuantizedElu"): takes(QUANTIZED, import_elu),
+    (TORCH, "QuantizedHardSigmoid"): takes(QUANTIZED, import_hard_sigmoid),
     (TORCH, "QuantizedHardSwish"): function(qnn.HardSwishOp),
     (TORCH, "QuantizedLeakyRelu"): function(qnn.LeakyReluOp, alpha=0.01),
     (TORCH, "QuantizedSigmoid"): function(qnn.SigmoidOp),
     (TORCH, "QuantizedTanh"): function(qnn.TanhOp),
-    (TORCH, "QuantizedTransposed"): Entry(import_transposed, (9, 9)),
-    (TORCH, "QuantizedAdaptivePool"): Entry(import_adaptive_pool, (5, 5)),
+    (TORCH, "QuantizedTransposed"): takes(
+        f"{quantized('x', 'weights')}, bias, scale, zero_point", import_transposed
+    ),
+    (TORCH, "QuantizedAdaptivePool"): takes(QUANTIZED, import_adaptive_pool),
 }

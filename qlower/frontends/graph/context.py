@@ -161,6 +161,10 @@ class NodeContext(Operands):
     def count(self) -> int:
         return len(self.node.inputs)
 
+    @property
+    def result_count(self) -> int:
+        return len(self.node.outputs)
+
     def type_name(self, number: int) -> str:
         """That of stored elements, whatever they mean."""
         if self.is_constant(number):

@@ -14,11 +14,11 @@ from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, SOURCE
 from qlower.model.names import short_names
 
 from ..budget import Budget
+from ..entry import Entry
 from ..import_options import ImportOptions, unknown_output
 from ..site import Site
 from .blocks import Blocks
 from .context import OTHER_STORED_TYPES, PLAIN_TYPES, STORED_TYPES, NodeContext
-from .entry import Entry
 from .folding import fold, is_folded
 from .nodes import Graph, Node, hoist_constants
 from .orders import identity
@@ -52,7 +52,7 @@ class Framework:
     quantized are refused with the help of `unquantized`.
     """
 
-    importers: Mapping[tuple[str, str], Entry]
+    importers: Mapping[tuple[str, str], Entry[NodeContext]]
     read: Callable[[Graph, ImportOptions], Reading]
     unquantized: str
 
@@ -233,7 +233,7 @@ class _GraphImporter:
             problems.append(error)
         self.lost.update(node.outputs)
 
-    def importer_of(self, node: Node) -> Entry:
+    def importer_of(self, node: Node) -> Entry[NodeContext]:
         """The entry of the table of operators, or an error that says why none is."""
         found = self.framework.importers.get((node.domain, node.kind))
         if found is not None:
@@ -255,11 +255,7 @@ class _GraphImporter:
         if fold(context):
             return
         found = self.importer_of(node)
-        for what, count, (low, high) in (
-            ("operands", len(node.inputs), found.inputs),
-            ("results", len(node.outputs), found.outputs),
-        ):
-            context.check_range(f"number of {what}", count, low, high)
+        found.check_counts(context)
         found.build(context)
         self.blocks.follow(context)
 

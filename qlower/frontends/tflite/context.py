@@ -219,6 +219,10 @@ class OperatorContext(Operands):
     def count(self) -> int:
         return len(self.operator.inputs)
 
+    @property
+    def result_count(self) -> int:
+        return len(self.operator.outputs)
+
     def type_name(self, number: int) -> str:
         return self.input(number).type
 

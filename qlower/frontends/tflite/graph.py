@@ -16,12 +16,12 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.model.entry import main_function
 
+from ..entry import Entry, takes
 from ..graph.values import distinct, hint
 from ..import_options import ImportOptions
 from ..site import Site
 from .context import OperatorContext
 from .evaluation import EVALUATORS
-from .importer import Importer, takes
 from .names import (
     find_tensor,
     short_tensor_names,
@@ -235,11 +235,7 @@ class _GraphImporter(TensorTable):
                 quantization = self.tensor(index, context).quantization
                 if quantization is not None:
                     self.budget.charge(len(quantization.scales))
-        for what, count, (low, high) in (
-            ("operands", len(operator.inputs), entry.inputs),
-            ("results", len(operator.outputs), entry.outputs),
-        ):
-            context.check_range(f"number of {what}", count, low, high)
+        entry.check_counts(context)
         if options is not None and operator.options_kind not in (None, options):
             raise context.error(
                 f"options of kind {operator.options_kind}, expected {options}"
@@ -370,7 +366,7 @@ def _is_quantized(module: ModuleOp) -> bool:
     )
 
 
-def entry_of(name: str) -> Importer | None:
+def entry_of(name: str) -> Entry[OperatorContext] | None:
     """How an operator is imported; the entry of one that is only evaluated refuses."""
     evaluator = EVALUATORS.get(name)
     if name in IMPORTERS or evaluator is None:

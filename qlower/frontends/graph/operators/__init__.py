@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..entry import Entry
+from ...entry import Entry
+from ..context import NodeContext
 from . import (
     activation,
     border,
@@ -24,7 +25,7 @@ from . import (
     slicing,
 )
 
-IMPORTERS: Mapping[tuple[str, str], Entry] = {
+IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **activation.IMPORTERS,
     **border.IMPORTERS,
     **contraction.IMPORTERS,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import Float32Type, i64
 
 from qlower.dialects import qnn
 
+from ...entry import RESULT, Entry, quantized, takes
 from ..bounds import bounds
 from ..context import NodeContext
-from ..entry import RESULT, function, quantized, takes
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..values import Value
@@ -66,7 +67,6 @@ def import_bounds(node: NodeContext) -> None:
 
 def import_arg_max(node: NodeContext) -> None:
     value = node.value(0)
-    node.expect("select_last_index", 0)
     rank = len(value.order)
     axis = node.axis(node.integer("axis", 0), rank)
     kept = tuple(d for d in value.order if d != axis)
@@ -78,11 +78,23 @@ def import_arg_max(node: NodeContext) -> None:
     node.define(Value(node.emit(operation), order))
 
 
+def function(kind: Callable[..., qnn.QnnOp], **defaults: float) -> Entry[NodeContext]:
+    """An operation on one quantized value that has these numbers."""
+
+    def build(node: NodeContext) -> None:
+        value = node.stored(0, 1, 2)
+        type = node.typed(node.quantization(3, 4), value.shape, value.order)
+        given = {name: node.number(name, at) for name, at in defaults.items()}
+        node.finish(kind(value.ssa, type, **given), value)
+
+    return takes(f"{quantized('x')}, {RESULT}", build)
+
+
 IMPORTERS = {
     (MICROSOFT, "QLinearSigmoid"): function(qnn.SigmoidOp),
     (MICROSOFT, "QLinearLeakyRelu"): function(qnn.LeakyReluOp, alpha=0.01),
     (MICROSOFT, "QLinearSoftmax"): takes(f"{quantized('x')}, {RESULT}", import_softmax),
     ("", "Relu"): takes("x", import_bounds),
     ("", "Clip"): takes("x, min?, max?", import_bounds),
-    ("", "ArgMax"): takes("x: STORED", import_arg_max),
+    ("", "ArgMax"): takes("x: STORED; select_last_index: 0", import_arg_max),
 }

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import Float32Type, f32
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
+from ...entry import takes
 from ..context import OTHER_STORED_TYPES, STORED_TYPES, NodeContext
-from ..entry import takes
 from ..nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
 from ..orders import identity
 from .dynamic import quantize_by

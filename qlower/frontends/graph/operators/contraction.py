@@ -16,8 +16,8 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.model.nests import Nest
 
+from ...entry import quantized, takes
 from ..context import NodeContext
-from ..entry import quantized, takes
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..schema import Array
@@ -174,7 +174,6 @@ def import_matmul(node: NodeContext) -> None:
 
 def import_gemm(node: NodeContext) -> None:
     """Without a scale of the result that is real: `F(F(sum) F(F(alpha s_a) s_b))`."""
-    node.expect("transA", 0)
     alpha = node.number("alpha", 1.0)
     rows, columns = node.shape(3, rank=2)
     is_transposed = node.flag("transB", False)
@@ -238,6 +237,7 @@ IMPORTERS = {
         f"{quantized('x', 'y')}, scale, zero_point", import_matmul
     ),
     (MICROSOFT, "QGemm"): takes(
-        f"{quantized('x', 'weights')}, bias?, scale?, zero_point?", import_gemm
+        f"{quantized('x', 'weights')}, bias?, scale?, zero_point?; transA: 0",
+        import_gemm,
     ),
 }

@@ -24,8 +24,8 @@ from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Emitter, Nest, widen
 
+from ...entry import takes
 from ..context import STORED_TYPES, NodeContext
-from ..entry import Entry
 from ..nodes import MICROSOFT, TYPES_BY_NUMBER
 from ..orders import identity
 from ..values import Value
@@ -389,11 +389,19 @@ def _inside(size: int, taps: int, axis: int, window: Window) -> Integers:
     return np.logical_and(position >= 0, position < size).astype(np.int64)
 
 
+INTEGERS = "x, y, x_zero_point?, y_zero_point?"
+"""Factors whose product is one of integers."""
+
 IMPORTERS = {
-    ("", "DynamicQuantizeLinear"): Entry(import_dynamic_quantize, (1, 1), (3, 3)),
-    ("", "Cast"): Entry(import_cast, (1, 1)),
-    ("", "MatMulInteger"): Entry(import_matmul_integer, (2, 4)),
-    ("", "ConvInteger"): Entry(import_conv_integer, (2, 4)),
-    (MICROSOFT, "MatMulIntegerToFloat"): Entry(import_matmul_integer_to_float, (4, 7)),
-    (MICROSOFT, "DynamicQuantizeMatMul"): Entry(import_dynamic_quantize_matmul, (3, 5)),
+    ("", "DynamicQuantizeLinear"): takes("x", import_dynamic_quantize, (3, 3)),
+    ("", "Cast"): takes("x", import_cast),
+    ("", "MatMulInteger"): takes(INTEGERS, import_matmul_integer),
+    ("", "ConvInteger"): takes(INTEGERS, import_conv_integer),
+    (MICROSOFT, "MatMulIntegerToFloat"): takes(
+        "x, y, x_scale, y_scale, x_zero_point?, y_zero_point?, bias?",
+        import_matmul_integer_to_float,
+    ),
+    (MICROSOFT, "DynamicQuantizeMatMul"): takes(
+        "x, y, y_scale, y_zero_point?, bias?", import_dynamic_quantize_matmul
+    ),
 }

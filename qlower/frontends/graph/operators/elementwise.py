@@ -7,8 +7,8 @@ from itertools import zip_longest
 
 from qlower.dialects import qnn
 
+from ...entry import RESULT, quantized, takes
 from ..context import NodeContext
-from ..entry import RESULT, quantized, takes
 from ..nodes import MICROSOFT
 from ..orders import Order, identity
 from ..values import Value

@@ -10,9 +10,9 @@ from xdsl.ir import SSAValue
 from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Nest
 
+from ...entry import takes
 from ...import_options import AS_WRITTEN
 from ..context import NodeContext
-from ..entry import Entry
 from .real import elementwise, real_operand
 
 
@@ -39,7 +39,7 @@ def import_erf(node: NodeContext) -> None:
 
 
 IMPORTERS = {
-    ("", "Erf"): Entry(import_erf, (1, 1)),
-    ("", "Exp"): Entry(partial(_import, function="exp"), (1, 1)),
-    ("", "Tanh"): Entry(partial(_import, function="tanh"), (1, 1)),
+    ("", "Erf"): takes("x", import_erf),
+    ("", "Exp"): takes("x", partial(_import, function="exp")),
+    ("", "Tanh"): takes("x", partial(_import, function="tanh")),
 }

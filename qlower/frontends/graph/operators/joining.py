@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
+from ...entry import quantized, takes
 from ..context import NodeContext
-from ..entry import quantized, takes
 from ..nodes import MICROSOFT
 from ..values import Element, Value
 from .elementwise import common_order
@@ -89,7 +89,6 @@ def _concat(
 def import_pad(node: NodeContext) -> None:
     """Constant padding: of stored integers with one, of dequantized ones with a real
     number that must be 0, which the zero point stands for."""
-    node.expect("mode", "constant")
     value = node.value(0)
     rank = len(value.shape)
     axes = node.axes(3, rank) or list(range(rank))
@@ -128,5 +127,5 @@ IMPORTERS = {
         f"scale, zero_point, {quantized('x')}, more*", import_qlinear_concat
     ),
     ("", "Concat"): takes("x, more*", import_concat),
-    ("", "Pad"): takes("x: STORED, pads?, value?, axes?", import_pad),
+    ("", "Pad"): takes("x: STORED, pads?, value?, axes?; mode: constant", import_pad),
 }

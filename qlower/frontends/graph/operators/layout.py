@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...entry import takes
 from ..context import NodeContext
-from ..entry import takes
 from ..orders import identity, reshaped_order, transposed_order
 
 

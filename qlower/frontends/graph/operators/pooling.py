@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import Float32Type
 
 from qlower.dialects import qnn
 
+from ...entry import RESULT, quantized, takes
 from ..context import NodeContext
-from ..entry import RESULT, quantized, takes
 from ..nodes import MICROSOFT
 from ..window import Pair, Window, as_image, from_image, read_window
 from . import real_pools
@@ -62,7 +62,6 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
     """On stored integers; of dequantized ones the largest is that of the largest."""
     kernel = kernel_of(node)
     image = as_image(node, node.value(0), is_last)
-    node.expect("storage_order", 0)
     batch, height, width, channels = image.type.get_shape()
     window = _window(node, (height, width), kernel)
     if isinstance(image.element, Float32Type):
@@ -89,6 +88,8 @@ def import_global_average_pool(node: NodeContext) -> None:
     from_image(node, operation, image, is_last)
 
 
+LARGEST = "x; storage_order: 0"
+
 IMPORTERS = {
     ("", "AveragePool"): takes("x", import_average_pool),
     (MICROSOFT, "QLinearAveragePool"): takes(
@@ -97,6 +98,6 @@ IMPORTERS = {
     (MICROSOFT, "QLinearGlobalAveragePool"): takes(
         f"{quantized('x')}, {RESULT}", import_global_average_pool
     ),
-    ("", "MaxPool"): takes("x", partial(_import_max_pool, is_last=False)),
-    (MICROSOFT, "NhwcMaxPool"): takes("x", partial(_import_max_pool, is_last=True)),
+    ("", "MaxPool"): takes(LARGEST, partial(_import_max_pool, is_last=False)),
+    (MICROSOFT, "NhwcMaxPool"): takes(LARGEST, partial(_import_max_pool, is_last=True)),
 }

@@ -21,9 +21,8 @@ from xdsl.ir.affine import AffineConstantExpr
 from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Index, Nest
 
-from ...signature import UNLIMITED
+from ...entry import Entry, takes
 from ..context import NodeContext
-from ..entry import Entry
 from ..orders import identity
 from ..schema import AttributeValue
 from ..values import Value
@@ -177,7 +176,6 @@ def import_batch_normalization(node: NodeContext) -> None:
     """`F(F(x a) + b)` with `a = F(scale F(1 / F(sqrt(F(variance + epsilon)))))` and
     `b = F(bias - F(mean a))` for each channel; in blocks `a = F(scale / F(sqrt(...)))`.
     """
-    node.expect("training_mode", 0)
     value = real_operand(node, 0)
     scale, bias, mean, variance = (
         np.asarray(node.array(index, "parameter"), np.float32) for index in range(1, 5)
@@ -308,35 +306,36 @@ def import_reduce_mean(node: NodeContext) -> None:
     node.define(node.builder.reshape(flat, shape, identity(len(shape)), place))
 
 
-def _entry(operation: type[Operation], least: int, most: int | None = None) -> Entry:
-    build = partial(import_elementwise, operation=operation)
-    return Entry(build, (least, least if most is None else most))
+def _arithmetic(signature: str, operation: type[Operation]) -> Entry[NodeContext]:
+    return takes(signature, partial(import_elementwise, operation=operation))
 
 
 IMPORTERS = {
-    ("", "Add"): Entry(import_add, (2, 2)),
-    ("", "Sub"): _entry(arith.SubfOp, 2),
-    ("", "Mul"): Entry(import_mul, (2, 2)),
-    ("", "Div"): _entry(arith.DivfOp, 2),
-    ("", "Max"): _entry(arith.MaximumfOp, 2, UNLIMITED),
-    ("", "Min"): _entry(arith.MinimumfOp, 2, UNLIMITED),
-    ("", "Abs"): _entry(AbsFOp, 1),
-    ("", "Ceil"): _entry(CeilOp, 1),
-    ("", "Floor"): _entry(FloorOp, 1),
-    ("", "Neg"): _entry(arith.NegfOp, 1),
-    ("", "Round"): _entry(RoundEvenOp, 1),
-    ("", "Sqrt"): _entry(SqrtOp, 1),
-    ("", "BatchNormalization"): Entry(import_batch_normalization, (5, 5)),
-    ("", "HardSigmoid"): Entry(import_hard_sigmoid, (1, 1)),
-    ("", "HardSwish"): Entry(import_hard_swish, (1, 1)),
-    ("", "LeakyRelu"): Entry(import_leaky_relu, (1, 1)),
-    ("", "PRelu"): Entry(import_leaky_relu, (2, 2)),
-    ("", "Sigmoid"): Entry(import_sigmoid, (1, 1)),
-    ("", "ReduceMax"): Entry(
-        partial(import_extreme, operation=arith.MaximumfOp), (1, 2)
+    ("", "Add"): takes("x, y", import_add),
+    ("", "Sub"): _arithmetic("x, y", arith.SubfOp),
+    ("", "Mul"): takes("x, y", import_mul),
+    ("", "Div"): _arithmetic("x, y", arith.DivfOp),
+    ("", "Max"): _arithmetic("x, y, more*", arith.MaximumfOp),
+    ("", "Min"): _arithmetic("x, y, more*", arith.MinimumfOp),
+    ("", "Abs"): _arithmetic("x", AbsFOp),
+    ("", "Ceil"): _arithmetic("x", CeilOp),
+    ("", "Floor"): _arithmetic("x", FloorOp),
+    ("", "Neg"): _arithmetic("x", arith.NegfOp),
+    ("", "Round"): _arithmetic("x", RoundEvenOp),
+    ("", "Sqrt"): _arithmetic("x", SqrtOp),
+    ("", "BatchNormalization"): takes(
+        "x, scale, bias, mean, variance; training_mode: 0", import_batch_normalization
     ),
-    ("", "ReduceMin"): Entry(
-        partial(import_extreme, operation=arith.MinimumfOp), (1, 2)
+    ("", "HardSigmoid"): takes("x", import_hard_sigmoid),
+    ("", "HardSwish"): takes("x", import_hard_swish),
+    ("", "LeakyRelu"): takes("x", import_leaky_relu),
+    ("", "PRelu"): takes("x, slope", import_leaky_relu),
+    ("", "Sigmoid"): takes("x", import_sigmoid),
+    ("", "ReduceMax"): takes(
+        "x, axes?", partial(import_extreme, operation=arith.MaximumfOp)
     ),
-    ("", "ReduceMean"): Entry(import_reduce_mean, (1, 2)),
+    ("", "ReduceMin"): takes(
+        "x, axes?", partial(import_extreme, operation=arith.MinimumfOp)
+    ),
+    ("", "ReduceMean"): takes("x, axes?", import_reduce_mean),
 }

@@ -15,9 +15,9 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 
+from ...entry import takes
 from ...import_options import AS_WRITTEN
 from ..context import NodeContext
-from ..entry import Entry
 from ..nodes import MICROSOFT
 from ..orders import channels_last, identity
 from ..real_constants import is_real_constant, real_constant
@@ -162,7 +162,6 @@ def refuse_stored_weights(node: NodeContext) -> None:
 def import_gemm(node: NodeContext) -> None:
     """`x w + c`, which the sums start from; of a MatMul and an Add, whose rows may lie
     in several dimensions."""
-    node.expect("transA", 0)
     for factor in ("alpha", "beta"):
         value = node.number(factor, 1.0)
         if value != 1.0:
@@ -217,9 +216,11 @@ def real_tensor(node: NodeContext, number: int) -> Value:
 
 
 IMPORTERS = {
-    ("", "Conv"): Entry(import_conv, (2, 3)),
-    (MICROSOFT, "FusedConv"): Entry(import_fused_conv, (2, 4)),
-    (MICROSOFT, "MatMulNBits"): Entry(refuse_stored_weights, (3, 6)),
-    ("", "MatMul"): Entry(import_matmul, (2, 2)),
-    ("", "Gemm"): Entry(import_gemm, (2, 3)),
+    ("", "Conv"): takes("x, weights, bias?", import_conv),
+    (MICROSOFT, "FusedConv"): takes("x, weights, bias?, added?", import_fused_conv),
+    (MICROSOFT, "MatMulNBits"): takes(
+        "x, weights, scales, zero_points?, groups?, bias?", refuse_stored_weights
+    ),
+    ("", "MatMul"): takes("x, y", import_matmul),
+    ("", "Gemm"): takes("x, y, bias?; transA: 0", import_gemm),
 }

@@ -21,8 +21,8 @@ from qlower.files.arrays import Array
 from qlower.model.nests import Emitter, Index, Nest
 from qlower.model.windows import taps_inside
 
+from ...entry import takes
 from ..context import NodeContext
-from ..entry import Entry
 from ..values import Value
 from ..window import Pair, Window, as_image, define_image, image_step, read_window
 from .real import number, real_operand
@@ -186,5 +186,5 @@ def import_max_pool(
 
 
 IMPORTERS = {
-    ("", "GlobalAveragePool"): Entry(import_global_average_pool, (1, 1)),
+    ("", "GlobalAveragePool"): takes("x", import_global_average_pool),
 }

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import TensorType
 
 from qlower.dialects import qnn
 
+from ...entry import takes
 from ..context import NodeContext
-from ..entry import takes
 from ..values import Value
 from .slicing import take
 
@@ -40,7 +40,6 @@ def import_resize(node: NodeContext) -> None:
             f"mode {mode!r} is not supported; expected 'nearest'",
             help="ONNX Runtime interpolates stored integers and cuts the result off",
         )
-    node.expect("axes", None)
     indices = [
         _sources(node, size, wanted, scale)
         for size, (wanted, scale) in zip(value.shape, _sizes(node, value), strict=True)
@@ -141,4 +140,6 @@ def _repeated(node: NodeContext, value: Value, axis: int, factor: int) -> Value:
     return replace(value, ssa=node.emit(result, f"repeated_{axis}"))
 
 
-IMPORTERS = {("", "Resize"): takes("x: STORED, roi, scales?, sizes?", import_resize)}
+IMPORTERS = {
+    ("", "Resize"): takes("x: STORED, roi, scales?, sizes?; axes: None", import_resize)
+}

@@ -19,8 +19,8 @@ from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
 
+from ...entry import quantized, takes
 from ..context import STORED_TYPES, NodeContext
-from ..entry import quantized, takes
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..quantizations import find_quantization

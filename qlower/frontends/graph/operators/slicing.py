@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...entry import takes
 from ...signature import UNLIMITED
 from ..context import NodeContext
-from ..entry import takes
 from ..values import Value, slice_of
 
 LAST = (1 << 31) - 1

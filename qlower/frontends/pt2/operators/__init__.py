@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...graph.entry import Entry
+from ...entry import Entry
+from ...graph.context import NodeContext
 from ...graph.operators import IMPORTERS as SHARED
 from . import contraction, layout, pooling, real, real_layers
 
-IMPORTERS: Mapping[tuple[str, str], Entry] = {
+IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **SHARED,
     **contraction.IMPORTERS,
     **layout.IMPORTERS,

@@ -18,8 +18,8 @@ from qlower.emit.inline_rule import call_function
 from qlower.files.arrays import Array
 from qlower.model.nests import Nest
 
+from ...entry import quantized, takes
 from ...graph.context import NodeContext
-from ...graph.entry import quantized, takes
 from ...graph.operators.contraction import convolution, filter_count, filters_of, linear
 from ...graph.operators.real import number
 from ...graph.values import Value

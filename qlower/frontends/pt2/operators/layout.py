@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ...entry import takes
 from ...graph.context import NodeContext
-from ...graph.entry import takes
 from ...graph.operators.layout import reshape, transpose
 from ...graph.operators.slicing import split
 from ...signature import UNLIMITED

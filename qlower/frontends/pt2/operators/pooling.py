@@ -18,8 +18,8 @@ from qlower.files.arrays import Array
 from qlower.model.nests import Nest
 from qlower.model.windows import taps_inside
 
+from ...entry import takes
 from ...graph.context import NodeContext
-from ...graph.entry import Entry
 from ...graph.operators.pooling import kernel_of
 from ...graph.operators.real import real_operand
 from ...graph.operators.real_pools import pooled
@@ -157,8 +157,10 @@ def _define(
     node.define(mean)
 
 
+MAYBE_QUANTIZED = "x, x_scale?, x_zero_point?, scale?, zero_point?"
+
 IMPORTERS = {
-    (TORCH, "AveragePool"): Entry(import_average_pool, (1, 1)),
-    (TORCH, "AdaptiveAveragePool"): Entry(import_adaptive_pool, (1, 5)),
-    (TORCH, "Mean"): Entry(import_mean, (1, 5)),
+    (TORCH, "AveragePool"): takes("x", import_average_pool),
+    (TORCH, "AdaptiveAveragePool"): takes(MAYBE_QUANTIZED, import_adaptive_pool),
+    (TORCH, "Mean"): takes(MAYBE_QUANTIZED, import_mean),
 }

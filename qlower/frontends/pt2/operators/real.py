@@ -19,9 +19,9 @@ from xdsl.ir import SSAValue
 from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Nest
 
+from ...entry import Entry, takes
 from ...graph.bounds import bounds
 from ...graph.context import NodeContext
-from ...graph.entry import Entry
 from ...graph.operators.real import elementwise, import_bounded, real_operand
 from ...scalars import Scalars
 from ..translating import TORCH
@@ -32,7 +32,7 @@ STEP = 32
 Function = Callable[[Scalars, SSAValue], SSAValue]
 
 
-def _function(compute: Function) -> Entry:
+def _function(compute: Function) -> Entry[NodeContext]:
     """A function of one number."""
 
     def build(node: NodeContext) -> None:
@@ -41,7 +41,7 @@ def _function(compute: Function) -> Entry:
 
         node.define(elementwise(node, [real_operand(node, 0)], body))
 
-    return Entry(build, (1, 1))
+    return takes("x", build)
 
 
 def _gate(steps: Scalars, x: SSAValue) -> SSAValue:
@@ -103,8 +103,8 @@ def import_bounds(node: NodeContext) -> None:
 
 
 IMPORTERS = {
-    ("", "Relu"): Entry(import_bounds, (1, 1)),
-    ("", "Clip"): Entry(import_bounds, (1, 1)),
+    ("", "Relu"): takes("x", import_bounds),
+    ("", "Clip"): takes("x", import_bounds),
     (TORCH, "HardSigmoid"): _function(hard_sigmoid),
     (TORCH, "HardSwish"): _function(hard_swish),
     (TORCH, "Sigmoid"): _function(sigmoid),

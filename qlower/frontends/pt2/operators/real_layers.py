@@ -17,8 +17,8 @@ from qlower.dialects import qnn
 from qlower.files.arrays import Array
 from qlower.model.nests import Emitter, Nest
 
+from ...entry import takes
 from ...graph.context import NodeContext
-from ...graph.entry import Entry
 from ...graph.operators.real import elementwise, number, real_operand
 from ...graph.operators.real_layers import layer, real_tensor
 from ...graph.orders import identity
@@ -129,7 +129,7 @@ def import_attention_scale(node: NodeContext) -> None:
 
 
 IMPORTERS = {
-    (TORCH, "Linear"): Entry(import_linear, (2, 3)),
-    (TORCH, "LayerNorm"): Entry(import_layer_norm, (1, 3)),
-    (TORCH, "AttentionScale"): Entry(import_attention_scale, (2, 2)),
+    (TORCH, "Linear"): takes("x, weights, bias?", import_linear),
+    (TORCH, "LayerNorm"): takes("x, scale?, bias?", import_layer_norm),
+    (TORCH, "AttentionScale"): takes("x, y", import_attention_scale),
 }

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
-from ..importer import Importer
+from ...entry import Entry
+from ..context import OperatorContext
 
 FAMILIES = (
     *("contraction", "layout", "pooling", "elementwise", "joining", "activation"),
@@ -17,10 +18,10 @@ FAMILIES = (
 """The files with importers, the commonest first."""
 
 
-class _Importers(Mapping[str, Importer]):
+class _Importers(Mapping[str, Entry[OperatorContext]]):
     """All importers. A file is read when an operator isn't in those before it."""
 
-    def __getitem__(self, name: str) -> Importer:
+    def __getitem__(self, name: str) -> Entry[OperatorContext]:
         for family in FAMILIES:
             if name in (known := _importers_of(family)):
                 return known[name]
@@ -35,7 +36,7 @@ class _Importers(Mapping[str, Importer]):
 
 
 @cache
-def _importers_of(family: str) -> Mapping[str, Importer]:
+def _importers_of(family: str) -> Mapping[str, Entry[OperatorContext]]:
     return import_module(f"{__name__}.{family}").IMPORTERS
 
 

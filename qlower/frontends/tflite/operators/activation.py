@@ -10,16 +10,16 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
+from ...entry import Entry, takes
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer, takes
 from ..types import LEAST_SCALE
-from .plain import c_function, hard_swish, leaky_relu, map_one, unary
+from .plain import c_function, hard_swish, import_real_leaky_relu, map_one, unary
 from .quantized import quantized
 from .real_norms import import_real_log_softmax, import_real_softmax
 
 
-def _clamp(low: float, high: float | None) -> Importer:
+def _clamp(low: float, high: float | None) -> Entry[OperatorContext]:
     """Bounds of real numbers."""
     return unary(lambda steps, x: steps.clamp(x, low, high))
 
@@ -58,7 +58,6 @@ def import_softmax(op: OperatorContext) -> None:
 def import_fake_quant(op: OperatorContext) -> None:
     """Rounding to one of 2 ** num_bits codes, whose zero point is one of them, too
     (internal/reference/fake_quant.h, FakeQuantizeArray)."""
-    op.expect("narrow_range", False)
     scale, lowest, highest = _nudged_range(op)
 
     def compute(steps: Scalars, x: SSAValue) -> SSAValue:
@@ -82,7 +81,7 @@ def _nudged_range(op: OperatorContext) -> tuple[np.float32, np.float32, np.float
     """The scale, and what the first code and the last stand for
     (NudgeQuantizationRange)."""
     low, high = np.float32(op.number("min")), np.float32(op.number("max"))
-    last = np.float32((1 << op.option("num_bits", 2, 16)) - 1)
+    last = np.float32((1 << op.integer("num_bits")) - 1)
     if not low < high:
         raise op.error(f"a range from {low} to {high}; expected min below max")
     with np.errstate(over="ignore"):
@@ -95,7 +94,9 @@ def _nudged_range(op: OperatorContext) -> tuple[np.float32, np.float32, np.float
 
 
 IMPORTERS = {
-    "FAKE_QUANT": takes("x: REAL", import_fake_quant),
+    "FAKE_QUANT": takes(
+        "x: REAL; narrow_range: False, num_bits: 2..16", import_fake_quant
+    ),
     "RELU": quantized(qnn.ReluOp) | _clamp(0.0, None),
     "RELU6": quantized(qnn.Relu6Op) | _clamp(0.0, 6.0),
     "RELU_N1_TO_1": quantized(partial(qnn.ClampOp, min=-1.0, max=1.0))
@@ -106,7 +107,7 @@ IMPORTERS = {
     "HARD_SWISH": quantized(qnn.HardSwishOp) | unary(hard_swish),
     "ELU": quantized(qnn.EluOp) | unary(c_function("elu")),
     "LEAKY_RELU": quantized(qnn.LeakyReluOp, "x: STORED", "alpha")
-    | takes("x: REAL", lambda op: map_one(op, leaky_relu(op))),
+    | takes("x: REAL", import_real_leaky_relu),
     "SOFTMAX": takes("x: REAL", import_real_softmax)
     | takes("x: STORED", import_softmax),
     "LOG_SOFTMAX": takes("x: REAL", import_real_log_softmax)

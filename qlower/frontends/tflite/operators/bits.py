@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import IntegerType, f32, i1, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
+from ...entry import takes
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import takes
 from ..nests import finish_map, read
 from ..types import stored_type
 from .plain import scalars

@@ -12,8 +12,8 @@ from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 from qlower.model.nests import broadcast_indices
 
+from ...entry import takes
 from ..context import OperatorContext
-from ..importer import takes
 from ..nests import start
 from ..types import Element
 from ..weights import read_bias, read_real_bias, read_weights
@@ -110,7 +110,6 @@ def _finish(op: OperatorContext, layer: qnn.QnnOp) -> None:
 
 def import_fully_connected(op: OperatorContext) -> None:
     """The input is taken as a matrix of rows as long as the weights' rows."""
-    op.expect("weights_format", 0)
     input_shape = op.shape(0)
     units, depth = op.shape(1)
     elements = math.prod(input_shape)
@@ -206,7 +205,9 @@ IMPORTERS = {
     | takes("x[4], weights[4], bias?", import_conv2d),
     "DEPTHWISE_CONV_2D": takes(f"x[4]: REAL, {HYBRID}", import_hybrid_depthwise)
     | takes("x[4], weights[4], bias?", import_depthwise_conv2d),
-    "FULLY_CONNECTED": takes("x, weights[2], bias?", import_fully_connected),
+    "FULLY_CONNECTED": takes(
+        "x, weights[2], bias?; weights_format: 0", import_fully_connected
+    ),
     "CONV_3D": takes("x[5]: REAL, weights[5]: REAL, bias?", import_conv3d),
     "CONV_3D_TRANSPOSE": takes(
         "shape: INT32, weights[5]: REAL, x[5]: REAL, bias?", import_conv3d_transpose

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from qlower.dialects.types import shape_of
 
+from ...entry import takes
 from ...signature import UNLIMITED
 from ..context import OperatorContext
-from ..importer import takes
 from ..types import tensor_type
 from .variables import LAST_SUBGRAPH
 

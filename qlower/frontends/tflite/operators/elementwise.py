@@ -12,9 +12,9 @@ from qlower.dialects import qnn
 from qlower.dialects.fixed import RoundingMode, ShiftRightOp
 from qlower.interp.math import round_half_away
 
+from ...entry import Entry, takes
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer, takes
 from ..nests import finish, finish_map, read
 from ..types import quantized_type
 from .plain import ACTIVATION_BOUNDS, Binary, binary, scalars
@@ -30,7 +30,9 @@ MOST_PLACES = 15
 """Beyond, LiteRT's rounding shift of int16 is none."""
 
 
-def _binary(kind: type[qnn.AddOp | qnn.SubOp | qnn.MulOp], compute: Binary) -> Importer:
+def _binary(
+    kind: type[qnn.AddOp | qnn.SubOp | qnn.MulOp], compute: Binary
+) -> Entry[OperatorContext]:
     """On quantized operands, or the same on plain ones."""
     of_stored = quantized(kind, "x: STORED, y", activates=True)
 

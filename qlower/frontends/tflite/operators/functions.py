@@ -14,9 +14,9 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.model.nests import row_major_index
 
+from ...entry import Entry, takes
 from ...scalars import PACKET, Scalars
 from ..context import OperatorContext
-from ..importer import Importer, takes
 from ..nests import finish_map, read
 from .integers import cut_divide, integer_power
 from .plain import (
@@ -44,7 +44,7 @@ WHOLE_WITHIN = float(np.float32(1e-5))
 
 def _function(
     name: str, real: Unary, plain: str = "REAL", stored: str = "INT8 | INT16"
-) -> Importer:
+) -> Entry[OperatorContext]:
     """A function of quantized values, or of plain ones, of some types each."""
     of_stored = quantized(partial(qnn.FunctionOp, function=name), f"x: {stored}")
     return of_stored | unary(real, plain)
@@ -113,7 +113,7 @@ def _product(steps: Scalars, x: SSAValue, exponent: int) -> SSAValue:
     return bounded(steps, steps.multiply(x, square)) if exponent % 2 else square
 
 
-def _comparison(predicate: str) -> Importer:
+def _comparison(predicate: str) -> Entry[OperatorContext]:
     """Of INT16 the kernel doesn't look at scales."""
 
     def build(op: OperatorContext) -> None:

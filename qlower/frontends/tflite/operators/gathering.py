@@ -19,10 +19,10 @@ from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import broadcast_indices, extract, widen
 
+from ...entry import takes
 from ...graph.values import slice_of
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import takes
 from ..nests import finish, read, start, take
 from ..types import MAX_ELEMENTS, MAX_RANK
 from ..weights import check_weights
@@ -77,7 +77,7 @@ def import_mirror_pad(op: OperatorContext) -> None:
     """REFLECT leaves the border out, SYMMETRIC repeats it."""
     shape = op.shape(0)
     paddings = op.integers(1, "paddings", count=2 * len(shape))
-    is_symmetric = op.option("mode", 0, 1)
+    is_symmetric = op.flag("mode")
     places: list[Sequence[int]] = []
     for dim, size in enumerate(shape):
         most = size if is_symmetric else size - 1

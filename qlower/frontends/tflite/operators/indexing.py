@@ -19,9 +19,9 @@ from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.model.nests import Nest, extract, to_index
 
+from ...entry import Entry, takes
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Importer, takes
 from ..nests import finish, finish_map, start
 from ..types import MAX_ELEMENTS, MAX_RANK
 from .plain import Binary, initial_value
@@ -128,7 +128,7 @@ def _check_box(op: OperatorContext, shape: Sequence[int], box: Sequence[int]) ->
         )
 
 
-def segments(compute: Binary, initial: str) -> Importer:
+def segments(compute: Binary, initial: str) -> Entry[OperatorContext]:
     """Rows of equal numbers are combined, one after the other."""
 
     def build(op: OperatorContext) -> None:

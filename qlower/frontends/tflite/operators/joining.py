@@ -8,8 +8,8 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
+from ...entry import takes
 from ..context import OperatorContext
-from ..importer import takes
 from ..nests import finish, start
 from ..types import MAX_ELEMENTS, MAX_RANK
 from .plain import is_plain
@@ -23,7 +23,6 @@ def import_concatenation(op: OperatorContext) -> None:
     numbers = [n for n in operands if 0 not in op.input(n).shape] or list(operands)
     first = op.shape(numbers[0])
     axis = op.axis(op.option("axis", -MAX_RANK, MAX_RANK), len(first))
-    op.expect("fused_activation_function", 0)
     operand = op.moved if op.output().type == "INT16" else op.value
     values = [operand(number) for number in numbers]
     for number in numbers:
@@ -119,7 +118,9 @@ def _import_resize(mode: str, op: OperatorContext) -> None:
 
 
 IMPORTERS = {
-    "CONCATENATION": takes("x, more*", import_concatenation),
+    "CONCATENATION": takes(
+        "x, more*; fused_activation_function: 0", import_concatenation
+    ),
     "PACK": takes("x, more*", import_pack),
     "PAD": takes("x, paddings", import_pad),
     "PADV2": takes("x, paddings, value", import_pad),

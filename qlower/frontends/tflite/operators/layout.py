@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from qlower.dialects import qnn
 
+from ...entry import takes
 from ..context import OperatorContext
-from ..importer import takes
 
 Shape: TypeAlias = tuple[int, ...]
 

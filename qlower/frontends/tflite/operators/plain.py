@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
+from ...entry import Entry, takes
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import Build, Importer, takes
 from ..nests import finish, finish_map, read, start, take
 from ..types import PLAIN_TYPES, stored_type
 
@@ -54,12 +54,12 @@ def c_function(name: str) -> Unary:
     return lambda steps, x: steps.c(name, x)
 
 
-def unary(compute: Unary, legal: str = "REAL") -> Importer:
+def unary(compute: Unary, legal: str = "REAL") -> Entry[OperatorContext]:
     """An operator on one element."""
     return takes(f"x: {legal}", lambda op: map_one(op, compute))
 
 
-def binary(compute: Binary, legal: str) -> Importer:
+def binary(compute: Binary, legal: str) -> Entry[OperatorContext]:
     """An operator on two operands."""
     return takes(f"x: {legal}, y: as x", lambda op: map_two(op, compute))
 
@@ -218,20 +218,20 @@ def reduced_shape(op: OperatorContext) -> tuple[list[int], tuple[int, ...]]:
     return sorted(axes), result
 
 
-def reduction(compute: Binary, initial: str, of_bits: str) -> Importer:
+def reduction(compute: Binary, initial: str, of_bits: str) -> Entry[OperatorContext]:
     """A reduction in the order of the elements, from an initial value on; of booleans
     by `of_bits`, "and" or "or"."""
     of_numbers = takes("x: NUMBER | STORED, axes", folded(compute, initial))
     return of_numbers | takes("x: BOOL, axes", folded_bits(of_bits))
 
 
-def folded_bits(name: str) -> Build:
+def folded_bits(name: str) -> Callable[[OperatorContext], None]:
     """Whether all booleans ("and") or some ("or") are true."""
     initial = "1" if name == "and" else "0"
     return folded(lambda steps, before, x: steps.logical(name, before, x), initial)
 
 
-def folded(compute: Binary, initial: str) -> Build:
+def folded(compute: Binary, initial: str) -> Callable[[OperatorContext], None]:
     return lambda op: fold(op, compute, initial)
 
 
@@ -262,7 +262,7 @@ def initial_value(initial: str, type: str) -> float:
     return int(limits.min if initial == "lowest" else limits.max)
 
 
-def leaky_relu(op: OperatorContext) -> Unary:
+def import_real_leaky_relu(op: OperatorContext) -> None:
     alpha = op.number("alpha")
 
     def compute(steps: Scalars, x: SSAValue) -> SSAValue:
@@ -270,7 +270,7 @@ def leaky_relu(op: OperatorContext) -> Unary:
         below = steps.multiply(x, steps.constant(alpha, x.type))
         return steps.select(positive, x, below)
 
-    return compute
+    map_one(op, compute)
 
 
 def hard_swish(steps: Scalars, x: SSAValue) -> SSAValue:

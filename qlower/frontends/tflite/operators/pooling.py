@@ -6,8 +6,8 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
+from ...entry import takes
 from ..context import OperatorContext
-from ..importer import takes
 from ..window import MAX_KERNEL, read_window
 from .quantized import reduced
 from .real import import_plain_mean, import_real_pool

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from qlower.dialects import qnn
 
+from ...entry import Entry, takes
 from ..context import OperatorContext
-from ..importer import Build, Importer, takes
 from .plain import reduced_shape
 
 
@@ -16,7 +16,7 @@ def quantized(
     signature: str = "x: STORED",
     *options: str,
     activates: bool = False,
-) -> Importer:
+) -> Entry[OperatorContext]:
     """An operation of operands that broadcast; it has these options, all numbers, and
     the fused activation if it `activates`."""
 
@@ -31,7 +31,7 @@ def quantized(
     return takes(signature, build)
 
 
-def reduced(kind: type[qnn.MeanOp | qnn.SumOp]) -> Build:
+def reduced(kind: type[qnn.MeanOp | qnn.SumOp]) -> Callable[[OperatorContext], None]:
     """An operation that makes one value of those along some dimensions."""
 
     def build(op: OperatorContext) -> None:

@@ -16,9 +16,9 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
+from ...entry import takes
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import takes
 from ..nests import finish, read, start
 from ..types import MAX_ELEMENTS, MAX_RANK, Element
 from .plain import scalars
@@ -90,6 +90,10 @@ def import_arg_min(op: OperatorContext) -> None:
     value = read(op, steps.nest, 0)
     turned = steps.step(arith.XOrIOp(value, steps.constant(-1, value.type)))
     _import_stored_position(op, op.as_stored(steps.nest.build([turned])[0], type))
+
+
+def import_arg_max(op: OperatorContext) -> None:
+    _import_stored_position(op, op.value(0))
 
 
 def _import_stored_position(op: OperatorContext, value: SSAValue) -> None:
@@ -174,7 +178,7 @@ def _position_type(op: OperatorContext) -> tuple[int, TensorType[Element]]:
 IMPORTERS = {
     "TOPK_V2": takes("x: NUMBER | STORED, k", import_top_k, (2, 2)),
     "ARG_MAX": takes(f"x: {PLAIN}, axis", partial(_import_plain_position, "gt"))
-    | takes("x: STORED, axis", lambda op: _import_stored_position(op, op.value(0))),
+    | takes("x: STORED, axis", import_arg_max),
     "ARG_MIN": takes(f"x: {PLAIN}, axis", partial(_import_plain_position, "lt"))
     | takes("x: STORED, axis", import_arg_min),
     "BUCKETIZE": takes("x: NUMBER", import_bucketize),

@@ -14,9 +14,9 @@ from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects import qnn
 
+from ...entry import takes
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import takes
 from ..nests import finish_map, start
 from ..window import MAX_KERNEL
 from .plain import LOWEST, REAL, Unary, check_type

@@ -16,8 +16,8 @@ from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array
 from qlower.model.nests import dense
 
+from ...entry import takes
 from ..context import OperatorContext
-from ..importer import takes
 from ..weights import check_bias, check_weights
 from .real_lstm import import_real_lstm
 
@@ -42,8 +42,6 @@ UNSUPPORTED = {
 TANH = 4
 
 SVDF_TIME_WEIGHTS, SVDF_STATE = 2, 4
-
-RELU = 1
 
 
 def import_lstm(op: OperatorContext) -> None:
@@ -178,7 +176,6 @@ def _check_svdf(op: OperatorContext, batch: int, filters: int, places: int) -> N
         zero_point = op.per_tensor(op.input(number)).zero_points[0]
         op.check_range(f"{op.input(number)}: zero point", zero_point, 0, 0)
     op.check_shape(SVDF_STATE, (batch, filters * places))
-    op.expect("fused_activation_function", RELU)
     op.check_range("filters modulo rank", filters % op.option("rank", 1, filters), 0, 0)
 
 
@@ -190,5 +187,8 @@ def _svdf_bias(op: OperatorContext, units: int) -> SSAValue:
 
 IMPORTERS = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": takes(LSTM, import_lstm),
-    "SVDF": takes("x[2], weights, time_weights[2], bias?, state[2]", import_svdf),
+    "SVDF": takes(
+        "x[2], weights, time_weights[2], bias?, state[2]; fused_activation_function: 1",
+        import_svdf,
+    ),
 }

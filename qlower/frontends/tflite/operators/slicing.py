@@ -7,10 +7,10 @@ from functools import partial
 
 from qlower.dialects import qnn
 
+from ...entry import takes
 from ...graph.values import slice_of
 from ...signature import UNLIMITED
 from ..context import OperatorContext
-from ..importer import takes
 from ..nests import finish, take
 from ..slices import Taken, read_slice, read_strided_slice
 

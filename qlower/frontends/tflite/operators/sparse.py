@@ -8,8 +8,8 @@ import numpy as np
 
 from qlower.files.arrays import Array
 
+from ...entry import takes
 from ..context import OperatorContext
-from ..importer import takes
 from ..schema import Sparsity
 from ..types import checked_shape
 

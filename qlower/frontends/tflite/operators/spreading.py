@@ -14,9 +14,9 @@ from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import extract, to_index
 
+from ...entry import takes
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..importer import takes
 from ..nests import finish_map, read, start
 from ..types import MAX_ELEMENTS, MAX_RANK
 from .indexing import nearest

@@ -17,9 +17,9 @@ from qlower.model.nests import dense
 from qlower.operators.transposed import Axis, filters_of, phase_weights
 from qlower.operators.windows import same_padding
 
+from ...entry import takes
 from ...graph.values import slice_of
 from ..context import OperatorContext
-from ..importer import takes
 from ..types import PLAIN_TYPES
 from ..weights import check_bias, check_weights
 from ..window import MAX_STRIDE, SAME, VALID

@@ -7,8 +7,8 @@ import numpy as np
 
 from qlower.dialects.types import shape_of
 
+from ...entry import takes
 from ..context import OperatorContext
-from ..importer import takes
 from ..schema import Operator, Subgraph
 from ..variables import handles_of
 
