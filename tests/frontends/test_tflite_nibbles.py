@@ -1,4 +1,4 @@
-"""Weights of 4 bits, beside LiteRT's reference kernels."""
+"""Weights of 4 and 2 bits, beside LiteRT's reference kernels."""
 
 from __future__ import annotations
 
@@ -41,17 +41,21 @@ LARGE = {
 }
 
 
-def packed(weights: NDArray[np.int8]) -> bytes:
-    """Two weights a byte, the first in the lower bits."""
-    flat = np.append(weights, np.zeros(weights.size % 2, np.int8))
-    return ((flat[::2] & 15) | (flat[1::2] << 4)).astype(np.int8).tobytes()
+def packed(weights: NDArray[np.int8], bits: int = 4) -> bytes:
+    """Several weights a byte, the first in the lowest bits."""
+    count = 8 // bits
+    flat = np.append(weights, np.zeros(-weights.size % count, np.int8)).view(np.uint8)
+    places = bits * np.arange(count)
+    fields = (flat.reshape(-1, count) & ((1 << bits) - 1)) << places
+    return fields.sum(axis=1).astype(np.uint8).tobytes()
 
 
-def layer(operator: str, dtype: str, shapes: Shapes = SHAPES) -> bytes:
+def layer(operator: str, dtype: str, shapes: Shapes = SHAPES, bits: int = 4) -> bytes:
     random = np.random.default_rng(3)
     given, shape, result = shapes[operator]
     axis = 3 if operator == "DEPTHWISE_CONV_2D" else 0
-    weights = random.integers(-8, 8, shape).astype(np.int8)
+    most = 1 << bits - 1
+    weights = random.integers(-most, most, shape).astype(np.int8)
     builder = TFLiteBuilder()
 
     def activation(name: str, sizes: Sequence[int], scale: float) -> int:
@@ -62,9 +66,8 @@ def layer(operator: str, dtype: str, shapes: Shapes = SHAPES) -> bytes:
 
     x = activation("x", given, 0.05)
     scales = [0.05 + 0.01 * n for n in range(shape[axis])]
-    w = builder.tensor(
-        "w", shape, "int4", scale=scales, axis=axis, data=packed(weights)
-    )
+    data = packed(weights, bits)
+    w = builder.tensor("w", shape, f"int{bits}", scale=scales, axis=axis, data=data)
     bias = random.integers(-500, 500, result[-1]).astype(BIAS[dtype])
     b = builder.tensor("b", bias.shape, BIAS[dtype], data=bias)
     y = activation("y", result, 0.3)
@@ -80,16 +83,16 @@ needs_litert = pytest.mark.skipif(
 
 @needs_litert
 @pytest.mark.parametrize(
-    ("operator", "dtype"),
+    ("operator", "dtype", "bits"),
     [
-        *(("CONV_2D", dtype) for dtype in BIAS),
-        *(("FULLY_CONNECTED", dtype) for dtype in BIAS),
-        ("DEPTHWISE_CONV_2D", "int8"),
+        *(("CONV_2D", dtype, 4) for dtype in BIAS),
+        *(("FULLY_CONNECTED", dtype, bits) for dtype in BIAS for bits in (2, 4)),
+        ("DEPTHWISE_CONV_2D", "int8", 4),
     ],
 )
-def test_bits(operator: str, dtype: str, tmp_path: Path) -> None:
+def test_bits(operator: str, dtype: str, bits: int, tmp_path: Path) -> None:
     path = tmp_path / "layer.tflite"
-    path.write_bytes(layer(operator, dtype))
+    path.write_bytes(layer(operator, dtype, bits=bits))
     model = qlower.load(path)
     for module in (model.module, lower_to_arith(model.module)):
         constants = (op for op in module.walk() if op.name.endswith(".constant"))
@@ -103,14 +106,14 @@ def test_bits(operator: str, dtype: str, tmp_path: Path) -> None:
 
 
 @needs_litert
-@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("bits", [2, 4, 8])
 @pytest.mark.parametrize("scales", [[0.3], [0.1, 0.2, 0.3, 0.4, 0.7]], ids=len)
 def test_lookup(bits: int, scales: list[float], tmp_path: Path) -> None:
     """Rows of a table as real numbers."""
     most = 1 << bits - 1
-    table = np.random.default_rng(1).integers(-most, most, (5, 3, 7)).astype(np.int8)
+    table = np.random.default_rng(1).integers(-most, most, (5, 4, 7)).astype(np.int8)
     builder = TFLiteBuilder()
-    data = packed(table) if bits == 4 else table.tobytes()
+    data = packed(table, bits)
     rows = builder.tensor("rows", (4,), "int32")
     w = builder.tensor("w", table.shape, f"int{bits}", scale=scales, axis=0, data=data)
     y = builder.tensor("y", (4, *table.shape[1:]), "float32")
@@ -119,6 +122,44 @@ def test_lookup(bits: int, scales: list[float], tmp_path: Path) -> None:
     path.write_bytes(builder.build([rows], [y]))
     model = qlower.load(path)
     inputs = [np.array([4, 0, 2, 4], np.int32)]
+    (expected,) = run_litert(path.read_bytes(), inputs)
+    for found in (
+        qlower.jit(model)(*inputs),
+        qlower.interpret(model, *inputs, at="qnn"),
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+@needs_litert
+@pytest.mark.parametrize("bits", [2, 4, 8])
+@pytest.mark.parametrize(("axis", "zero_points"), [(0, 0), (1, [0, 3, -5])])
+def test_weights_alone(
+    bits: int, axis: int, zero_points: int | list[int], tmp_path: Path
+) -> None:
+    """Weights that a DEQUANTIZE makes real, and an odd number of them."""
+    most = 1 << bits - 1
+    shape = (5, 3)
+    weights = np.random.default_rng(1).integers(-most, most, shape).astype(np.int8)
+    builder = TFLiteBuilder()
+    scales = [0.1 + 0.07 * n for n in range(shape[axis])]
+    stored = builder.tensor(
+        "stored",
+        shape,
+        f"int{bits}",
+        scale=scales,
+        zero_point=zero_points,
+        axis=axis,
+        data=packed(weights, bits),
+    )
+    x = builder.tensor("x", (2, 3), "float32")
+    w = builder.tensor("w", shape, "float32")
+    y = builder.tensor("y", (2, 5), "float32")
+    builder.operator("DEQUANTIZE", [stored], [w])
+    builder.operator("FULLY_CONNECTED", [x, w, -1], [y])
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(builder.build([x], [y]))
+    model = qlower.load(path)
+    inputs = random_inputs([((2, 3), "float32")], 1)
     (expected,) = run_litert(path.read_bytes(), inputs)
     for found in (
         qlower.jit(model)(*inputs),
@@ -158,10 +199,20 @@ def test_epilogue(tmp_path: Path) -> None:
     assert "fixed.multiply_high" not in names
 
 
-@pytest.mark.parametrize("dtype", ["int16", "float32"])
-def test_refusals(dtype: str, tmp_path: Path) -> None:
-    """LiteRT refuses float32, and reads the packed bytes for int16."""
+@pytest.mark.parametrize(
+    ("operator", "dtype", "bits"),
+    [
+        ("DEPTHWISE_CONV_2D", "int16", 4),
+        ("DEPTHWISE_CONV_2D", "float32", 4),
+        ("DEPTHWISE_CONV_2D", "int8", 2),
+        ("CONV_2D", "int8", 2),
+        ("CONV_2D", "float32", 2),
+    ],
+)
+def test_refusals(operator: str, dtype: str, bits: int, tmp_path: Path) -> None:
+    """LiteRT refuses these or reads the packed bytes as something else."""
     path = tmp_path / "layer.tflite"
-    path.write_bytes(layer("DEPTHWISE_CONV_2D", dtype))
-    with pytest.raises(QlowerError, match="tensor 1 'w': type INT4 is not supported"):
+    path.write_bytes(layer(operator, dtype, bits=bits))
+    message = f"tensor 1 'w': type INT{bits} is not supported here: LiteRT unpacks it"
+    with pytest.raises(QlowerError, match=message):
         qlower.load(path)

@@ -271,7 +271,7 @@ def input_tensor(
         (input_tensor((1,) * 9), "rank 9 is out of range [0, 8]"),
         (input_tensor(dtype="uint16"), "type UINT16 is not supported; expected one of"),
         (input_tensor(dtype="int16", zero_point=1), "zero point 1 is out of range"),
-        (input_tensor(dtype="int4"), "type INT4 is not supported; expected one of"),
+        (input_tensor(dtype="int4"), "type INT4 is not supported here: LiteRT unpacks"),
         (input_tensor(dtype="string"), "type STRING is not supported"),
         (input_tensor(scale=None), "INT8 without a scale is not supported"),
         (input_tensor(scale=0.0), "scale 0.0 is out of range: finite and above 0"),

@@ -20,7 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qlower.files.flat_tables import TableWriter
+from qlower.frontends.tflite.reader import NEWER_TYPES
 from qlower.frontends.tflite.schema import SparseLevel, Sparsity
+
+NEWER = {name: code for code, name in NEWER_TYPES.items()}
 
 OPTIONS_KINDS = {
     "ADD": "AddOptions",
@@ -339,7 +342,7 @@ class _Writer(TableWriter):
     def tensor(self, tensor: _Tensor) -> int:
         fields: dict[str, bool | int | float] = {
             "shape": self.numbers(tensor.shape, np.int32),
-            "type": self.constant("TensorType", tensor.type),
+            "type": NEWER.get(tensor.type) or self.constant("TensorType", tensor.type),
             "buffer": tensor.buffer,
             "name": self.text(tensor.name),
             "is_variable": tensor.is_variable,

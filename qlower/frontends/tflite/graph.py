@@ -38,6 +38,9 @@ from .variables import needed_operators
 UNROLLED_BUDGET = 1 << 20
 """What loops may take besides: they do use the same things again and again."""
 
+WIDENED = 4
+"""Numbers that a byte of weights holds, each of which a DEQUANTIZE makes real."""
+
 DEEPEST_SUBGRAPH = 8
 """Subgraphs inside of each other; the schema lets one run itself."""
 
@@ -79,6 +82,8 @@ class _GraphImporter(TensorTable):
         super().__init__(cut_model(model, options.outputs, names), names, site)
         if any(operator.name == "WHILE" for operator in model.operators):
             self.budget.left += UNROLLED_BUDGET
+        if any(operator.name == "DEQUANTIZE" for operator in model.operators):
+            self.budget.left += WIDENED * model.size
         if any(operator.name == "DENSIFY" for operator in model.operators):
             self.budget.left += SPARSEST * model.size
         self.whole = model

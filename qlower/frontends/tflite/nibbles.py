@@ -1,4 +1,4 @@
-"""Weights of 4 bits, each in a byte: LiteRT's kernels unpack them, too."""
+"""Weights of 4 and 2 bits, each in a byte: LiteRT's kernels unpack them, too."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from .schema import Buffer, Model, Operator
 WEIGHTS = 1
 """The operand that holds the weights of a layer."""
 
-LAYERS = ("CONV_2D", "FULLY_CONNECTED")
+WIDTHS = {"INT4": 4, "INT2": 2}
+"""The bits of each packed type."""
+
+LAYERS = {"CONV_2D": ("INT4",), "FULLY_CONNECTED": tuple(WIDTHS)}
+"""The packed weights that layers take: LiteRT's CONV_2D has no kernel for INT2, and
+reads such weights of a layer on float32 as if they were float32."""
 
 
 def unpack_weights(model: Model) -> Model:
-    """The model with the constant INT4 weights of layers as narrow INT8; where LiteRT
-    takes none, or something else reads them, they stay."""
+    """The model with constant INT4 and INT2 weights as narrow INT8; where LiteRT takes
+    none, or something else reads them, they stay."""
     tensors, buffers = list(model.tensors), list(model.buffers)
-    unpacked: dict[tuple[int, bool], int] = {}
+    unpacked: dict[tuple[int, int, int], int] = {}
     for index in _weights(model):
         tensor = tensors[index]
         if not 0 <= tensor.buffer < len(model.buffers):
@@ -27,11 +32,12 @@ def unpack_weights(model: Model) -> Model:
         buffer = buffers[tensor.buffer]
         if buffer.is_external or not buffer.data:
             continue
-        is_odd = math.prod(tensor.shape) % 2 == 1
-        key = tensor.buffer, is_odd
+        width = WIDTHS[tensor.type]
+        unused = -math.prod(tensor.shape) % (8 // width)
+        key = tensor.buffer, width, unused
         if key not in unpacked:
             unpacked[key] = len(buffers)
-            buffers.append(Buffer(_unpacked(buffer.data, is_odd), False))
+            buffers.append(Buffer(_unpacked(buffer.data, width, unused), False))
         tensors[index] = replace(
             tensor, type="INT8", buffer=unpacked[key], is_narrow=True
         )
@@ -39,23 +45,29 @@ def unpack_weights(model: Model) -> Model:
 
 
 def _weights(model: Model) -> set[int]:
-    """The INT4 tensors that are weights and nothing else."""
+    """The tensors of packed types that are weights and nothing else."""
     found: set[int] = set()
     others = {*model.inputs, *model.outputs}
     for operator in model.operators:
         for number, index in enumerate(operator.inputs):
             if not 0 <= index < len(model.tensors):
                 continue
-            if number == WEIGHTS and _takes_nibbles(operator, model):
+            type = model.tensors[index].type
+            if _takes_packed(operator, number, type, model):
                 found.add(index)
             else:
                 others.add(index)
-    return {i for i in found - others if model.tensors[i].type == "INT4"}
+    return {i for i in found - others if model.tensors[i].type in WIDTHS}
 
 
-def _takes_nibbles(operator: Operator, model: Model) -> bool:
-    if operator.name in LAYERS:
+def _takes_packed(operator: Operator, number: int, type: str, model: Model) -> bool:
+    """Whether LiteRT unpacks an operand, which then is one of the weights."""
+    if operator.name == "DEQUANTIZE":
         return True
+    if number != WEIGHTS:
+        return False
+    if operator.name in LAYERS:
+        return type in LAYERS[operator.name]
     if operator.name == "EMBEDDING_LOOKUP":
         return any(
             0 <= result < len(model.tensors) and model.tensors[result].type == "FLOAT32"
@@ -65,14 +77,15 @@ def _takes_nibbles(operator: Operator, model: Model) -> bool:
     given = operator.inputs[0]
     return (
         operator.name == "DEPTHWISE_CONV_2D"
+        and type == "INT4"
         and 0 <= given < len(model.tensors)
         and model.tensors[given].type == "INT8"
     )
 
 
-def _unpacked(data: bytes, is_odd: bool) -> bytes:
-    """The lower four bits of each byte, then the upper ones, the last of which are none
-    of an odd number."""
+def _unpacked(data: bytes, width: int, unused: int) -> bytes:
+    """The numbers of each byte from the lowest bits up; the last ones are unused."""
     packed = np.frombuffer(data, np.int8)
-    pairs = np.stack([packed << 4, packed], axis=1) >> 4
-    return pairs.reshape(-1)[: pairs.size - is_odd].tobytes()
+    shifts = range(8 - width, -1, -width)
+    numbers = np.stack([packed << shift for shift in shifts], axis=1) >> (8 - width)
+    return numbers.reshape(-1)[: numbers.size - unused].tobytes()

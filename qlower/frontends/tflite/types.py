@@ -3,7 +3,7 @@
 | TFLite | here |
 |---|---|
 | INT8, UINT8 with a scale | `tensor<... x !quant.uniform<i8:f32, ...>>`, `u8` |
-| INT4 with a scale, of weights | `tensor<... x !quant.uniform<i4:f32, ...>>` |
+| INT4, INT2 with a scale, of weights | `tensor<... x !quant.uniform<i4:f32, ...>>` |
 | INT16 with a scale | `tensor<... x !quant.uniform<i16:f32, ...>>` |
 | INT32, INT64, BOOL, FLOAT32 | `tensor<... x i32>`, `i64`, `i1`, `f32` |
 
@@ -53,6 +53,13 @@ PLAIN_TYPES: dict[str, IntegerType | Float32Type] = {
     "BOOL": i1,
     "FLOAT32": f32,
 }
+
+PACKED = {
+    "INT4": "CONV_2D, DEPTHWISE_CONV_2D on INT8, FULLY_CONNECTED, EMBEDDING_LOOKUP and"
+    " DEQUANTIZE",
+    "INT2": "FULLY_CONNECTED, EMBEDDING_LOOKUP and DEQUANTIZE",
+}
+"""Types of several numbers a byte, and the operators that take them."""
 
 Element = QuantizedType | IntegerType | Float32Type
 
@@ -117,6 +124,12 @@ def checked_shape(tensor: Tensor, site: Site) -> tuple[int, ...]:
 def _element_type(tensor: Tensor, site: Site) -> Element:
     if tensor.type in PLAIN_TYPES:
         return PLAIN_TYPES[tensor.type]
+    if tensor.type in PACKED:
+        raise site.error(
+            f"{tensor}: type {tensor.type} is not supported here: LiteRT unpacks it as"
+            f" the constant weights of {PACKED[tensor.type]} alone",
+            help="ask the converter for INT8 weights in this operator",
+        )
     if tensor.type not in STORAGE_RANGES:
         raise site.error(
             f"{tensor}: type {tensor.type} is not supported; expected one of"

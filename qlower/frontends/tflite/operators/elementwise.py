@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import i16, i32
 
 from qlower.dialects import qnn
 from qlower.dialects.fixed import RoundingMode, ShiftRightOp
+from qlower.dialects.quant import QuantizedType
+from qlower.files.arrays import Array
 from qlower.interp.math import round_half_away
 
 from ...entry import Entry, takes
@@ -136,25 +138,44 @@ def import_quantize(op: OperatorContext) -> None:
 
 
 def import_dequantize(op: OperatorContext) -> None:
+    """Constant weights become real when the model is read, as LiteRT makes them real
+    before the first call: those that have scales along a dimension, or few bits."""
     op.check_type(op.output(), "FLOAT32")
-    element = op.per_tensor(op.input(0))
     if _are_weights(op):
-        codes = op.stored_array(0).astype(np.int32) - element.zero_point
-        real = codes.astype(np.float32) * np.float32(element.scale)
+        real = _real_weights(op)
         op.graph.know(op.output(), real.tobytes(), real.shape, op)
         return
+    op.per_tensor(op.input(0))
     op.finish(qnn.DequantizeOp(op.value(0), op.result_type(op.shape(0))))
 
 
 def _are_weights(op: OperatorContext) -> bool:
-    """Whether a constant becomes the weights of a TRANSPOSE_CONV, which are laid out
-    anew when the model is read."""
+    """Whether it is a constant of bytes that no `qnn.dequantize` takes, or becomes the
+    weights of a TRANSPOSE_CONV, which are laid out anew when the model is read."""
+    if op.input(0).type not in ("INT8", "UINT8") or not op.is_constant(0):
+        return False
+    element = op.input_type(0).element_type
+    assert isinstance(element, QuantizedType)
     users = op.graph.users.get(op.output().index, ())
     return (
-        op.input(0).type in ("INT8", "UINT8")
-        and op.is_constant(0)
-        and any(user.name == "TRANSPOSE_CONV" for user in users)
+        element.is_per_axis
+        or op.input(0).is_narrow
+        or any(user.name == "TRANSPOSE_CONV" for user in users)
     )
+
+
+def _real_weights(op: OperatorContext) -> Array:
+    """The numbers that LiteRT makes of constant weights (internal/reference/
+    dequantize.h, Dequantize; PerChannelDequantize)."""
+    element = op.input_type(0).element_type
+    assert isinstance(element, QuantizedType)
+    codes = op.stored_array(0)
+    along = [1] * codes.ndim
+    if element.axis is not None:
+        along[element.axis] = -1
+    points = np.array(element.zero_points, np.int32).reshape(along)
+    scales = np.array(element.scales, np.float32).reshape(along)
+    return (codes - points).astype(np.float32) * scales
 
 
 IMPORTERS = {
