@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from support.litert import run_litert
+from support.tflite_builder import TFLiteBuilder
 from support.tflite_streams import chosen, looped
 
 import qlower
@@ -17,6 +18,9 @@ from qlower.model.layers import layer_name, layers
 pytestmark = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )
+
+NO_ATTRIBUTES = b"\x00\x00\x01\x00\x00$\x01"
+"""An empty map of FlexBuffers."""
 
 X = np.array([[100, -128, 3, 127]], np.int8)
 
@@ -39,6 +43,35 @@ def test_branches(condition: bool) -> None:
     np.testing.assert_array_equal(qlower.jit(model)(X[0]), wanted)
 
 
+@pytest.mark.parametrize("condition", [False, True])
+def test_branches_that_a_run_decides(condition: bool) -> None:
+    model = qlower.Model(import_tflite(chosen(None), name="model.tflite"))
+    inputs = X[0], np.array(condition)
+    (wanted,) = run_litert(chosen(None), inputs)
+    np.testing.assert_array_equal(qlower.jit(model)(*inputs), wanted)
+    np.testing.assert_array_equal(qlower.interpret(model, *inputs), wanted)
+
+
+def test_composites() -> None:
+    """What an operator is made of runs in its place."""
+    builder = TFLiteBuilder()
+    parts = builder.subgraph()
+    a, b, c = (parts.tensor(n, (4,), scale=0.1) for n in "abc")
+    parts.operator("SUB", [a, b], [c])
+    x, y, z = (builder.tensor(n, (4,), scale=0.1) for n in "xyz")
+    options = {
+        "name": "odml.difference",
+        "decomposition_subgraph_index": 1,
+        "composite_attributes": NO_ATTRIBUTES,
+    }
+    builder.operator("STABLEHLO_COMPOSITE", [x, y], [z], options)
+    data = builder.build([x, y], [z], [parts.graph([a, b], [c])])
+    model = qlower.Model(import_tflite(data, name="model.tflite"))
+    inputs = X[0], X[0, ::-1].copy()
+    (wanted,) = run_litert(data, inputs)
+    np.testing.assert_array_equal(qlower.jit(model)(*inputs), wanted)
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -46,7 +79,6 @@ def test_branches(condition: bool) -> None:
             looped(None),
             r"operator 0 WHILE: .*'goes_on': this condition of the loop isn't decided",
         ),
-        (chosen(None), r"operator 0 IF: .*'choice': this condition isn't decided"),
     ],
 )
 def test_what_inputs_decide_is_refused(data: bytes, message: str) -> None:

@@ -273,7 +273,6 @@ def input_tensor(
         (input_tensor(dtype="int16", zero_point=1), "zero point 1 is out of range"),
         (input_tensor(dtype="int4"), "type INT4 is not supported here: LiteRT unpacks"),
         (input_tensor(dtype="string"), "type STRING is not supported"),
-        (input_tensor(scale=None), "INT8 without a scale is not supported"),
         (input_tensor(scale=0.0), "scale 0.0 is out of range: finite and above 0"),
         (input_tensor(scale=-0.5), "scale -0.5 is out of range: finite and above 0"),
         (input_tensor(scale=np.nan), "scale nan is out of range: finite and above 0"),

@@ -68,6 +68,7 @@ OPTIONS_KINDS = {
     "SOFTMAX": "SoftmaxOptions",
     "SPACE_TO_DEPTH": "SpaceToDepthOptions",
     "SPLIT": "SplitOptions",
+    "STABLEHLO_COMPOSITE": "StableHLOCompositeOptions",
     "SPLIT_V": "SplitVOptions",
     "SQUEEZE": "SqueezeOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
@@ -119,7 +120,7 @@ VERSIONS = {
 }
 """The first version of each operator with 8-bit kernels, where that is not 1."""
 
-Option = bool | int | float | str | Sequence[int] | NDArray[np.float32]
+Option = bool | int | float | str | bytes | Sequence[int] | NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,13 +393,14 @@ class _Writer(TableWriter):
             fields["intermediates"] = self.numbers(operator.intermediates, np.int32)
         kind = operator.options_kind
         if kind is not None:
-            fields["builtin_options"] = self.table(
-                kind,
-                **{
-                    name: self.option(value) for name, value in operator.options.items()
-                },
-            )
-            fields["builtin_options_type"] = self.constant("BuiltinOptions", kind)
+            options = {
+                name: self.option(value) for name, value in operator.options.items()
+            }
+            enum, field = "BuiltinOptions", "builtin_options"
+            if kind == "StableHLOCompositeOptions":
+                enum, field = "BuiltinOptions2", "builtin_options_2"
+            fields[field] = self.table(kind, **options)
+            fields[f"{field}_type"] = self.constant(enum, kind)
         return self.table("Operator", **fields)
 
     def option(self, value: Option) -> bool | int | float:
@@ -406,6 +408,8 @@ class _Writer(TableWriter):
             return self.text(value)
         if isinstance(value, bool | int | float):
             return value
+        if isinstance(value, bytes):
+            return self.numbers(np.frombuffer(value, np.uint8), np.uint8)
         if isinstance(value, np.ndarray):
             return self.numbers(value, np.float32)
         return self.numbers(value, np.int32)

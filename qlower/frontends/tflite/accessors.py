@@ -45,6 +45,7 @@ class TFLitePackage(Protocol):
     Model: type[ModelTable]
     BuiltinOperator: type
     BuiltinOptions: type
+    BuiltinOptions2: type
     TensorType: type
 
 

@@ -386,6 +386,11 @@ class OperatorContext(Operands):
                 f"{tensor}: type {tensor.type} is not supported by {self.operator.name}"
                 " here; expected quantized INT8, UINT8 or INT16"
             )
+        if tensor.quantization is None:
+            raise self.error(
+                f"{tensor}: {tensor.type} without a scale is not supported by"
+                f" {self.operator.name} here; expected one"
+            )
         if element.is_per_axis:
             raise self.error(
                 f"{tensor}: {len(element.scales)} scales along dimension"

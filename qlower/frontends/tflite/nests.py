@@ -54,7 +54,8 @@ def finish(op: OperatorContext, value: SSAValue, number: int = 0) -> None:
     type = op.result_type(shape_of(value), number)
     tensor = op.output(number)
     if isinstance(type.element_type, QuantizedType):
-        op.per_tensor(tensor)
+        if tensor.quantization is not None:
+            op.per_tensor(tensor)
         op.finish_part(number, StorageCastOp(value, type))
     elif element_type(value.type) != type.element_type:
         raise op.error(

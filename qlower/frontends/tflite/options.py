@@ -55,8 +55,12 @@ def read_options(table: Table, kind: str) -> dict[str, OptionValue]:
 
 @cache
 def _kinds() -> Mapping[str, str]:
-    names = enum_names(load_tflite_package().BuiltinOptions).values()
-    return {name.lower(): name for name in names}
+    package = load_tflite_package()
+    return {
+        name.lower(): name
+        for kinds in (package.BuiltinOptions2, package.BuiltinOptions)
+        for name in enum_names(kinds).values()
+    }
 
 
 @cache

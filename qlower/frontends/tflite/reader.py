@@ -58,7 +58,13 @@ class _Reader:
     def __init__(self, file: File) -> None:
         self.file = file
         self.type_names = NEWER_TYPES | enum_names(file.package.TensorType)
-        self.options_names = enum_names(file.package.BuiltinOptions)
+        self.options_names = {
+            field: enum_names(kinds)
+            for field, kinds in (
+                ("builtin_options", file.package.BuiltinOptions),
+                ("builtin_options_2", file.package.BuiltinOptions2),
+            )
+        }
         self.operator_names = enum_names(file.package.BuiltinOperator)
 
     def model(self) -> Model:
@@ -150,9 +156,13 @@ class _Reader:
                 f" [0, {len(opcodes) - 1}]"
             )
         name = opcodes[opcode]
-        kind = table.number("builtin_options_type")
-        options_kind = self.options_names.get(kind, f"options {kind}")
-        table_of_options = table.table("builtin_options")
+        # Operators that are newer than 127 kinds of options have theirs elsewhere.
+        field, kind = "builtin_options", table.number("builtin_options_type")
+        if kind == 0:
+            field = "builtin_options_2"
+            kind = table.number(f"{field}_type")
+        options_kind = self.options_names[field].get(kind, f"options {kind}")
+        table_of_options = table.table(field)
         has_options = kind != 0 and table_of_options is not None
         options: Mapping[str, OptionValue] = {}
         if has_options and table_of_options and options_of(name) == options_kind:

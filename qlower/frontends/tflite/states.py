@@ -68,6 +68,10 @@ class States:
         kept = self._kept.get(name)
         return None if kept is None else kept.type
 
+    def values(self) -> dict[str, SSAValue]:
+        """The states that were read or written so far, and what they have by now."""
+        return dict(self._values)
+
     def write(self, name: str, value: SSAValue) -> None:
         """Give a state another value, of its type if it has one."""
         self._values[name] = value

@@ -4,6 +4,7 @@
 |---|---|
 | INT8, UINT8 with a scale | `tensor<... x !quant.uniform<i8:f32, ...>>`, `u8` |
 | INT4, INT2 with a scale, of weights | `tensor<... x !quant.uniform<i4:f32, ...>>` |
+| INT8, UINT8, INT16 without one, which no arithmetic takes | as with the scale 1 |
 | INT16 with a scale | `tensor<... x !quant.uniform<i16:f32, ...>>` |
 | INT32, INT64, BOOL, FLOAT32 | `tensor<... x i32>`, `i64`, `i1`, `f32` |
 
@@ -136,9 +137,8 @@ def _element_type(tensor: Tensor, site: Site) -> Element:
             f" {', '.join((*STORAGE_RANGES, *PLAIN_TYPES))}"
         )
     if tensor.quantization is None:
-        raise site.error(
-            f"{tensor}: {tensor.type} without a scale is not supported; expected one"
-        )
+        width = STORAGE_WIDTHS.get(tensor.type, 8)
+        return QuantizedType.per_tensor(width, tensor.type != "UINT8", 1.0, 0)
     return _quantized_type(tensor, tensor.quantization, site)
 
 

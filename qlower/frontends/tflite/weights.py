@@ -46,6 +46,8 @@ def check_weights(
                 f"{tensor}: UINT8 weights with {len(element.scales)} scales are not"
                 " supported; expected 1"
             )
+    else:
+        op.per_tensor(tensor)
     if element.signed and (symmetric or element.is_per_axis):
         zero_point = max(element.zero_points, key=abs)
         if zero_point != 0:

@@ -9,9 +9,12 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import IntegerType, f32, i1, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
+
+from qlower.dialects.fixed import SaturateOp
+from qlower.dialects.types import integer_range
 
 from ...entry import Entry, takes
 from ...scalars import Scalars
@@ -117,7 +120,24 @@ def import_cast(op: OperatorContext) -> None:
     steps = scalars(op, op.shape(0))
     type = stored_type(op.result_type(op.shape(0)))
     value = read(op, steps.nest, 0)
-    finish_map(op, steps.nest, steps.cast(value, type))
+    if op.is_float(0) and isinstance(type, IntegerType) and type != i1:
+        element = _saturated(steps, value, type, op.output().type == "UINT8")
+    else:
+        element = steps.cast(value, type)
+    finish_map(op, steps.nest, element)
+
+
+def _saturated(
+    steps: Scalars, value: SSAValue, type: IntegerType, is_unsigned: bool
+) -> SSAValue:
+    """A real number cut toward 0 and kept in an integer's range, of which NaN is the
+    largest (cast.cc, copyCast)."""
+    cut = steps.cast(value, type)
+    if is_unsigned:
+        cut = steps.step(SaturateOp(steps.cast(value, i32), type, unsigned=True))
+    _, most = integer_range(type.width.data)
+    largest = steps.constant(-1 if is_unsigned else most, type)
+    return steps.select(steps.compare("ne", value, value), largest, cut)
 
 
 def import_select(op: OperatorContext) -> None:
