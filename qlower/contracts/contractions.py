@@ -46,8 +46,13 @@ def contraction_values(
         values["bias"] = integer_bias(contract, op, model_bias())
     if "real_bias" in wanted:
         values["real_bias"] = _real_bias(contract, op, model_bias())
+    if "one_bias" in wanted:
+        values["one_bias"] = np.array(len(np.unique(model_bias())) == 1)
     if "weight_sum" in wanted:
-        values["weight_sum"] = _weight_sum(contract, op)
+        rows = _constant_rows(contract, op)
+        values["weight_sum"] = rows.sum(axis=1).astype(np.int32)
+    if "weight_total" in wanted:
+        values["weight_total"] = _weight_total(contract, op)
     if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
         start = start_of_sum(contract, op, model_bias)
         bounds = sum_bounds(op, product_of(contract, op) != EXACT)
@@ -71,6 +76,7 @@ def layer_values(op: Contraction) -> Values:
     values = {
         "per_channel": np.array(weight.is_per_axis),
         "weights_symmetric": np.array(not any(weight.zero_points)),
+        "one_weight_scale": np.array(len(set(weight.scales)) == 1),
         "input_channels": np.array(input_channels, np.int32),
         "groups": np.array(groups, np.int32),
         "transposed": np.array(isinstance(op, qnn.Conv2DOp) and op.transposed),
@@ -160,8 +166,8 @@ def _real_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
     return _other_bias(contract, op, "dequantize_bias", {"bias": bias})
 
 
-def _weight_sum(contract: Contract, op: Contraction) -> Array:
-    """The sum of each channel's weights without their zero points, [channel] as i32."""
+def _constant_rows(contract: Contract, op: Contraction) -> Array:
+    """The weights without their zero points, [channel, weight]."""
     rows = centred_rows(op)
     if rows is None:
         raise QlowerError(
@@ -169,7 +175,17 @@ def _weight_sum(contract: Contract, op: Contraction) -> Array:
             "needs constant weights",
             op.location,
         )
-    return rows.sum(axis=1).astype(np.int32)
+    return rows
+
+
+def _weight_total(contract: Contract, op: Contraction) -> Array:
+    """The sum of what a channel's weights add by the rule weight_addend, each partial
+    sum rounded, [channel] as f32."""
+    rows = _constant_rows(contract, op).astype(np.int32)
+    (addends,) = contract.rule("weight_addend").evaluate_each(
+        {"weight": rows, **operand_values("input", op.input.type)}, rows.shape
+    )
+    return np.add.accumulate(addends, axis=1, dtype=np.float32)[:, -1]
 
 
 def _other_bias(

@@ -12,6 +12,7 @@
 //   the zero point.
 // - Depthwise convolutions are exact if they have one output for each channel; of others
 //   neighbouring taps make pairs.
+// - Linear layers: neighbouring inputs make pairs, the last of an odd number alone.
 // # Not matched
 // - As `openvino`; padded images of an odd number of channels, and several groups, are refused.
 // # Checked against
@@ -37,6 +38,8 @@ func.func @conv2d_product() -> i32 {
   cf.assert %legal, "a padded image of an odd number of channels, or several groups: which products OpenVINO pairs there can't be said"
   %result = arith.select %even, 1, 2 : i32
 }
+
+func.func @linear_product() -> i32 { %result = arith.constant 1 : i32 }
 
 func.func @depthwise_conv2d_product() -> i32 {
   %several = arith.cmpi ne, %channel_count, %input_channels : i32

@@ -220,6 +220,8 @@ class _Call:
             "lhs_is_scalar": np.array(False),
             "per_channel": np.array(weight_scale.size > 1),
             "weights_symmetric": np.array(not weight_zero.any()),
+            "one_weight_scale": np.array(len(np.unique(weight_scale)) == 1),
+            "one_bias": np.array(False),
             "transposed": np.array(False),
             "groups": np.array(1, np.int32),
             "bias": np.zeros((), np.int32),

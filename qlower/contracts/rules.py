@@ -121,6 +121,8 @@ _LAYER = {
     "per_channel": i1,
     # Whether every zero point of the weights is 0.
     "weights_symmetric": i1,
+    # Whether all scales of the weights are the same number, one or several.
+    "one_weight_scale": i1,
     "input_channels": i32,
     # Of a depthwise convolution as many as input channels.
     "groups": i32,
@@ -136,11 +138,16 @@ _CONTRACTION = _inlined(
         # it in the other form; 0 if it has none.
         "bias": i32,
         "real_bias": f32,
+        # Whether all channels have the same bias, as one channel does.
+        "one_bias": i1,
         **_LAYER,
         **_ACCUMULATOR_RANGE,
         # The sum of the channel's weights without their zero point, which must be
         # constants: for what a system adds to the codes that it multiplies.
         "weight_sum": i32,
+        # What the rule weight_addend gives for each of them, added to 0 one after the
+        # other in the order of memory, and rounded.
+        "weight_total": f32,
         **_HALF_SCALES,
         **_INPUT,
         **_operand("weight"),
@@ -259,6 +266,8 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     # Between a bias in real numbers and one that can be added to an accumulator.
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
     "dequantize_bias": RuleSignature({}, {"bias": i32, **_BIAS_SCALES}, (f32,)),
+    # What a weight without its zero point adds to `weight_total`.
+    "weight_addend": RuleSignature({"weight": i32}, _INPUT, (f32,)),
     # What a stored integer adds to `sum`, in a type of the contract's choice: 0 for the
     # zero point. Only contracts have it whose avg_pool2d asks for `sum`.
     "avg_pool2d_addend": RuleSignature({"input": i32}, _INPUT, None),
@@ -409,7 +418,7 @@ AUXILIARY = frozenset(
     {
         *("conv2d_product", "depthwise_conv2d_product", "linear_product"),
         *(f"{rule}_{choice}" for rule, _ in _REAL_SIZES for choice in _CHOICES),
-        *("avg_pool2d_addend", "sum_addend"),
+        *("avg_pool2d_addend", "sum_addend", "weight_addend"),
     }
 )
 """Rules that serve another rule of the same contract and are wanted only by some."""
