@@ -236,4 +236,142 @@ func.func private @gelu_by_tanh(%x: f32) -> f32 {
   %result = arith.mulf %half, %factor : f32
 }
 
+// ---------------------------------------------------------------- logarithm
+
+// GenericPacketMathFunctions.h, plog_impl_float: x = m 2^k with m from sqrt(1/2) on, and a quotient
+// of polynomials of m - 1. A subnormal number is raised by 2^24 first.
+func.func private @plog(%x: f32) -> f32 {
+  %is_small = arith.cmpf olt, %x, 1.1754943508222875e-38 : f32
+  %raised = arith.mulf %x, 16777216.0 : f32
+  %normal = arith.select %is_small, %raised, %x : f32
+  %bits = arith.bitcast %normal : f32 to i32
+  %biased = arith.shrui %bits, 23 : i32
+  %subtracted = arith.select %is_small, 150, 126 : i32
+  %exponent = arith.subi %biased, %subtracted : i32
+  %fraction = arith.andi %bits, 8388607 : i32
+  %m_bits = arith.ori %fraction, 1056964608 : i32
+  %m = arith.bitcast %m_bits : i32 to f32
+  %k_half = arith.sitofp %exponent : i32 to f32
+  %is_low = arith.cmpf olt, %m, 0.707106769 : f32
+  %again = arith.select %is_low, %m, 0.0 : f32
+  %less_one = arith.subf %m, 1.0 : f32
+  %r = arith.addf %less_one, %again : f32
+  %step = arith.select %is_low, 1.0, 0.0 : f32
+  %k = arith.subf %k_half, %step : f32
+  %p_2 = arith.mulf 0.18256296349849254, %r : f32
+  %p_1 = arith.addf %p_2, 1.0000000190281063 : f32
+  %p_1r = arith.mulf %p_1, %r : f32
+  %p_0 = arith.addf %p_1r, 1.0000000190281136 : f32
+  %above = arith.mulf %r, %p_0 : f32
+  %q_3 = arith.mulf 0.049616247954120038, %r : f32
+  %q_2 = arith.addf %q_3, 0.5992324959082352 : f32
+  %q_2r = arith.mulf %q_2, %r : f32
+  %q_1 = arith.addf %q_2r, 1.4999999999999927 : f32
+  %q_1r = arith.mulf %q_1, %r : f32
+  %below = arith.addf %q_1r, 1.0 : f32
+  %quotient = arith.divf %above, %below : f32
+  %multiple = arith.mulf %k, 0.6931471805599453 : f32
+  %log = arith.addf %multiple, %quotient : f32
+  %is_finite = arith.cmpf olt, %x, 0x7F800000 : f32
+  %of_all = arith.select %is_finite, %log, %x : f32
+  %is_negative = arith.cmpf olt, %x, 0.0 : f32
+  %real = arith.select %is_negative, 0x7FC00000, %of_all : f32
+  %is_zero = arith.cmpf oeq, %x, 0.0 : f32
+  %result = arith.select %is_zero, 0xFF800000, %real : f32
+}
+
+// generic_log1p, of a number from 0 on: log(1 + x), and what rounding 1 + x lost.
+func.func private @plog1p(%x: f32) -> f32 {
+  %sum = arith.addf %x, 1.0 : f32
+  %log = func.call @plog(%sum) : (f32) -> f32
+  %taken = arith.subf %sum, 1.0 : f32
+  %slope = arith.divf %log, %taken : f32
+  %large = arith.mulf %x, %slope : f32
+  %is_lost = arith.cmpf oeq, %sum, 1.0 : f32
+  %is_endless = arith.cmpf oeq, %sum, %log : f32
+  %is_kept = arith.ori %is_lost, %is_endless : i1
+  %result = arith.select %is_kept, %x, %large : f32
+}
+
+// ---------------------------------------------------------------- ONNX Runtime's activations
+
+// onnxruntime/core/providers/cpu/activation/activations.h and element_wise_ops.h, as packets have
+// them; functions that end in _alone are those of single elements.
+
+func.func private @exponential_linear(%x: f32, %alpha: f32) -> f32 {
+  %below = arith.minimumf %x, 0.0 : f32
+  %e = func.call @pexp(%below) : (f32) -> f32
+  %result = func.call @elu_of(%x, %e, %alpha) : (f32, f32, f32) -> f32
+}
+
+func.func private @exponential_linear_alone(%x: f32, %alpha: f32) -> f32 {
+  %below = arith.minimumf %x, 0.0 : f32
+  %e = func.call @expf(%below) : (f32) -> f32
+  %result = func.call @elu_of(%x, %e, %alpha) : (f32, f32, f32) -> f32
+}
+
+// x from 0 on, below it alpha (e - 1)
+func.func private @elu_of(%x: f32, %e: f32, %alpha: f32) -> f32 {
+  %less = arith.subf %e, 1.0 : f32
+  %curve = arith.mulf %alpha, %less : f32
+  %is_not_negative = arith.cmpf oge, %x, 0.0 : f32
+  %result = arith.select %is_not_negative, %x, %curve : f32
+}
+
+func.func private @scaled_linear(%x: f32, %alpha: f32, %gamma: f32) -> f32 {
+  %below = arith.minimumf %x, 0.0 : f32
+  %e = func.call @pexp(%below) : (f32) -> f32
+  %result = func.call @selu_of(%x, %e, %alpha, %gamma) : (f32, f32, f32, f32) -> f32
+}
+
+func.func private @scaled_linear_alone(%x: f32, %alpha: f32, %gamma: f32) -> f32 {
+  %below = arith.minimumf %x, 0.0 : f32
+  %e = func.call @expf(%below) : (f32) -> f32
+  %result = func.call @selu_of(%x, %e, %alpha, %gamma) : (f32, f32, f32, f32) -> f32
+}
+
+// gamma x above 0, elsewhere (gamma alpha) (e - 1)
+func.func private @selu_of(%x: f32, %e: f32, %alpha: f32, %gamma: f32) -> f32 {
+  %factor = arith.mulf %gamma, %alpha : f32
+  %less = arith.subf %e, 1.0 : f32
+  %curve = arith.mulf %factor, %less : f32
+  %line = arith.mulf %gamma, %x : f32
+  %is_positive = arith.cmpf ogt, %x, 0.0 : f32
+  %result = arith.select %is_positive, %line, %curve : f32
+}
+
+func.func private @continuous_linear(%x: f32, %alpha: f32) -> f32 {
+  %ratio = arith.divf %x, %alpha : f32
+  %below = arith.minimumf %ratio, 0.0 : f32
+  %e = func.call @pexp(%below) : (f32) -> f32
+  %result = func.call @celu_of(%x, %e, %alpha) : (f32, f32, f32) -> f32
+}
+
+func.func private @continuous_linear_alone(%x: f32, %alpha: f32) -> f32 {
+  %ratio = arith.divf %x, %alpha : f32
+  %below = arith.minimumf %ratio, 0.0 : f32
+  %e = func.call @expf(%below) : (f32) -> f32
+  %result = func.call @celu_of(%x, %e, %alpha) : (f32, f32, f32) -> f32
+}
+
+// max(0, x) + min(0, alpha (e - 1))
+func.func private @celu_of(%x: f32, %e: f32, %alpha: f32) -> f32 {
+  %less = arith.subf %e, 1.0 : f32
+  %curve = arith.mulf %alpha, %less : f32
+  %low = arith.minimumf %curve, 0.0 : f32
+  %high = arith.maximumf %x, 0.0 : f32
+  %result = arith.addf %high, %low : f32
+}
+
+// log1p(e^x), above 0 x + log1p(e^-x)
+func.func private @softplus(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %opposite = arith.negf %size : f32
+  %e = func.call @pexp(%opposite) : (f32) -> f32
+  %curve = func.call @plog1p(%e) : (f32) -> f32
+  %moved = arith.addf %x, %curve : f32
+  %is_positive = arith.cmpf ogt, %x, 0.0 : f32
+  %result = arith.select %is_positive, %moved, %curve : f32
+}
+
 }

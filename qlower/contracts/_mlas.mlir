@@ -105,4 +105,27 @@ func.func private @power_of_two(%exponent: i32) -> f32 {
   %result = arith.bitcast %bits : i32 to f32
 }
 
+// ---------------------------------------------------------------- functions of these
+
+// gelu.cc: (x / 2) (1 + erf(x / sqrt(2)))
+func.func private @gelu(%x: f32) -> f32 {
+  %argument = arith.mulf %x, 0.7071067811865476 : f32
+  %erf = func.call @erf(%argument) : (f32) -> f32
+  %factor = arith.addf 1.0, %erf : f32
+  %half = arith.mulf %x, 0.5 : f32
+  %result = arith.mulf %half, %factor : f32
+}
+
+// gelu.cc and bert/fast_gelu.cc: (x / 2) (1 + tanh(x (c x x + b)))
+func.func private @gelu_by_tanh(%x: f32) -> f32 {
+  %once = arith.mulf 0.035677408136300125, %x : f32
+  %twice = arith.mulf %once, %x : f32
+  %curve = arith.addf %twice, 0.7978845608028654 : f32
+  %argument = arith.mulf %x, %curve : f32
+  %tanh = func.call @tanh(%argument) : (f32) -> f32
+  %factor = arith.addf %tanh, 1.0 : f32
+  %half = arith.mulf %x, 0.5 : f32
+  %result = arith.mulf %half, %factor : f32
+}
+
 }

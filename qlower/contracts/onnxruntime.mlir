@@ -362,8 +362,20 @@ func.func @sigmoid(%input: i32) -> i32 {
   %result = func.call @quantize_linear(%y) : (f32) -> i32
 }
 
-// MlasLogisticKernel with FMA3: 1/2 and an odd polynomial over an even one.
 func.func private @logistic(%real: f32) -> f32 {
+  %not_negative = func.call @near_logistic(%real) : (f32) -> f32
+  %result = arith.minimumf %not_negative, 1.0 : f32
+}
+
+// x times the logistic function of alpha x, which isn't brought below 1: Swish and QuickGelu
+func.func private @swish(%x: f32, %alpha: f32) -> f32 {
+  %scaled = arith.mulf %x, %alpha : f32
+  %share = func.call @near_logistic(%scaled) : (f32) -> f32
+  %result = arith.mulf %x, %share : f32
+}
+
+// MlasLogisticKernel with FMA3: 1/2 and an odd polynomial over an even one, at least 0.
+func.func private @near_logistic(%real: f32) -> f32 {
   %above = arith.maximumf %real, -18.0 : f32
   %x = arith.minimumf %above, 18.0 : f32
   %square = arith.mulf %x, %x : f32
@@ -379,8 +391,7 @@ func.func private @logistic(%real: f32) -> f32 {
   %p = arith.mulf %p_1, %x : f32
   %quotient = arith.divf %p, %q : f32
   %moved = arith.addf %quotient, 0.5 : f32
-  %not_negative = arith.maximumf %moved, 0.0 : f32
-  %result = arith.minimumf %not_negative, 1.0 : f32
+  %result = arith.maximumf %moved, 0.0 : f32
 }
 
 // ---------------------------------------------------------------- softmax

@@ -236,6 +236,59 @@ def test_softmax(opset: int, axis: int, tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 11, 12, 13, 16, 23, 64, 100])
+def test_normalized_rows(size: int, tmp_path: Path) -> None:
+    """Short rows, whole vectors, and each kind of rest behind them."""
+    build = Layers(23)
+    factors, offsets = (
+        build.constant(build.random.normal(size=size).astype(np.float32))
+        for _ in range(2)
+    )
+    for more in ([factors, offsets], [factors]):
+        x = build.value(3, 2, size)
+        build.returned(build.node("LayerNormalization", [x, *more], epsilon=1e-6))
+    far = build.node("Add", [build.value(9, size), build.constant(1000.0)])
+    build.returned(build.node("LayerNormalization", [far, factors, offsets]))
+    for epsilon in (1e-5, 1.0):
+        x = build.value(3, 2, size)
+        build.returned(build.node("RMSNormalization", [x, factors], epsilon=epsilon))
+    build.check(tmp_path)
+
+
+@pytest.mark.parametrize("size", [1, 4, 999])
+def test_activations(size: int, tmp_path: Path) -> None:
+    """Functions whose last elements are another function's; and of any number."""
+    build = Layers(24)
+    x = build.value(size)
+    wide = build.node("Mul", [x, build.constant(20.0)])
+    for value in (x, wide):
+        kinds: Sequence[tuple[str, dict[str, Any]]] = (
+            ("Elu", {"alpha": 0.7}),
+            ("Selu", {}),
+            ("Celu", {"alpha": 0.7}),
+            ("Gelu", {}),
+            ("Gelu", {"approximate": "tanh"}),
+            ("Swish", {"alpha": 1.3}),
+            ("Softsign", {}),
+            ("Reciprocal", {}),
+            ("ThresholdedRelu", {"alpha": 0.3}),
+            ("Shrink", {"bias": 0.2, "lambd": 0.4}),
+            ("Sign", {}),
+        )
+        for kind, attributes in kinds:
+            build.returned(build.node(kind, [value], **attributes))
+        for kind in ("QuickGelu", "FastGelu"):
+            build.returned(build.node(kind, [value], domain=MICROSOFT))
+        size_of = build.node("Abs", [value])
+        build.returned(build.node("Log", [size_of]))
+        for power in (2.0, 3.0, 0.5, -1.7):
+            build.returned(build.node("Pow", [size_of, build.constant(power)]))
+        if size % 4 == 0:
+            build.returned(build.node("Softplus", [value]))
+            build.returned(build.node("Mish", [value]))
+    build.check(tmp_path)
+
+
 def test_functions(tmp_path: Path) -> None:
     """At every size: zeros, denormal results, infinite ones."""
     build = Layers()

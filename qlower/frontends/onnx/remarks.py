@@ -32,6 +32,9 @@ TRUNCATED_BIASES = (
 SUMS = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "ReduceMean")
 """Operators that add many numbers, in an order that ONNX Runtime chooses."""
 
+PACKETS = ("Celu", "Elu", "Log", "Selu")
+"""Functions that ONNX Runtime computes in another way at the end of a thread's part."""
+
 
 def session_of(graph: Graph, qdq: str) -> str:
     """The session that reads groups in this way, for a model as it is written."""
@@ -77,6 +80,7 @@ def _has_pairs(graph: Graph) -> bool:
 
 def remarks(graph: Graph, unfused: Mapping[Node, str], session: str) -> list[str]:
     """One remark on the session, and those on operators that stay real."""
-    is_summed = any(node.kind in SUMS and not node.domain for node in graph.nodes)
-    threads = ONE_THREAD if is_summed else ANY_THREADS
+    divided = (*SUMS, *PACKETS)
+    is_divided = any(node.kind in divided and not node.domain for node in graph.nodes)
+    threads = ONE_THREAD if is_divided else ANY_THREADS
     return [f"{SAME_BITS}, {threads}, {session}", *float_remarks(graph, unfused)]

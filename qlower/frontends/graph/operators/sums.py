@@ -25,6 +25,18 @@ def add_in_turn(nest: Nest, numbers: Sequence[SSAValue]) -> SSAValue:
     return first
 
 
+def fold_halves(nest: Nest, numbers: Sequence[SSAValue]) -> SSAValue:
+    """The sum of lanes, a power of 2 of them: those half of them apart are added, and
+    so on."""
+    while len(numbers) > 1:
+        half = len(numbers) // 2
+        numbers = [
+            nest.add(AddfOp(numbers[at], numbers[at + half])).result
+            for at in range(half)
+        ]
+    return numbers[0]
+
+
 def sum_rows(emit: Emitter, matrix: SSAValue) -> SSAValue:
     """The sum of each row of a matrix [R, K], which lies at an aligned address.
 

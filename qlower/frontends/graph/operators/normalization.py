@@ -1,0 +1,204 @@
+"""Normalizations of real numbers, in the order in which ONNX Runtime adds them.
+
+Rows from 8 numbers on are normalized by MLAS's AVX2 kernel (of RMSNormalization from
+16 on), shorter ones by loops of core/providers/cpu/nn/layer_norm_impl.cc. The kernel's
+order is that of the code in onnxruntime 1.31's wheel for x86-64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float64Type, f32, f64
+from xdsl.dialects.math import FmaOp, SqrtOp
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
+
+from qlower.dialects.types import shape_of
+from qlower.model.nests import Emitter, Nest, scalar_constant
+
+from ...entry import Entry, takes
+from ..context import NodeContext
+from ..nodes import MICROSOFT
+from ..orders import identity
+from ..values import Value
+from .real import number, real_operand
+from .real_layers import real_tensor
+from .sums import add_in_turn, fold_halves
+
+WIDE_LANES, LANES = 4, 8
+"""Numbers of float64 and of float32 in a vector of AVX2."""
+
+SHORTEST, SHORTEST_OF_SQUARES = 8, 16
+"""The shortest rows that the kernel takes, and those of RMSNormalization."""
+
+
+def import_layer_normalization(node: NodeContext, *, is_centred: bool) -> None:
+    """Rows of the dimensions from `axis` on, times a factor for each place of a row."""
+    value = real_operand(node, 0)
+    axis = node.axis(node.integer("axis", -1), len(value.shape))
+    node.define(_normalized(node, value, axis, [1, 2][: 2 if is_centred else 1]))
+
+
+def _normalized(
+    node: NodeContext, value: Value, axis: int, numbers: Sequence[int]
+) -> Value:
+    """The normalized rows; `numbers` are the operands of factors and offsets."""
+    size = math.prod(value.shape[axis:])
+    place = node.place()
+    order = identity(len(value.shape))
+    whole = node.builder.in_order(value, order, place)
+    rows = math.prod(value.shape) // size
+    matrix = node.builder.reshape(whole, (rows, size), (0, 1), place).ssa
+    is_centred = len(numbers) == 2
+    parameters = [_row(node, at, size) for at in numbers if node.has(at)]
+    epsilon = node.number("epsilon", 1e-5)
+    emit = node.builder.emitter(place, "statistics")
+    short = SHORTEST if is_centred else SHORTEST_OF_SQUARES
+    mean = None
+    if size < short:
+        mean, deviation = _short_statistics(emit, matrix, is_centred, epsilon)
+    else:
+        mean = _mean(emit, matrix) if is_centred else None
+        deviation = _inverse_deviation(emit, matrix, mean, epsilon)
+    nest = Nest(node.builder.emitter(place, "rows"), (rows, size))
+    x = nest.input(matrix, (0, 1))
+    if mean is not None:
+        x = nest.add(arith.SubfOp(x, nest.input(mean, (0,)))).result
+    by = nest.input(deviation, (0,))
+    scale = arith.DivfOp if size < short else arith.MulfOp
+    x = nest.add(scale(x, by)).result
+    factor, *offset = (nest.input(given, (1,)) for given in parameters)
+    if offset and size >= short:
+        x = nest.add(FmaOp(x, factor, offset[0])).result
+    else:
+        x = nest.add(arith.MulfOp(x, factor)).result
+        for term in offset:
+            x = nest.add(arith.AddfOp(x, term)).result
+    (result,) = nest.build([x])
+    flat = Value(result, (0, 1), is_real=True)
+    return node.builder.reshape(flat, value.shape, order, place)
+
+
+def _row(node: NodeContext, number: int, size: int) -> SSAValue:
+    """An operand that has one number for each place of a row."""
+    value = real_tensor(node, number)
+    if math.prod(value.shape) != size:
+        raise node.error(
+            f"{node.name(number)!r} of shape {list(value.shape)} is not supported;"
+            f" expected {size} numbers"
+        )
+    place = node.place()
+    value = node.builder.in_order(value, identity(len(value.order)), place)
+    return node.builder.reshape(value, (size,), (0,), place).ssa
+
+
+def _mean(emit: Emitter, matrix: SSAValue) -> SSAValue:
+    """`F(D(sum / size))` of each row: sums of float64 in four lanes, of which the first
+    and third are added and the second and fourth, then what fills no vector."""
+    rows, size = shape_of(matrix)
+    nest = Nest(emit, (rows, WIDE_LANES, size // WIDE_LANES), reductions=1)
+    nest.window((1, 2))
+    column = AffineDimExpr(2) * WIDE_LANES + AffineDimExpr(1)
+    wide = nest.add(arith.ExtFOp(nest.input(matrix, (0, column)), f64)).result
+    zeros = emit.filled(nest.output_shape, f64, 0)
+    (lanes,) = nest.reduce([zeros], nest.adding(wide))
+    nest = Nest(emit, (rows,))
+    parts = [nest.input(lanes, (0, AffineConstantExpr(n))) for n in range(WIDE_LANES)]
+    total = fold_halves(nest, parts)
+    for at in range(size - size % WIDE_LANES, size):
+        element = nest.input(matrix, (0, AffineConstantExpr(at)))
+        wide = nest.add(arith.ExtFOp(element, f64)).result
+        total = nest.add(arith.AddfOp(total, wide)).result
+    count = nest.add(scalar_constant(size, Float64Type())).result
+    quotient = nest.add(arith.DivfOp(total, count)).result
+    return nest.build([nest.add(arith.TruncFOp(quotient, f32)).result])[0]
+
+
+def _inverse_deviation(
+    emit: Emitter, matrix: SSAValue, mean: SSAValue | None, epsilon: float
+) -> SSAValue:
+    """`F(1 / F(sqrt(F(F(sum / size) + epsilon))))` of each row, with the sum of squared
+    distances from the mean in eight lanes of FMAs, of which those four apart are
+    added, and so on. Of what fills no vector, four squares are rounded before they are
+    added, the others not."""
+    rows, size = shape_of(matrix)
+    nest = Nest(emit, (rows, LANES, size // LANES), reductions=1)
+    nest.window((1, 2))
+    column = AffineDimExpr(2) * LANES + AffineDimExpr(1)
+    distance = _distance(nest, nest.input(matrix, (0, column)), mean)
+
+    def combine(sums: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(FmaOp(distance, distance, sums[0])).result]
+
+    (lanes,) = nest.reduce([emit.filled(nest.output_shape, f32, 0)], combine)
+    last = Nest(emit, (rows,))
+    total = fold_halves(
+        last, [last.input(lanes, (0, AffineConstantExpr(n))) for n in range(LANES)]
+    )
+    tail = range(size - size % LANES, size)
+    for at, place in enumerate(tail):
+        element = last.input(matrix, (0, AffineConstantExpr(place)))
+        d = _distance(last, element, mean)
+        if len(tail) >= LANES // 2 and at < LANES // 2:
+            square = last.add(arith.MulfOp(d, d)).result
+            total = last.add(arith.AddfOp(total, square)).result
+        else:
+            total = last.add(FmaOp(d, d, total)).result
+    deviation = _deviation(last, total, size, epsilon)
+    inverse = last.add(arith.DivfOp(number(last, 1.0), deviation)).result
+    return last.build([inverse])[0]
+
+
+def _distance(nest: Nest, x: SSAValue, mean: SSAValue | None) -> SSAValue:
+    if mean is None:
+        return x
+    return nest.add(arith.SubfOp(x, nest.input(mean, (0,)))).result
+
+
+def _deviation(nest: Nest, total: SSAValue, size: int, epsilon: float) -> SSAValue:
+    """`F(sqrt(F(F(total / size) + epsilon)))`"""
+    square = nest.add(arith.DivfOp(total, number(nest, size))).result
+    moved = nest.add(arith.AddfOp(square, number(nest, epsilon))).result
+    return nest.add(SqrtOp(moved)).result
+
+
+def _short_statistics(
+    emit: Emitter, matrix: SSAValue, is_centred: bool, epsilon: float
+) -> tuple[SSAValue | None, SSAValue]:
+    """Mean and deviation of short rows: both are corrected by each number in turn, as
+    Welford has it; without a mean, squares are added in turn."""
+    rows, size = shape_of(matrix)
+    nest = Nest(emit, (rows,))
+    elements = [nest.input(matrix, (0, AffineConstantExpr(n))) for n in range(size)]
+    if not is_centred:
+        squares = [nest.add(arith.MulfOp(x, x)).result for x in elements]
+        total = add_in_turn(nest, [number(nest, 0.0), *squares])
+        return None, nest.build([_deviation(nest, total, size, epsilon)])[0]
+    mean, total = number(nest, 0.0), number(nest, 0.0)
+    for count, x in enumerate(elements, 1):
+        before = nest.add(arith.SubfOp(x, mean)).result
+        share = nest.add(arith.DivfOp(before, number(nest, count))).result
+        mean = nest.add(arith.AddfOp(mean, share)).result
+        after = nest.add(arith.SubfOp(x, mean)).result
+        product = nest.add(arith.MulfOp(before, after)).result
+        total = nest.add(arith.AddfOp(total, product)).result
+    means, deviations = nest.build([mean, _deviation(nest, total, size, epsilon)])
+    return means, deviations
+
+
+def _of_rows(*, is_centred: bool) -> Entry[NodeContext]:
+    operands = "x, scale, bias?" if is_centred else "x, scale"
+    build = partial(import_layer_normalization, is_centred=is_centred)
+    return takes(f"{operands}; stash_type: 1", build)
+
+
+IMPORTERS = {
+    ("", "LayerNormalization"): _of_rows(is_centred=True),
+    ("", "RMSNormalization"): _of_rows(is_centred=False),
+    ("", "SimplifiedLayerNormalization"): _of_rows(is_centred=False),
+    (MICROSOFT, "LayerNormalization"): _of_rows(is_centred=True),
+}
