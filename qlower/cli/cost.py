@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from qlower.cli.contracts import subject_of
 from qlower.cli.options import add_command, add_import_options
-from qlower.cli.output import add_format, print_table
+from qlower.cli.output import add_format, add_plot, check_plot, print_table, write_plot
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.tables.json_text import json_text
@@ -43,9 +42,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--examples", type=int, metavar="COUNT", help="use the first COUNT inputs"
     )
-    parser.add_argument(
-        "--plot", metavar="FILE", help="draw areas and differences, as .svg or .png"
-    )
+    add_plot(parser, "areas and differences")
     add_format(parser)
     parser.set_defaults(run=run)
 
@@ -57,8 +54,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.examples is not None and options.examples < 1:
         raise QlowerError(f"--examples must be at least 1, not {options.examples}")
-    if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
-        raise QlowerError(f"--plot {options.plot!r} ends with neither .svg nor .png")
+    check_plot(options)
     found = costs(
         subject_of(options.model, options),
         options.contracts,
@@ -71,6 +67,5 @@ def run(options: argparse.Namespace) -> int:
         print(json_text(found.to_dict()))
     else:
         print_table(found.table, options)
-    if options.plot is not None:
-        found.plot(Path(options.plot))
+    write_plot(options, found)
     return 0

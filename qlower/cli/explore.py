@@ -7,20 +7,21 @@ import os
 from pathlib import Path
 
 from qlower.cli.colour import complain
-from qlower.cli.options import add_command, add_import_options, model_of
-from qlower.cli.output import add_format, print_table
-from qlower.cli.parser import ArgumentParser, Commands
-from qlower.cli.progress import clear_status
-from qlower.cli.validate import (
+from qlower.cli.examples import (
+    add_data,
     add_labels,
     add_preprocessing,
-    add_scheduler,
+    add_work,
     bar,
+    check_work,
     cluster,
     lines_of,
     preprocessing_of,
 )
-from qlower.diagnostics import QlowerError
+from qlower.cli.options import add_command, add_import_options, model_of
+from qlower.cli.output import add_format, add_plot, check_plot, print_table, write_plot
+from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.progress import clear_status
 from qlower.tables.json_text import json_text
 
 EXAMPLE = """  qlower explore model.tflite --data x.npz --against exact --plot front.svg
@@ -40,12 +41,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser = add_command(commands, common, "explore", summary, EXAMPLE)
     parser.add_argument("model", metavar="MODEL", help="a model's file")
     add_import_options(parser)
-    parser.add_argument(
-        "--data",
-        required=True,
-        metavar="SOURCE",
-        help="examples, as `qlower validate` takes them",
-    )
+    add_data(parser, "examples, as `qlower validate` takes them")
     parser.add_argument(
         "--against",
         metavar="REFERENCE",
@@ -87,19 +83,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     add_labels(parser)
     add_preprocessing(parser)
-    parser.add_argument(
-        "--limit", type=int, metavar="N", help="the first N examples only"
-    )
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="processes (default: one a core)"
-    )
-    add_scheduler(parser)
-    parser.add_argument(
-        "--resume", metavar="FILE", help="keep the figures here, and continue from them"
-    )
-    parser.add_argument(
-        "--plot", metavar="FILE", help="draw all points and the front, as .svg or .png"
-    )
+    add_work(parser, "processes", "figures")
+    add_plot(parser, "all points and the front")
     parser.add_argument(
         "--report",
         metavar="FILE.html",
@@ -116,10 +101,8 @@ def run(options: argparse.Namespace) -> int:
     from qlower.files.replacing import replacing
     from qlower.validation.validate import prepare
 
-    if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
-        raise QlowerError(f"--plot {options.plot!r} ends with neither .svg nor .png")
-    if options.jobs is not None and options.jobs < 1:
-        raise QlowerError(f"--jobs {options.jobs}: at least 1")
+    check_plot(options)
+    check_work(options)
     job = prepare(
         model_of(options.model, options),
         options.data,
@@ -157,8 +140,7 @@ def run(options: argparse.Namespace) -> int:
         print(json_text(found.to_dict()))
     else:
         print_table(found.table, options)
-    if options.plot is not None:
-        found.plot(Path(options.plot))
+    write_plot(options, found)
     if options.report is not None:
         with replacing(Path(options.report)) as file:
             file.write(found.html().encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from qlower.cli.examples import add_data
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.options import (
     add_command,
@@ -14,7 +15,14 @@ from qlower.cli.options import (
     given_model,
     layer_contracts,
 )
-from qlower.cli.output import add_format, print_table, show
+from qlower.cli.output import (
+    add_format,
+    add_plot,
+    check_plot,
+    print_table,
+    show,
+    write_plot,
+)
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
@@ -43,12 +51,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     summary = "recover accuracy without training, and find the layers that cost it"
     parser = add_command(commands, common, "improve", summary, EXAMPLE)
     add_model(parser)
-    parser.add_argument(
-        "--data",
-        required=True,
-        metavar="SOURCE",
-        help="examples without labels, as for `qlower validate`",
-    )
+    add_data(parser, "examples without labels, as for `qlower validate`")
     parser.add_argument(
         "--float",
         dest="float_model",
@@ -78,11 +81,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         metavar="FILE",
         help="the better model: .mlir, or the format of MODEL's file",
     )
-    parser.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="draw which layers hurt, as .svg or .png",
-    )
+    add_plot(parser, "which layers hurt")
     add_contract(parser)
     add_format(parser)
     add_timing(parser)
@@ -100,8 +99,7 @@ def run(options: argparse.Namespace) -> int:
     from qlower.frontends.load import as_model
     from qlower.improvement.improve import improve
 
-    if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
-        raise QlowerError(f"--plot {options.plot!r} ends with neither .svg nor .png")
+    check_plot(options)
     if options.limit < 1:
         raise QlowerError(f"--limit {options.limit}: at least 1")
     contracts = [options.contract] if options.contract else []
@@ -136,6 +134,5 @@ def run(options: argparse.Namespace) -> int:
         found.save(output)
         if options.format == "plain":
             show(f"{output} is written")
-    if options.plot is not None:
-        found.plot(Path(options.plot))
+    write_plot(options, found)
     return ExitCode.DONE

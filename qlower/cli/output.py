@@ -7,15 +7,24 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from qlower.cli.parser import OUTPUT, section
 from qlower.cli.progress import clear_status
-from qlower.diagnostics import printable_lines
+from qlower.diagnostics import QlowerError, printable_lines
 from qlower.tables.table import FORMATS, Format, Row, Table
 
 if TYPE_CHECKING:
     from qlower.cli.tables.junit import Case
+
+
+class Drawn(Protocol):
+    """Figures that can be drawn."""
+
+    def plot(self, path: Path, /) -> None:
+        """Write a picture, .svg or .png."""
+        ...
 
 
 def add_format(parser: argparse.ArgumentParser, default: Format = "plain") -> None:
@@ -51,6 +60,25 @@ def add_junit(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also write the verdicts as JUnit's XML, for continuous integration",
     )
+
+
+def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
+    """The option that draws what is found."""
+    section(parser, OUTPUT).add_argument(
+        "--plot", metavar="FILE", help=f"draw {what}, as .svg or .png"
+    )
+
+
+def check_plot(options: argparse.Namespace) -> None:
+    """Refuse a picture's file in another format, before anything is computed."""
+    if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
+        raise QlowerError(f"--plot {options.plot!r} ends with neither .svg nor .png")
+
+
+def write_plot(options: argparse.Namespace, found: Drawn) -> None:
+    """Draw the picture of `add_plot`, if it was asked for."""
+    if options.plot is not None:
+        found.plot(Path(options.plot))
 
 
 def write_junit(

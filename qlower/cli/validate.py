@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from qlower.cli.colour import complain
+from qlower.cli.examples import (
+    add_data,
+    add_labels,
+    add_preprocessing,
+    add_work,
+    bar,
+    check_work,
+    cluster,
+    lines_of,
+    preprocessing_of,
+)
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.options import (
     add_command,
@@ -21,7 +30,15 @@ from qlower.cli.options import (
     matched_layers,
     model_of,
 )
-from qlower.cli.output import add_format, add_junit, print_table, write_junit
+from qlower.cli.output import (
+    add_format,
+    add_junit,
+    add_plot,
+    check_plot,
+    print_table,
+    write_junit,
+    write_plot,
+)
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
@@ -29,7 +46,6 @@ from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.cli.tables.junit import Case
-    from qlower.validation.preprocessing import Preprocessing
     from qlower.validation.validate import Job
     from qlower.validation.work import Metric
 
@@ -49,11 +65,9 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser = add_command(commands, common, "validate", summary, EXAMPLE)
     parser.add_argument("model", metavar="MODEL", help="a model's file")
     add_import_options(parser)
-    parser.add_argument(
-        "--data",
-        required=True,
-        metavar="SOURCE",
-        help="an .npy, .npz or .parquet file, or a folder of these or of pictures; "
+    add_data(
+        parser,
+        "an .npy, .npz or .parquet file, or a folder of these or of pictures; "
         "stored values, or real numbers that are then quantized; the first dimension "
         "counts examples",
     )
@@ -96,24 +110,8 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     parser.add_argument(
         "--classes", action="store_true", help="show the accuracy of each class"
     )
-    parser.add_argument(
-        "--limit", type=int, metavar="N", help="the first N examples only"
-    )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help="threads that share the examples (default: one a core)",
-    )
-    add_scheduler(parser)
-    parser.add_argument(
-        "--resume",
-        metavar="FILE",
-        help="keep the counts in this file, and continue from them",
-    )
-    parser.add_argument(
-        "--plot", metavar="FILE", help="draw the figures, as .svg or .png"
-    )
+    add_work(parser, "threads that share the examples", "counts")
+    add_plot(parser, "the figures")
     for bound, what in BOUNDS.items():
         parser.add_argument(bound, type=share, metavar="SHARE", help=what)
     parser.add_argument(
@@ -149,78 +147,6 @@ def share(text: str) -> float:
     if not 0 <= found <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share: 0.9, or 90%")
     return found
-
-
-def add_scheduler(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names a cluster."""
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="share the examples among the workers of a Dask cluster, which find the "
-        "data under the same path",
-    )
-
-
-def add_labels(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which answers are right."""
-    parser.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="the right classes, one an example: integers in .npy, .npz, .txt or .csv; "
-        "or .json, where an example may have several, or none",
-    )
-    parser.add_argument(
-        "--label-offset",
-        type=int,
-        default=0,
-        metavar="N",
-        help="added to each label, such as 1 where output 0 is the background",
-    )
-    parser.add_argument(
-        "--class-names",
-        metavar="FILE",
-        help="the classes' names in order, one a line, for picture folders that are "
-        "called so (default: the folders in alphabetical order)",
-    )
-
-
-def add_preprocessing(parser: argparse.ArgumentParser) -> None:
-    """Add the options that make inputs of pictures and real numbers."""
-    parser.add_argument(
-        "--resize",
-        type=_sizes,
-        default=(),
-        metavar="N|HxW",
-        help="resize pictures: the shorter side to N, or to height x width",
-    )
-    parser.add_argument(
-        "--crop", type=_sizes, default=(), metavar="N|HxW", help="crop the centre"
-    )
-    parser.add_argument(
-        "--channels",
-        choices=("rgb", "bgr", "grey"),
-        default="rgb",
-        help="the order of a picture's channels (default: rgb)",
-    )
-    parser.add_argument(
-        "--mean",
-        type=_numbers,
-        default=(0.0,),
-        metavar="X[,Y,Z]",
-        help="subtracted from numbers in [0, 255] (default: 0)",
-    )
-    parser.add_argument(
-        "--deviation",
-        type=_numbers,
-        default=(1.0,),
-        metavar="X[,Y,Z]",
-        help="then divided by (default: 1)",
-    )
-    parser.add_argument(
-        "--stored-pixels",
-        action="store_true",
-        help="pixels are the stored values; of an int8 input, less 128",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -260,10 +186,8 @@ def run(options: argparse.Namespace) -> int:
         options.fail_below,
     )
     gates.check(has_reference=options.against is not None)
-    if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
-        raise QlowerError(f"--plot {options.plot!r} ends with neither .svg nor .png")
-    if options.jobs is not None and options.jobs < 1:
-        raise QlowerError(f"--jobs {options.jobs}: at least 1")
+    check_plot(options)
+    check_work(options)
     clear_status()
     count = (
         "an unknown number of" if job.source.size is None else f"{job.source.size:,}"
@@ -295,8 +219,7 @@ def run(options: argparse.Namespace) -> int:
         if options.layers:
             print()
             print_table(found.layer_table(), options)
-    if options.plot is not None:
-        found.plot(Path(options.plot))
+    write_plot(options, found)
     for sentence in sentences:
         complain(f"error: {sentence}")
     is_useless = found.examples > 0 and found.failed == found.examples
@@ -333,79 +256,6 @@ def load_metric(place: str) -> Metric:
     if not callable(function):
         raise QlowerError(f"{path} has no function {name!r}")
     return cast("Metric", function)
-
-
-def preprocessing_of(options: argparse.Namespace) -> Preprocessing:
-    """What is done to inputs."""
-    from qlower.validation.preprocessing import Preprocessing
-
-    return Preprocessing(
-        options.resize,
-        options.crop,
-        options.channels,
-        options.mean,
-        options.deviation,
-        options.stored_pixels,
-    )
-
-
-def lines_of(path: str | None) -> list[str] | None:
-    """The lines of a file, if there is one."""
-    if path is None:
-        return None
-    try:
-        return Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise QlowerError(f"cannot read {path}: {error}") from error
-
-
-def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(int(size) for size in text.split("x"))
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(float(number) for number in text.split(","))
-
-
-@contextmanager
-def cluster(address: str | None) -> Generator[Any]:
-    """A client of the cluster, if there is one."""
-    if address is None:
-        yield None
-        return
-    from qlower.process.extras import install_line
-
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise QlowerError("dask is not installed", help=install_line("dask")) from error
-    try:
-        client: Any = Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise QlowerError(f"no scheduler at {address}: {error}") from error
-    try:
-        yield client
-    finally:
-        client.close()
-
-
-@contextmanager
-def bar(total: int | None, unit: str) -> Generator[Callable[[int], None] | None]:
-    """A progress bar with rate and time left, on a terminal, if `tqdm` is installed."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        yield None
-        return
-    with tqdm(total=total, unit=unit, leave=False, file=sys.stderr) as bar:
-
-        def advance(rows: int) -> None:
-            bar.update(rows - bar.n)
-
-        yield advance
 
 
 def _rows(job: Job) -> int | None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.func import ReturnOp
-from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
@@ -29,12 +27,11 @@ from qlower.codegen.program.compiled import Call, Kernel
 from qlower.codegen.program.float_environment import enter_default
 from qlower.codegen.program.plan import NestCode, NestPlan, Plan
 from qlower.codegen.program.team import ARENA, INPUTS, OUTPUTS, Place, Team
+from qlower.codegen.program.walk import Walk
 from qlower.codegen.skeletons.choose import emit_nest
 from qlower.codegen.skeletons.copy import emit_copy
-from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import (
     ArenaAttr,
-    BoxAttr,
     CopyOp,
     NestOp,
     OutputAttr,
@@ -90,8 +87,10 @@ class _Call:
         return self.unit is not self.module
 
 
-class Program:
+class Program(Walk):
     """Writes the function of a plan, and those of its nests and copies, to a module."""
+
+    language = "native code"
 
     def __init__(self, module: Module, plan: Plan, *, is_exported: bool):
         self.module = module
@@ -136,28 +135,10 @@ class Program:
         address = self.main.at(array, constant(I64, size * index))
         return self.main.load(POINTER, address, size)
 
-    def emit(self, op: Operation) -> None:
-        match op:
-            case ConstantOp():
-                pass
-            case (
-                ExpandShapeOp(src=source, result=result)
-                | CollapseShapeOp(src=source, result=result)
-                | CopyOp(source=source, result=result, is_stored=False)
-            ):
-                if source in self.buffers:
-                    self.pointers[result] = self.pointer(source)
-                    self.buffers[result] = self.buffers[source]
-            case NestOp():
-                self.nest(op)
-            case CopyOp():
-                self.copy(op)
-            case ReturnOp():
-                self.finish(op)
-            case _:
-                raise QlowerError(
-                    f"no native code for operation {op.name}", op.location
-                )
+    def lie_with(self, value: SSAValue, other: SSAValue) -> None:
+        if other in self.buffers:
+            self.pointers[value] = self.pointer(other)
+            self.buffers[value] = self.buffers[other]
 
     def pointer(self, value: SSAValue) -> Value:
         """The address of a value; a constant becomes data when it is first needed."""
@@ -165,33 +146,19 @@ class Program:
             self.pointers[value] = _constant(self.module, value)
         return self.pointers[value]
 
-    def place(self, value: SSAValue, buffer: Attribute) -> None:
-        """Give a result its buffer."""
+    def put(self, value: SSAValue, buffer: OutputAttr | ArenaAttr) -> None:
         size = byte_size(tensor_type(value))
-        if isinstance(buffer, BoxAttr):
-            (use,) = value.uses
-            copy = use.operation
-            assert isinstance(copy, CopyOp)
-            assert copy.buffers is not None
-            self.place(copy.result, copy.buffers.data[0])
-            self.buffers[value] = self.buffers[copy.result]
-            self.pointers[value] = self.pointers[copy.result]
-            return
         if isinstance(buffer, OutputAttr):
             index = buffer.index.data
             self.buffers[value] = _Buffer(Place(OUTPUTS, 8 * index), size)
             self.pointers[value] = self.slot(OUTPUTS, index)
         else:
-            assert isinstance(buffer, ArenaAttr)
             offset = buffer.offset.data
             self.buffers[value] = _Buffer(Place(ARENA, offset), size)
             arena = self.main.arguments[ARENA]
             self.pointers[value] = self.main.at(arena, constant(I64, offset))
 
     def nest(self, op: NestOp) -> None:
-        assert op.buffers is not None, "plan-memory has not run"
-        for value, buffer in zip(op.res, op.buffers, strict=True):
-            self.place(value, buffer)
         planned = self.plan.steps[op]
         assert isinstance(planned, NestPlan)
         call = self.call_of(
@@ -265,8 +232,6 @@ class Program:
         return nest.placed(call.pointers[:inputs], addresses, results)
 
     def copy(self, op: CopyOp) -> None:
-        assert op.buffers is not None, "plan-memory has not run"
-        self.place(op.result, op.buffers.data[0])
         target = self.buffers[op.result]
         if op.destination is not None and self.buffers.get(op.destination) != target:
             self.main.copy_bytes(

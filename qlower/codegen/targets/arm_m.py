@@ -9,7 +9,8 @@ integers are passed to our code, but linkers refuse to mix the two.
 from __future__ import annotations
 
 from qlower.codegen.targets.architecture import Architecture, cpu_table
-from qlower.codegen.targets.base import Dot, DotKind, Halves, Target
+from qlower.codegen.targets.base import Halves, Target
+from qlower.codegen.targets.scalar import scalar_target
 
 _CPUS = cpu_table({"": "generic", "vfp4d16sp": "cortex-m4", "fp-armv8d16": "cortex-m7"})
 """CPUs by their unit for floats, if they have one."""
@@ -32,28 +33,18 @@ _HALVES = Halves("llvm.arm.smlad", "llvm.arm.sxtb16", "llvm.arm.uxtb16")
 
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
-    dot = Dot(DotKind.SINGLES, widens_beyond=0)
     has_floats = "vfp4d16sp" in present and "soft-float" not in present
     parts = triple.split("-")
     if len(parts) == 3:  # else LLVM takes the system for the vendor
         parts.insert(1, "unknown")
-    return Target(
-        triple="-".join(parts),
-        cpu=cpu,
-        features=features,
-        vector_bits=32,
-        vector_registers=13,
-        signed_dot=dot,
-        unsigned_dot=dot,
-        word_dot=dot,
-        # no unit does so for both widths, and LLVM calls libm for what one lacks
-        rounds_in_hardware=False,
-        fuses=False,
-        converts_in_hardware=False,
-        orders_floats=False,
+    return scalar_target(
+        "-".join(parts),
+        cpu,
+        features,
+        registers=13,
+        # no unit rounds at both widths, and LLVM calls libm for what one lacks
         has_roots=False,
         prefers_integers=not has_floats,
-        pointer_bytes=4,
         alignment=8,  # of the stack and of 64-bit numbers
         halves=_HALVES,
         relocation="static",

@@ -7,7 +7,8 @@ their triples are those of Rust: `riscv32im-unknown-none-elf`.
 from __future__ import annotations
 
 from qlower.codegen.targets.architecture import Architecture, cpu_table
-from qlower.codegen.targets.base import Dot, DotKind, Target
+from qlower.codegen.targets.base import Target
+from qlower.codegen.targets.scalar import SINGLES, scalar_target
 from qlower.codegen.targets.triples import is_bare_metal
 from qlower.diagnostics import QlowerError
 
@@ -20,8 +21,6 @@ _CPUS = cpu_table(
     }
 )
 """CPUs of LLVM 22 that run RV64GC."""
-
-_DOT = Dot(DotKind.SINGLES, widens_beyond=0)
 
 _GENERAL = "+m,+a,+f,+d,+c"
 """What RV64GC adds to the least that LLVM generates code for."""
@@ -43,9 +42,9 @@ def _wide_table(
         features=_with_least(_GENERAL, features),
         vector_bits=32,
         vector_registers=28,
-        signed_dot=_DOT,
-        unsigned_dot=_DOT,
-        word_dot=_DOT,
+        signed_dot=SINGLES,
+        unsigned_dot=SINGLES,
+        word_dot=SINGLES,
         rounds_in_hardware=True,
         fuses=True,
         is_experimental=True,
@@ -80,22 +79,12 @@ def _narrow_table(
         )
     name, *parts = triple.split("-")
     least = "+m,+c" if name.endswith("imc") else "+m"
-    return Target(
-        triple="-".join(["riscv32", *parts]),
-        cpu=cpu,
-        features=_with_least(least, features),
-        vector_bits=32,
-        vector_registers=28,
-        signed_dot=_DOT,
-        unsigned_dot=_DOT,
-        word_dot=_DOT,
-        rounds_in_hardware=False,
-        fuses=False,
-        converts_in_hardware=False,
-        orders_floats=False,
+    return scalar_target(
+        "-".join(["riscv32", *parts]),
+        cpu,
+        _with_least(least, features),
+        registers=28,
         has_roots=False,
-        prefers_integers=True,
-        pointer_bytes=4,
         alignment=16,  # of the stack
         is_experimental=True,
     )

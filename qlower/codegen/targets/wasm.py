@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qlower.codegen.targets.architecture import Architecture, cpu_table
 from qlower.codegen.targets.base import Dot, DotKind, Target
+from qlower.codegen.targets.scalar import SINGLES
 
 _CPUS = cpu_table({"": "generic mvp lime1", "simd128": "bleeding-edge"})
 """The first is what LLVM assumes of every engine of today."""
@@ -18,11 +19,12 @@ _FEATURES = frozenset(_FEATURE_NAMES.split())
 _IMPLIED = {"relaxed-simd": "simd128"}
 
 
+PAIRS = Dot(DotKind.PAIRS, "llvm.wasm.dot", widens_beyond=0)
+
+
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
     is_wide = "simd128" in present
-    dot = Dot(DotKind.SINGLES, widens_beyond=0)
-    if is_wide:
-        dot = Dot(DotKind.PAIRS, "llvm.wasm.dot", widens_beyond=0)
+    dot = PAIRS if is_wide else SINGLES
     return Target(
         triple=triple,
         cpu=cpu,

@@ -9,20 +9,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from qlower.codegen.nests.nest import constant_bytes
 from qlower.codegen.program.interface import STATUS_CODES, Interface
 from qlower.codegen.program.plan import function_name
+from qlower.codegen.program.walk import Walk
 from qlower.codegen.values.elements import scalar_type
-from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import (
     ArenaAttr,
-    BoxAttr,
     CopyOp,
     NestOp,
     OutputAttr,
@@ -75,8 +72,10 @@ class _Buffer:
         )
 
 
-class _Program:
+class _Program(Walk):
     """The parts of the file, made in the order of the model's operations."""
+
+    language = "C"
 
     def __init__(self, function: FuncOp, interface: Interface) -> None:
         self.function = function
@@ -104,61 +103,30 @@ class _Program:
         ):
             self.buffers[value] = self._buffer(value, base, first)
         for op in function.body.block.ops:
-            self._emit(op)
+            self.emit(op)
 
     def _buffer(self, value: SSAValue, base: str, first: int) -> _Buffer:
         return _Buffer(base, first, byte_size(tensor_type(value)))
 
-    def _emit(self, op: Operation) -> None:
-        match op:
-            case ConstantOp():
-                pass
-            case (
-                ExpandShapeOp(src=source, result=result)
-                | CollapseShapeOp(src=source, result=result)
-                | CopyOp(source=source, result=result, is_stored=False)
-            ):
-                if source in self.buffers:
-                    self.buffers[result] = self.buffers[source]
-            case NestOp():
-                self._nest(op)
-            case CopyOp():
-                self._copy(op)
-            case ReturnOp():
-                self._return(op)
-            case _:
-                raise QlowerError(f"operation {op.name} has no form in C", op.location)
+    def lie_with(self, value: SSAValue, other: SSAValue) -> None:
+        if other in self.buffers:
+            self.buffers[value] = self.buffers[other]
 
-    def _place(self, value: SSAValue, buffer: Attribute) -> None:
-        """Give a result its buffer."""
-        match buffer:
-            case BoxAttr():
-                (use,) = value.uses
-                copy = use.operation
-                assert isinstance(copy, CopyOp)
-                assert copy.buffers is not None
-                self._place(copy.result, copy.buffers.data[0])
-                self.buffers[value] = self.buffers[copy.result]
-            case OutputAttr(index=index):
-                self.buffers[value] = self._buffer(value, *self.outputs[index.data])
-            case _:
-                assert isinstance(buffer, ArenaAttr)
-                self.buffers[value] = self._buffer(value, "memory", buffer.offset.data)
+    def put(self, value: SSAValue, buffer: OutputAttr | ArenaAttr) -> None:
+        if isinstance(buffer, OutputAttr):
+            place = self.outputs[buffer.index.data]
+        else:
+            place = "memory", buffer.offset.data
+        self.buffers[value] = self._buffer(value, *place)
 
-    def _nest(self, op: NestOp) -> None:
-        assert op.buffers is not None, "plan-memory has not run"
-        for value, buffer in zip(op.res, op.buffers, strict=True):
-            self._place(value, buffer)
-
+    def nest(self, op: NestOp) -> None:
         def body(names: dict[SSAValue, str]) -> list[str]:
             writer = NestWriter(op, self.helpers, self.constants, names)
             return write_nest(writer)
 
         self._function(op, (*op.inputs, *op.tables), op.res, body)
 
-    def _copy(self, op: CopyOp) -> None:
-        assert op.buffers is not None, "plan-memory has not run"
-        self._place(op.result, op.buffers.data[0])
+    def copy(self, op: CopyOp) -> None:
         target = self.buffers[op.result]
         if op.destination is not None and self.buffers.get(op.destination) != target:
             self._copy_bytes(target, op.destination)
@@ -182,7 +150,7 @@ class _Program:
         address = self._constant(source) if found is None else found.address
         self.calls.append(f"copy_bytes({target.address}, {address}, {target.size}u);")
 
-    def _return(self, op: ReturnOp) -> None:
+    def finish(self, op: ReturnOp) -> None:
         for value, (base, first) in zip(op.operands, self.outputs, strict=True):
             target = self._buffer(value, base, first)
             if self.buffers.get(value) != target:
