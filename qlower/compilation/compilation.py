@@ -6,7 +6,7 @@ qnn --> arith --> kernels --> code
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from qlower.contracts.values import LoadContract
     from qlower.frontends.load import ModelOrPath
     from qlower.model.signature import Signature
+    from qlower.runtime.packing import PackingFunction
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Compilation:
             return self.above.model
         from qlower.dialects.qnn.attributes import QDQ
         from qlower.frontends.load import as_model
+        from qlower.model.entry import refuse_packed
 
         with self._journal.kept():
             model = as_model(self.source, [self.contract] if self.contract else [])
@@ -94,6 +96,7 @@ class Compilation:
 
                 check_reading(model, self.contract)
         self._journal.contents.clear()  # the module has what the files had
+        refuse_packed(model.module)
         if self.layer_contracts:
             from qlower.model.layer_contracts import with_layer_contracts
 
@@ -175,6 +178,18 @@ class Compilation:
     def function(self) -> JitFunction:
         """The model as native code in this process."""
         return JitFunction(Executable(self.object), self.variant)
+
+    def packing_function(self, packed: Collection[str]) -> PackingFunction:
+        """The model as native code in this process, whose inputs of some names are
+        weights, which `can_be_packed`. It is compiled for this."""
+        from qlower.model.entry import mark_packed
+        from qlower.runtime.objects import cached_parts
+        from qlower.runtime.packing import PackingFunction
+
+        with cached_parts(), kept_at_least_in(self.parts):
+            mark_packed(self._lowered, packed)
+            code = self._generate()
+        return PackingFunction(Executable(code.without_text()), self.variant)
 
     @property
     def variant(self) -> Variant:

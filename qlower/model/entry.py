@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -14,12 +14,14 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     Signedness,
     StringAttr,
+    UnitAttr,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.diagnostics import QlowerError, location_name
+from qlower.dialects.kernel import PACKED
 from qlower.dialects.qnn.attributes import NAME, TYPE, InitialValue, states_of
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import is_tensor_type
@@ -61,6 +63,28 @@ def _with_names(
         DictionaryAttr({**entries.data, NAME: StringAttr(spec.name)})
         for entries, spec in zip(given, specs, strict=True)
     )
+
+
+def mark_packed(module: ModuleOp, names: Collection[str]) -> None:
+    """Mark the entry function's arguments of these names as `PACKED`."""
+    function = main_function(module)
+    specs = signature_of(module).arguments
+    function.arg_attrs = ArrayAttr(
+        DictionaryAttr({**entries.data, PACKED: UnitAttr()})
+        if spec.name in names
+        else entries
+        for entries, spec in zip(function.arg_attrs or (), specs, strict=True)
+    )
+
+
+def refuse_packed(module: ModuleOp) -> None:
+    """Raise QlowerError for a model with an argument that is `PACKED`: its caller
+    doesn't know how."""
+    function = main_function(module)
+    if any(PACKED in entries.data for entries in function.arg_attrs or ()):
+        raise QlowerError(
+            f"{PACKED} is an attribute that only a compilation sets", function.location
+        )
 
 
 def main_function(module: ModuleOp) -> FuncOp:

@@ -35,6 +35,11 @@ class InputSet:
     is_set: bool
     merged: bool
 
+    def arrays(self, name: str) -> list[Array]:
+        """Those of an input, one for each run, or one for all."""
+        first, last = self.runs[0][name], self.runs[-1][name]
+        return [first] if first is last else [run[name] for run in self.runs]
+
     def join(self, results: Sequence[Array]) -> Array:
         """The results of all runs as one array, in the form that the inputs had."""
         if not self.is_set:
@@ -42,6 +47,12 @@ class InputSet:
         if self.merged and results[0].ndim > 0 and results[0].shape[0] == 1:
             return np.concatenate(results)
         return np.stack(results)
+
+    def joined(self, stacked: Array) -> Array:
+        """`join` of results that lie one after another, with an axis for the runs."""
+        if self.merged and stacked.ndim > 1 and stacked.shape[1] == 1:
+            return stacked[:, 0]
+        return stacked
 
 
 def ordered_input_set(specs: Sequence[TensorSpec], arrays: Sequence[Array]) -> InputSet:

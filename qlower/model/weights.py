@@ -66,6 +66,14 @@ class WeightSpec:
         """The layer's name and the role, with a dot between."""
         return f"{self.layer}.{self.role}"
 
+    @property
+    def can_be_packed(self) -> bool:
+        """Whether code may take it `PACKED`: a weight of 8 bits, each of its channels
+        having some."""
+        is_byte = self.stored.dtype.itemsize == 1 and self.high - self.low > 15
+        channels = 1 if self.axis is None else self.stored.shape[self.axis]
+        return self.role == "weight" and is_byte and self.stored.size >= 2 * channels
+
     def along_axis(self, values: Sequence[float]) -> Array:
         """Scales or zero points as float64, in a shape that broadcasts."""
         array = np.asarray(values, np.float64)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qlower.codegen.llvm.binding import BINDING, LLJIT
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
@@ -56,11 +57,14 @@ class Executable:
     def signature(self) -> Signature:
         return self.compiled.signature
 
-    def __call__(self, inputs: Sequence[Array]) -> list[Array]:
+    def __call__(
+        self, inputs: Sequence[Array], packed: Sequence[Array] = ()
+    ) -> list[Array]:
         """The model's outputs, as new arrays.
 
         Inputs must have the signature's dtypes and shapes, else QlowerError. A
-        contiguous one is read in place.
+        contiguous one is read in place. `packed` is the data that the compiled object
+        tells.
         """
         ports = self.signature.arguments
         if len(inputs) != len(ports):
@@ -69,13 +73,13 @@ class Executable:
                 f"given are {len(inputs)}"
             )
         arrays = [
-            np.require(port.check(array), requirements=("C_CONTIGUOUS", "ALIGNED"))
+            _in_place(port.check(array))
             for port, array in zip(ports, inputs, strict=True)
         ]
         outputs: list[Array] = [
             np.empty(port.shape, port.numpy_dtype) for port in self.signature.results
         ]
-        self.run(arrays, outputs)
+        self.run([*arrays, *packed], outputs)
         return outputs
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
@@ -86,8 +90,7 @@ class Executable:
         """
         arena = self._take_arena()
         self.run_in(arena, inputs, outputs)
-        if len(self._arenas) < _IDLE_ARENAS:
-            self._arenas.append(arena)
+        self._return_arena(arena)
 
     def run_in(
         self, arena: Array, inputs: Sequence[Array], outputs: Sequence[Array]
@@ -96,6 +99,31 @@ class Executable:
         tells, from a multiple of its target's `alignment` on."""
         written = (*outputs, *self._times())
         self._entry(_addresses(inputs), _addresses(written), _address(arena))
+
+    def run_set(
+        self, sets: Sequence[Sequence[Array]], packed: Sequence[Array] = ()
+    ) -> list[Array]:
+        """The model's outputs for each of a set of examples, with an axis for these.
+
+        `sets` has the arrays of every input: one for each example, or one for all.
+        They are checked; so is that there is one example at least.
+        """
+        count = max(map(len, sets))
+        columns = [*sets, *([array] for array in packed)]
+        arrays = [[_in_place(array) for array in column] for column in columns]
+        outputs: list[Array] = [
+            np.empty((count, *port.shape), port.numpy_dtype)
+            for port in self.signature.results
+        ]
+        read = _address_rows(count, arrays)
+        written = _address_rows(
+            count, [*map(list, outputs), *([one] for one in self._times())]
+        )
+        arena = self._take_arena()
+        for inputs, results in zip(read, written, strict=True):
+            self._entry(_address(inputs), _address(results), _address(arena))
+        self._return_arena(arena)
+        return outputs
 
     def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> BoundCall:
         """`run` with these arrays, prepared: nothing is left to do but the call."""
@@ -120,8 +148,16 @@ class Executable:
         except IndexError:
             return self._new_arena()
 
+    def _return_arena(self, arena: Array) -> None:
+        if len(self._arenas) < _IDLE_ARENAS:
+            self._arenas.append(arena)
+
     def _new_arena(self) -> Array:
-        size, unit = self.compiled.arena_bytes, self.compiled.target.alignment
+        return self.aligned_bytes(self.compiled.arena_bytes)
+
+    def aligned_bytes(self, size: int) -> Array:
+        """New memory, at a multiple of the target's `alignment`."""
+        unit = self.compiled.target.alignment
         raw = np.empty(size + unit, np.uint8)
         start = -raw.ctypes.data % unit
         return raw[start : start + size]
@@ -143,6 +179,11 @@ def _new_jit() -> LLJIT:
     )
 
 
+def _in_place(array: Array) -> Array:
+    """The array, or a copy that code can read where it is."""
+    return np.require(array, requirements=("C_CONTIGUOUS", "ALIGNED"))
+
+
 def _address(array: Array) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
@@ -150,3 +191,12 @@ def _address(array: Array) -> ctypes.c_void_p:
 def _addresses(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:
     pointers = [array.ctypes.data for array in arrays]
     return (ctypes.c_void_p * len(pointers))(*pointers)
+
+
+def _address_rows(count: int, columns: Sequence[Sequence[Array]]) -> NDArray[np.uintp]:
+    """The addresses of arrays that a call after another takes: of each column one for
+    each of them, or one for all."""
+    rows = np.empty((count, len(columns)), np.uintp)
+    for index, column in enumerate(columns):
+        rows[:, index] = [array.ctypes.data for array in column]
+    return rows

@@ -9,13 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
 from qlower.diagnostics import QlowerError
-from qlower.model.input_sets import ordered_input_set
+from qlower.model.input_sets import InputSet, ordered_input_set
 from qlower.model.signature import Array, Signature, TensorSpec, assign_inputs
 from qlower.model.state import State, state_of
 from qlower.process.float_environment import default_floats
@@ -147,9 +146,30 @@ class Executor(ABC):
     ) -> Results:
         """The outputs, and every layer's result where the model was prepared so."""
         arrays = assign_inputs(self.inputs, inputs, named)
-        return _run_examples(
-            self.inputs, arrays, partial(self._run_example, state=state)
+        for spec, array in zip(self.inputs, arrays, strict=True):
+            if array.shape != spec.shape:
+                examples = ordered_input_set(self.inputs, arrays)
+                return self._run_set(examples, state)
+            spec.check(array)
+        return self._run_example(arrays, state)
+
+    def _run_set(self, examples: InputSet, state: State | None) -> Results:
+        """What one example after another gives, joined."""
+        names = [spec.name for spec in self.inputs]
+        results = [
+            self._run_example([example[name] for name in names], state)
+            for example in examples.runs
+        ]
+        first_outputs, first_layers = results[0]
+        outputs = tuple(
+            examples.join([found[index] for found, _ in results])
+            for index in range(len(first_outputs))
         )
+        layers = {
+            name: examples.join([found[name] for _, found in results])
+            for name in first_layers
+        }
+        return outputs, layers
 
 
 class ModelInterpreter(Executor):
@@ -209,7 +229,22 @@ class JitFunction(Executor):
         return load_function, (self._executable.compiled.without_text(), self._variant)
 
     def _run_example(self, arrays: Sequence[Array], state: State | None) -> Results:
-        return self._variant.run(self._executable, arrays, state)
+        return self._variant.run(self._call, arrays, state)
+
+    def _run_set(self, examples: InputSet, state: State | None) -> Results:
+        if not examples.is_set or self._variant.signature.states:
+            return super()._run_set(examples, state)
+        sets = [examples.arrays(spec.name) for spec in self.inputs]
+        packed = self._packed([one[0] for one in sets])
+        found = self._executable.run_set(sets, packed)
+        return self._variant.split([examples.joined(result) for result in found])
+
+    def _call(self, inputs: Sequence[Array]) -> list[Array]:
+        return self._executable(inputs, self._packed(inputs))
+
+    def _packed(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        """Data of the code that an example's inputs decide."""
+        return ()
 
     def bind(
         self,
@@ -296,37 +331,6 @@ def _as_stored(result: Array, spec: TensorSpec) -> Array:
     if result.dtype == spec.numpy_dtype:
         return result
     return np.ascontiguousarray(result).view(spec.numpy_dtype)
-
-
-def _run_examples(
-    specs: Sequence[TensorSpec],
-    arrays: Sequence[Array],
-    run: Callable[[Sequence[Array]], Results],
-) -> Results:
-    """What `run` gives for one example, or for each of a set, joined.
-
-    Raises `QlowerError` for arrays of other shapes or types than `specs` and sets of
-    them have.
-    """
-    for spec, array in zip(specs, arrays, strict=True):
-        if array.shape != spec.shape:
-            break
-        spec.check(array)
-    else:
-        return run(arrays)
-    names = [spec.name for spec in specs]
-    examples = ordered_input_set(specs, arrays)
-    results = [run([example[name] for name in names]) for example in examples.runs]
-    first_outputs, first_layers = results[0]
-    outputs = tuple(
-        examples.join([found[index] for found, _ in results])
-        for index in range(len(first_outputs))
-    )
-    layers = {
-        name: examples.join([found[name] for _, found in results])
-        for name in first_layers
-    }
-    return outputs, layers
 
 
 def unpack(outputs: tuple[Array, ...]) -> Outputs:

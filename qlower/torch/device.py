@@ -38,7 +38,7 @@ from qlower.model.weights import (
     weight_values,
     with_weights,
 )
-from qlower.runtime.executors import JitFunction, Results
+from qlower.runtime.executors import Executor, Results
 from qlower.text.parsing import parse_module
 from qlower.torch.surrogates import SURROGATES
 
@@ -78,27 +78,33 @@ class Device:
         self.names = value_names(model.module)
         self.counts_examples = counts_examples(model, self.operations)
         self.is_frozen = is_frozen
-        self._packed = b"", self._compiled(model if is_frozen else open_weights(model))
+        if is_frozen:
+            self._frozen = b"", self._compilation(model).function()
+        else:
+            packed = {spec.name for spec in self.weights if spec.can_be_packed}
+            compilation = self._compilation(open_weights(model))
+            self._open = compilation.packing_function(packed)
 
-    def _compiled(self, model: Model) -> JitFunction:
+    def _compilation(self, model: Model) -> Compilation:
         return Compilation(
             model,
             self.contract,
             with_layers=True,
             layer_contracts=self.layer_contracts,
-        ).function()
+        )
 
-    def _code(self, weights: Sequence[Array]) -> tuple[JitFunction, Sequence[Array]]:
+    def _code(self, weights: Sequence[Array]) -> tuple[Executor, Sequence[Array]]:
         """The code, and what it takes besides the inputs."""
         if not self.is_frozen:
-            return self._packed[1], weights
-        key, function = self._packed
+            return self._open, weights
+        key, function = self._frozen
         present = b"".join(array.tobytes() for array in weights)
         if key != present:
             names = [spec.name for spec in self.weights]
             stored = dict(zip(names, weights, strict=True))
-            function = self._compiled(with_weights(self.model, stored))
-            self._packed = present, function
+            changed = with_weights(self.model, stored)
+            function = self._compilation(changed).function()
+            self._frozen = present, function
         return function, ()
 
     @cached_property

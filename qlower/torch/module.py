@@ -22,7 +22,7 @@ from qlower.torch.evaluation import device_outputs, surrogate_outputs
 from qlower.torch.quantizing import (
     initial_parameter,
     quantized_input,
-    quantized_parameter,
+    stored_parameter,
 )
 from qlower.torch.tensors import arrays_of, tensor_of
 
@@ -118,7 +118,7 @@ class Module(nn.Module):
         """The quantized model with weights and biases as they are now."""
         device, parameters = self._device, self._parameters_in_order()
         stored = [
-            quantized_parameter(spec, parameter)[0]
+            stored_parameter(spec, parameter)
             for spec, parameter in zip(device.weights, parameters, strict=True)
         ]
         names = [spec.name for spec in device.weights]
@@ -182,7 +182,7 @@ class Module(nn.Module):
                 for spec, x in zip(device.model.inputs, inputs, strict=True)
             ),
             *(
-                quantized_parameter(spec, parameter)[0]
+                stored_parameter(spec, parameter)
                 for spec, parameter in zip(device.weights, parameters, strict=True)
             ),
         ]

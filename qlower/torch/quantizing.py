@@ -29,30 +29,43 @@ def initial_parameter(spec: WeightSpec) -> Tensor:
     return tensor_of(spec.real).to(type)
 
 
-def quantized_parameter(
-    spec: WeightSpec, real: Tensor, trained: Tensor | None = None
-) -> Pair:
+def stored_parameter(spec: WeightSpec, real: Tensor) -> Tensor:
     """The stored weight or bias nearest to real values, ties to even, clipped.
-
-    `trained` are the scales of weights where these have a gradient.
 
     `real / scale` is a quotient of float32 for weights and of float64 for biases, whose
     scale is the product of those of input and weight.
     """
-    kind = type_of(spec.stored.dtype)
+    stored = precise = real.detach()
+    if spec.scales:
+        precise, scales, zero_points = _with_steps(spec, precise)
+        stored = store(precise, scales, zero_points, spec.low, spec.high)
+    return stored.to(type_of(spec.stored.dtype))
+
+
+def quantized_parameter(
+    spec: WeightSpec, real: Tensor, trained: Tensor | None = None
+) -> Pair:
+    """`stored_parameter`, and what it stands for; `trained` are the scales of weights
+    where these have a gradient.
+    """
+    stored = stored_parameter(spec, real)
     if not spec.scales:
-        return real.detach().to(kind), real
+        return stored, real
+    precise, scales, zero_points = _with_steps(spec, real)
+    if trained is not None:
+        scales = trained.reshape(scales.shape)
+    given = precise, stored, scales, zero_points, spec.low, spec.high
+    return stored, applied(Rounded, *given).to(real)
+
+
+def _with_steps(spec: WeightSpec, real: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Real values as they are divided, their scales and zero points."""
     precise = real.double() if spec.role == "bias" else real
     scales, zero_points = (
         tensor_of(spec.along_axis(values)).to(precise)
         for values in (spec.scales, spec.zero_points)
     )
-    low, high = spec.low, spec.high
-    stored = store(precise.detach(), scales, zero_points, low, high)
-    if trained is not None:
-        scales = trained.reshape(scales.shape)
-    rounded = applied(Rounded, precise, stored, scales, zero_points, low, high)
-    return stored.to(kind), rounded.to(real)
+    return precise, scales, zero_points
 
 
 def quantized_input(spec: TensorSpec, given: Tensor) -> Pair:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Hashable, Sequence
 
-from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.module import Module, PackedData
 from qlower.codegen.llvm.pieces import Piece, is_local
 from qlower.codegen.llvm.scopes import ScopedText
 from qlower.codegen.llvm.values import (
@@ -88,7 +88,7 @@ class Function(ScopedText):
             (f"{head} {{", "entry:", *self._first_lines, *self._lines, "}")
         )
 
-    def _attributes_of_constant(self, data: bytes) -> str:
+    def _attributes_of_constant(self, data: bytes | PackedData) -> str:
         return (
             f"noalias nonnull readonly align {self.module.alignment} "
             f"dereferenceable({len(data)}) "

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from qlower.codegen.llvm.values import I32, POINTER, Type, Value, constant, symbol
 
@@ -57,6 +57,31 @@ def data_groups(sizes: Sequence[int]) -> list[list[int]]:
     ]
 
 
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """How data is made of the entry's argument of a number, from its bytes."""
+
+    argument: int
+    make: Callable[[bytes], Sequence[bytes]]
+
+
+@dataclass(frozen=True)
+class PackedData:
+    """So many bytes that a packing makes, at a position among all that it makes: the
+    caller gives their address after those of the arguments."""
+
+    packing: Packing
+    position: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+
+Content: TypeAlias = bytes | int | PackedData
+"""What a unit is given as a parameter."""
+
+
 @dataclass
 class Module:
     """Globals, functions and declarations; `str` gives the IR.
@@ -85,7 +110,7 @@ class Module:
     texts: list[str] = field(default_factory=list[str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
     group: int = 0
-    parameters: dict[bytes | int, Value] | None = None
+    parameters: dict[Content, Value] | None = None
     digest: str = ""
     _constants: dict[bytes, str] = field(default_factory=dict[bytes, str])
     _passed: dict[bytes, str] = field(default_factory=dict[bytes, str])
@@ -140,6 +165,7 @@ class Module:
     def saved(self) -> bytes:
         """The digest of a unit with parameters, and those, for `restore`."""
         passed = [*(self.parameters or ())]
+        assert not any(isinstance(one, PackedData) for one in passed)
         numbers = [one if isinstance(one, int) else None for one in passed]
         data = [one for one in passed if isinstance(one, bytes)]
         head = [self.digest, numbers, [len(one) for one in data]]
@@ -210,13 +236,17 @@ class Module:
         name = self._passed.setdefault(data, data_name(len(self._passed)))
         return symbol(name)
 
+    def add_packed(self, data: PackedData) -> Value:
+        """The address of data that is packed for each call."""
+        return self._parameter(POINTER, data)
+
     def add_number(self, value: int) -> Value:
         """An i32 in which kernels that share a function may differ."""
         if self.parameters is None:
             return constant(I32, value)
         return self._parameter(I32, value)
 
-    def _parameter(self, type: Type, content: bytes | int) -> Value:
+    def _parameter(self, type: Type, content: Content) -> Value:
         assert self.parameters is not None
         new = Value(type, f"%p{len(self.parameters)}")
         return self.parameters.setdefault(content, new)

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from qlower.codegen.llvm.function import Function
@@ -32,7 +33,13 @@ from qlower.codegen.values.elements import (
     storage_bytes,
 )
 from qlower.codegen.values.region import indexed_loops
-from qlower.dialects.kernel import CopyOp, NestOp, element_byte_size, linear_form
+from qlower.dialects.kernel import (
+    PACKED,
+    CopyOp,
+    NestOp,
+    element_byte_size,
+    linear_form,
+)
 from qlower.dialects.types import tensor_type
 
 
@@ -44,6 +51,9 @@ class Operand:
     loop, and `offset` count elements. `data` are the bytes of a constant, None of
     anything else. Beyond its `edges` all elements are `border`. `pointer` is its
     address inside the nest's function, once the nest is `placed`; constants have none.
+
+    An operand that is `packed` is the argument of that number, which is packed when it
+    is given (`PACKED`): `data` stands for it, with the ends of its type.
     """
 
     scalar: str
@@ -54,6 +64,7 @@ class Operand:
     edges: tuple[Edge, ...] = ()
     border: int = 0
     pointer: Value | None = None
+    packed: int | None = None
 
     @cached_property
     def magnitude(self) -> float:
@@ -235,6 +246,21 @@ def constant_bytes(value: SSAValue) -> bytes | None:
     return None
 
 
+def packed_argument(value: SSAValue) -> BlockArgument | None:
+    """The argument that is packed when it is given, None for anything else.
+
+    Reads through reshapes.
+    """
+    if isinstance(value.owner, ExpandShapeOp | CollapseShapeOp):
+        return packed_argument(value.owner.operands[0])
+    if not isinstance(value, BlockArgument):
+        return None
+    function = value.block.parent_op()
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return None
+    return value if PACKED in function.arg_attrs.data[value.index].data else None
+
+
 def dense_bytes(attribute: DenseIntOrFPElementsAttr) -> bytes:
     """All elements in memory order; bits take a byte each, 0 or 1."""
     data = attribute.data.data
@@ -266,9 +292,13 @@ def _operand(value: SSAValue, map: AffineMap, loops: int) -> Operand:
     strides, offset = _dense_place(value, indices, loops)
     type = tensor_type(value)
     scalar = scalar_type(type.element_type)
-    operand = Operand(
-        scalar, scalar, strides, offset, constant_bytes(value), edges, border
-    )
+    data, packed = constant_bytes(value), packed_argument(value)
+    if packed is not None:
+        ends = np.array([-128, 127], np.int8)
+        data = np.resize(ends, math.prod(type.get_shape())).tobytes()
+    operand = Operand(scalar, scalar, strides, offset, data, edges, border)
+    if packed is not None:
+        return replace(operand, packed=packed.index)
     return _narrowed(operand)
 
 

@@ -12,7 +12,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model.signature import Signature
 
 if TYPE_CHECKING:
-    from qlower.codegen.llvm.module import Module
+    from qlower.codegen.llvm.module import Content, Module, PackedData
 
 ENTRY = "qlower_main"
 """The symbol of the code's only entry."""
@@ -57,7 +57,7 @@ class Call:
 
     layers: tuple[str, ...]
     digest: str
-    parameters: tuple[bytes | int, ...]
+    parameters: tuple[Content, ...]
 
     @property
     def data(self) -> tuple[bytes, ...]:
@@ -78,7 +78,7 @@ class CompiledObject:
     one that calls them and some of data, which the cache has of layers. `kernels` are
     the nests and copies in the order in which they run. `module` is what LLVM made the
     objects of, and `calls` how it calls those; there are none when the objects came
-    from the cache.
+    from the cache. `packed` is data whose addresses a call gives after its inputs'.
     """
 
     objects: tuple[bytes, ...]
@@ -89,6 +89,7 @@ class CompiledObject:
     flavour: Flavour = PLAIN
     module: Module | None = None
     calls: tuple[Call, ...] = ()
+    packed: tuple[PackedData, ...] = ()
 
     @property
     def llvm_text(self) -> str:

@@ -9,7 +9,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import SSAValue
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.module import Content, Module, PackedData
 from qlower.codegen.llvm.values import (
     I32,
     I64,
@@ -115,6 +115,8 @@ class Program(Walk):
         """The function that is called for a kernel's, by the name of that."""
         self.calls: list[Call] = []
         """The calls of functions that may be compiled by themselves, in order."""
+        self.packed: dict[PackedData, Value] = {}
+        """The addresses of data that is packed when it changes, in order."""
         self.buffers: dict[SSAValue, _Buffer] = {}
         self.pointers: dict[SSAValue, Value] = {}
         for index, value in enumerate(function.body.block.args):
@@ -192,7 +194,8 @@ class Program(Walk):
             emit_nest(function, self.target, code.skeleton, nest)
             function.finish()
 
-        if not call.is_unit or not are_kept():
+        is_packed = any(one.packed is not None for one in code.nest.inputs)
+        if not call.is_unit or not are_kept() or is_packed:
             write()
             return
         unit, identity = call.unit, self.target.identity.encode()
@@ -272,10 +275,14 @@ class Program(Walk):
             self.module.declare(name, VOID, [value.type for value in passed])
         self.main.call_function(name, passed)
 
-    def given(self, content: bytes | int) -> Value:
+    def given(self, content: Content) -> Value:
         """What is passed as a function's parameter."""
         if isinstance(content, int):
             return constant(I32, content)
+        if isinstance(content, PackedData):
+            first = len(self.plan.function.body.block.args)
+            self.packed[content] = self.slot(INPUTS, first + len(self.packed))
+            return self.packed[content]
         return self.module.pass_constant(content)
 
     def share(self, blocks: Blocks, names: Sequence[str], call: _Call) -> None:

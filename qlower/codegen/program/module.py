@@ -72,6 +72,7 @@ def compile_plan(planned: Plan) -> CompiledObject:
         planned.flavour,
         code,
         tuple(program.calls),
+        tuple(program.packed),
     )
     # Their packed weights are in the code now: as many bytes as the model.
     del planned, program

@@ -61,6 +61,7 @@ from .maps import linear_form
 from .memory import (
     ARENA_ALIGNMENT,
     ARENA_BYTES,
+    PACKED,
     ArenaAttr,
     BoxAttr,
     Buffer,
@@ -77,6 +78,7 @@ __all__ = [
     "ARENA_ALIGNMENT",
     "ARENA_BYTES",
     "KERNEL",
+    "PACKED",
     "ArenaAttr",
     "BoxAttr",
     "Buffer",

@@ -22,6 +22,10 @@ from xdsl.utils.exceptions import VerifyException
 from ..types import AnyTensor, shape_of
 
 ARENA_BYTES = "kernel.arena_bytes"
+
+PACKED = "kernel.packed"
+"""On an argument of the entry function, weights of 8 bits: they are packed outside of
+the code, when they change, in the order in which products read them."""
 """The attribute of a function that tells the size of its arena."""
 
 ARENA_ALIGNMENT = 64

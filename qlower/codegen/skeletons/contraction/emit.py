@@ -16,9 +16,16 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.point import nested, split_lanes, walk
+from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.contraction.products import Column, Products
 from qlower.codegen.skeletons.contraction.tiling import Tiling, VectorPlan
-from qlower.codegen.skeletons.products.packing import group_position
+from qlower.codegen.skeletons.products.packing import (
+    Data,
+    Packed,
+    constant_factors,
+    group_position,
+    with_data,
+)
 from qlower.codegen.skeletons.products.partial_sums import Parts, Spans
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.elements import store_scalars
@@ -29,9 +36,14 @@ def emit_contraction(f: Function, target: Target, plan: VectorPlan) -> None:
     contraction, dot, tiling = plan.contraction, plan.dot, plan.tiling
     nest = contraction.nest
     # one pointer to the weights of a tile, or a stream of them for each vector
-    packed = plan.factors.pack(
-        f.module, dot, tiling.width if dot.weights_are_joined else 1
-    )
+    block = tiling.width if dot.weights_are_joined else 1
+
+    def pack(data: Data, products: Contraction) -> Packed:
+        has_factors = products is contraction
+        factors = plan.factors if has_factors else constant_factors(products, dot)
+        return factors.pack(data, dot, block)
+
+    packed = with_data(f.module, contraction, pack)
     common = f, target, nest, contraction.lane, contraction, dot, packed
     code = _Tiles(*common, tiling, plan.factors.parts)
     indices = [constant(I64, 0)] * len(nest.bounds)

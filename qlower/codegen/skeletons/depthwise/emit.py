@@ -20,7 +20,6 @@ import numpy as np
 from xdsl.dialects.builtin import i32
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
 from qlower.codegen.nests.point import (
     PointCode,
@@ -41,10 +40,13 @@ from qlower.codegen.skeletons.depthwise.taps import (
 )
 from qlower.codegen.skeletons.products.choose import narrow_step, wide_step
 from qlower.codegen.skeletons.products.packing import (
+    Data,
     are_nibbles,
     constant_initial,
     gather_weights,
     padded_i32,
+    weight_bounds,
+    with_data,
 )
 from qlower.codegen.skeletons.products.partial_sums import is_narrow
 from qlower.codegen.skeletons.products.step import Integers, VectorStep
@@ -140,7 +142,7 @@ class Packed:
 
 
 def pack_weights(
-    module: Module, products: DepthwiseProducts, dot: VectorStep, steps: Sequence[Step]
+    module: Data, products: DepthwiseProducts, dot: VectorStep, steps: Sequence[Step]
 ) -> Packed:
     """The weights; channels that don't fill a vector overlap the vector before."""
     nest, weight = products.nest, products.weight
@@ -156,7 +158,7 @@ def pack_weights(
     x1 = products.zero_point + dot.activation_bias(products.activation.signed)
     correction = -x1 * chunks.sum(axis=(1, 2))
     initial = constant_initial(nest, (products.lane,))
-    is_wide = nest.op.accumulator_types != (i32,)
+    is_wide = nest.op.accumulator_types != (i32,) and weight.operand.packed is None
     if initial is not None and is_wide and is_narrow(chunks[None, :channels], initial):
         correction[:channels] += initial  # then the whole is a number of 32 bits
     else:
@@ -166,8 +168,9 @@ def pack_weights(
     np.minimum(first, max(channels - dot.lanes, 0), out=first)
     lanes = first[:, np.newaxis] + np.arange(dot.lanes)
     low, high = dot.weight_range
+    least, most = weight_bounds(weight, chunks, offset)
     parts: list[Integers] = []
-    while not parts or chunks.any():
+    for _ in range(max(1, -(-least // low), -(-most // high))):
         parts.append(np.clip(chunks, low, high))
         chunks = chunks - parts[-1]
     vectors = np.stack([part[lanes] for part in parts])
@@ -188,7 +191,11 @@ def emit_depthwise(f: Function, target: Target, plan: WindowPlan) -> None:
     products, dot = plan.products, plan.dot
     nest = products.nest
     channels = nest.bounds[products.lane]
-    packed = pack_weights(f.module, products, dot, plan.steps)
+
+    def pack(data: Data, of: DepthwiseProducts) -> Packed:
+        return pack_weights(data, of, dot, plan.steps)
+
+    packed = with_data(f.module, products, pack)
     code = _Tile(f, target, nest, products.lane, plan, packed)
     columns = cut_at_edges(products, plan.column_loop, plan.columns)
     inner = {products.lane, plan.column_loop}

@@ -10,26 +10,87 @@ compile time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from xdsl.ir import BlockArgument
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.module import Module
+from qlower.codegen.llvm.module import Module, PackedData, Packing
 from qlower.codegen.llvm.values import I64, Type, Value, constant
 from qlower.codegen.nests.nest import Nest, Operand, lanes_of
-from qlower.codegen.nests.recognise import NIBBLE, Contraction, Factor
+from qlower.codegen.nests.recognise import (
+    NIBBLE,
+    Contraction,
+    DepthwiseProducts,
+    Factor,
+)
 from qlower.codegen.skeletons.products.partial_sums import (
     Parts,
     is_narrow,
     plan_parts,
 )
 from qlower.codegen.skeletons.products.step import Integers, Step, WeightLayout
+
+PackedT = TypeVar("PackedT")
+ProductsT = TypeVar("ProductsT", Contraction, DepthwiseProducts)
+
+
+class Data(Protocol):
+    """What constants are added to: a module, or what only collects them."""
+
+    def add_constant(self, data: bytes) -> Value:
+        """The address of read-only bytes."""
+        ...
+
+
+@dataclass
+class _Collected:
+    """Constants one after another, without addresses."""
+
+    found: list[bytes] = field(default_factory=list[bytes])
+
+    def add_constant(self, data: bytes) -> Value:
+        self.found.append(data)
+        return constant(I64, 0)
+
+
+@dataclass
+class _PackedOutside:
+    """Constants that `packing` makes in the same order, as parameters of a unit."""
+
+    module: Module
+    packing: Packing
+    count: int = 0
+
+    def add_constant(self, data: bytes) -> Value:
+        position, self.count = self.count, self.count + 1
+        return self.module.add_packed(PackedData(self.packing, position, len(data)))
+
+
+def with_data(
+    module: Module,
+    products: ProductsT,
+    pack: Callable[[Data, ProductsT], PackedT],
+) -> PackedT:
+    """What `pack` makes of products: data of the module, or of what calls it where
+    the weights are given then."""
+    weight = products.weight
+    if weight.operand.packed is None:
+        return pack(module, products)
+
+    def make(elements: bytes) -> Sequence[bytes]:
+        operand = replace(weight.operand, data=elements)
+        collected = _Collected()
+        pack(collected, replace(products, weight=replace(weight, operand=operand)))
+        return collected.found
+
+    packing = Packing(weight.operand.packed, make)
+    return pack(_PackedOutside(module, packing), products)
 
 
 @dataclass(frozen=True)
@@ -75,7 +136,7 @@ class Factors:
     def has_row_factor(self) -> bool:
         return bool(self.row_factor.any())
 
-    def pack(self, module: Module, dot: Step, block: int) -> Packed:
+    def pack(self, module: Data, dot: Step, block: int) -> Packed:
         """As data of the module, in blocks of so many vectors."""
         blocks = [
             dot.pack(group[first : first + block].transpose(2, 3, 0, 1, 4))
@@ -98,7 +159,7 @@ class Factors:
             block,
         )
 
-    def _packed_row_factor(self, module: Module, columns: int) -> Value | int | None:
+    def _packed_row_factor(self, module: Data, columns: int) -> Value | int | None:
         least, most = int(self.row_factor.min()), int(self.row_factor.max())
         if least == most:
             return least or None
@@ -160,16 +221,16 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
     # twice the bits of a weight hold its differences too, in half the memory of int64
     stored, offset = gather_weights(weight, order, shape, np.int32)
     centred = (stored - offset).reshape(groups, channels, taps, length)
+    least, most = weight_bounds(weight, centred, offset)
 
     low, high = dot.weight_range
     row = np.zeros((groups, channels), np.int64)
-    if centred.min() < low or centred.max() > high:
+    if least < low or most > high:
         # back to the stored numbers, from `low` on: w1 = w' - (w - w0)
-        least = -(1 << dot.weight_bits - 1) if weight.signed else 0
-        shift = least - low
+        shift = (-(1 << dot.weight_bits - 1) if weight.signed else 0) - low
         moved_by = stored.reshape(centred.shape) - shift - centred
         row = moved_by[:, :, 0, 0].astype(np.int64)
-        centred = centred + moved_by
+        centred, least, most = centred + moved_by, low, high
     x0 = contraction.activation.offset
     assert isinstance(x0, int)
     x1 = x0 + dot.activation_bias(contraction.activation.signed)
@@ -177,19 +238,33 @@ def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
 
     lanes = dot.lanes
     vectors, positions = -(-channels // lanes), dot.positions(length)
-    is_small = centred.min() >= -128 and centred.max() <= 127
+    is_small = least >= -128 and most <= 127
     type = np.int8 if is_small else np.int16
     padded = np.zeros((groups, vectors * lanes, taps, *positions.shape), type)
     padded[:, :channels] = centred.astype(type)[..., positions]
     padded[..., positions < 0] = 0
     tiled = padded.reshape(groups, vectors, lanes, taps, *positions.shape)
+    largest = centred
+    if weight.operand.packed is not None:
+        largest = np.full_like(centred, max(-least, most))
     initial = constant_initial(nest, (*contraction.groups, contraction.lane))
     if initial is not None:
         initial = initial.reshape(groups, channels)
-        if contraction.accumulator != "i32" and not is_narrow(centred, initial):
+        if contraction.accumulator != "i32" and not is_narrow(largest, initial):
             initial = None
-    parts = plan_parts(contraction, centred)
+    parts = plan_parts(contraction, largest)
     return Factors(tiled, correction, row, initial, parts)
+
+
+def weight_bounds(
+    weight: Factor, centred: Integers, offset: Integers | int
+) -> tuple[int, int]:
+    """The least and the greatest centred weight, of all of their type where they are
+    given later."""
+    if weight.operand.packed is None:
+        return int(centred.min()), int(centred.max())
+    least, most = (-128, 127) if weight.signed else (0, 255)
+    return least - int(np.max(offset)), most - int(np.min(offset))
 
 
 def constant_initial(nest: Nest, loops: Sequence[int]) -> Integers | None:
@@ -223,6 +298,8 @@ def are_nibbles(weight: Factor) -> bool:
     """Whether 4 bits hold each number of a constant factor, as it is stored."""
     if weight.scalar == NIBBLE:
         return True
+    if weight.operand.packed is not None:
+        return False
     assert weight.operand.data is not None
     stored = lanes_of(weight.scalar, weight.operand.data)
     least = -8 if weight.signed else 0

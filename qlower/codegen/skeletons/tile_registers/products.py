@@ -9,7 +9,7 @@ of pixels times two of channels are summed at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -19,7 +19,12 @@ from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I64, Type, Value, constant
 from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
-from qlower.codegen.skeletons.products.packing import padded_i32
+from qlower.codegen.skeletons.products.packing import (
+    Data,
+    Weights,
+    padded_i32,
+    with_data,
+)
 from qlower.codegen.skeletons.products.step import Integers
 from qlower.codegen.skeletons.products.taps import Body, over_taps
 from qlower.codegen.skeletons.tile_registers.plan import (
@@ -29,6 +34,7 @@ from qlower.codegen.skeletons.tile_registers.plan import (
     TiledContraction,
     TilePlan,
     packed_pieces,
+    tile_factors,
 )
 from qlower.codegen.targets.resolve import TileRegisters
 
@@ -62,6 +68,16 @@ class TileData:
     @classmethod
     def of(cls, module: Module, tiled: TiledContraction) -> TileData:
         """The data of a contraction, added to the module."""
+
+        def pack(data: Data, products: Contraction) -> TileData:
+            has_factors = products is tiled.contraction
+            factors = tiled.factors if has_factors else tile_factors(Weights(products))
+            return cls._packed(data, replace(tiled, factors=factors))
+
+        return with_data(module, tiled.contraction, pack)
+
+    @classmethod
+    def _packed(cls, module: Data, tiled: TiledContraction) -> TileData:
         contraction, plan, factors = tiled.contraction, tiled.plan, tiled.factors
         assert contraction.run is not None
         length = contraction.nest.bounds[contraction.run]
