@@ -10,6 +10,9 @@
 // - a convolution to which a quantized value q is added before it is stored (a residual):
 //   `y = rne(F(F(fma(q - z_q, s_q, F(F(F(acc s_x) s_w) + b)) F(1 / s_y)) + z))`
 // - quantize: `y = rne(F(r F(1 / s_y))) + z`; dequantize: `F((q - z) s)`
+// - hybrid_linear, torchao's layers of int8 whose rows are quantized by their own range:
+//   `s = max(F(max|x| / 127.5), 2^-23)`, `q = rne(F(x F(1 / s)))`, `y = F(F(F(acc s) s_w) + b)`;
+//   with zero points `s = F(F(max - min) / 255)`, `z = -128 - rne(F(min / s))`
 // - requantize, concat, add, sub, mul, clamp: dequantize, one operation of float32, quantize
 // # Ties
 // Half to even; the zero point inside the rounding in convolutions and linear layers, after it in
@@ -37,7 +40,7 @@
 // # Sources
 // - pytorch/pytorch, aten/src/ATen/native/quantized/cpu/qconv.cpp, run_pointwise of QConvoneDNN; qlinear.cpp
 // - pytorch/pytorch, torch/ao/quantization/fx/_decomposed.py
-// - pytorch/ao, torchao/quantization/pt2e/lowering.py
+// - pytorch/ao, torchao/quantization/pt2e/lowering.py; torchao/quantization/quant_primitives.py
 
 module attributes {
   contract.summary = "PyTorch, PT2E lowered for x86 (Inductor): scales one by one, zero point inside",
@@ -77,6 +80,56 @@ func.func private @store_residual(
   %rounded = fixed.convert %moved {rounding = half_even} : f32 to i32
   %above = arith.maxsi %rounded, 0 : i32
   %result = arith.minsi %above, 255 : i32
+}
+
+// ---------------------------------------------------------------- rows by their own range
+
+// torchao/quantization/quant_primitives.py, _choose_qparams_affine: ASYMMETRIC
+func.func @hybrid_range(%lowest: f32, %highest: f32) -> (f32, f32, i32) {
+  %distance = arith.subf %highest, %lowest : f32
+  %step = arith.divf %distance, 255.0 : f32
+  %scale = arith.maximumf %step, 1.1754943508222875e-38 : f32
+  %factor = arith.divf 1.0, %scale : f32
+  %codes_below = arith.divf %lowest, %scale : f32
+  %below = fixed.convert %codes_below {rounding = half_even} : f32 to i32
+  %point = arith.subi -128, %below : i32
+  %at_least = arith.maxsi %point, -128 : i32
+  %zero_point = arith.minsi %at_least, 127 : i32
+  return %scale, %factor, %zero_point : f32, f32, i32
+}
+
+// SYMMETRIC: 127.5 steps each way
+func.func @hybrid_symmetric_range(%lowest: f32, %highest: f32) -> (f32, f32, i32) {
+  %below = arith.negf %lowest : f32
+  %size = arith.maximumf %below, %highest : f32
+  %step = arith.divf %size, 127.5 : f32
+  %scale = arith.maximumf %step, 1.1920928955078125e-07 : f32
+  %factor = arith.divf 1.0, %scale : f32
+  %zero_point = arith.constant 0 : i32
+  return %scale, %factor, %zero_point : f32, f32, i32
+}
+
+// _quantize_affine_no_dtype_cast
+func.func @hybrid_code(%input: f32, %input_factor: f32, %input_zero_point: i32) -> i32 {
+  %steps = arith.mulf %input, %input_factor : f32
+  %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
+  %moved = arith.addi %rounded, %input_zero_point : i32
+  %at_least = arith.maxsi %moved, -128 : i32
+  %result = arith.minsi %at_least, 127 : i32
+}
+
+// torchao/quantization/quantize_/workflows/int8/int8_tensor.py, linear
+func.func @hybrid_linear(
+    %accumulator: i32, %input_scale: f32, %weight_scale: f32, %real_bias: f32) -> f32 {
+  %result = func.call @real_contraction(%accumulator) : (i32) -> f32
+}
+
+// _dequantize_affine_no_dtype_check
+func.func private @real_code(%code: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+  %real = arith.sitofp %code : i32 to f32
+  %point = arith.sitofp %input_zero_point : i32 to f32
+  %centred = arith.subf %real, %point : f32
+  %result = arith.mulf %centred, %input_scale : f32
 }
 
 // ---------------------------------------------------------------- as the graph says

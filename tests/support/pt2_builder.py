@@ -23,7 +23,7 @@ class Name(str):
     """A value of the graph, among arguments."""
 
 
-Argument = Name | int | float | Sequence[int] | Sequence[Name] | None
+Argument = Name | str | int | float | Sequence[int] | Sequence[Name] | None
 
 
 class Pt2Builder:
@@ -190,6 +190,8 @@ def _argument(value: Argument) -> dict[str, Json]:
         return {"as_none": True}
     if isinstance(value, Name):
         return {"as_tensor": {"name": str(value)}}
+    if isinstance(value, str):
+        return {"as_string": value}
     if isinstance(value, bool):
         return {"as_bool": value}
     if isinstance(value, int):

@@ -23,6 +23,7 @@ from .fusing import find_executor, fuse
 from .operators import IMPORTERS
 from .reader import read_program
 from .remarks import remarks
+from .torchao import read_torchao
 from .translating import Translator
 
 __all__ = ["check_pt2", "import_pt2"]
@@ -65,4 +66,5 @@ def check_pt2(path: Path, options: ImportOptions) -> list[QlowerError]:
 
 
 def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
-    return Translator(read_program(read_given(path_or_bytes), name), TABLE).model()
+    program = read_torchao(read_program(read_given(path_or_bytes), name))
+    return Translator(program, TABLE).model()

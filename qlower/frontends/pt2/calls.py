@@ -12,6 +12,7 @@ from ..graph.nodes import DEQUANTIZE, QUANTIZE
 from ..graph.schema import AttributeValue
 from .program import Argument
 from .reader import TYPES
+from .torchao import DYNAMIC_LINEAR, QUANTIZED_ROWS
 from .translating import TORCH, CallSite, Translate
 
 LAST = (1 << 63) - 1
@@ -290,6 +291,9 @@ TABLE: Mapping[str, Translate] = {
         epsilon=real("eps", 1e-5),
     ),
     "aten.matmul.default": node("MatMul", "self other"),
+    "aten.mm.default": node("MatMul", "self mat2"),
+    DYNAMIC_LINEAR: node("DynamicLinear", "input weight scale", domain=TORCH),
+    QUANTIZED_ROWS: node("QuantizedRows", "input", domain=TORCH),
     "aten.bmm.default": node("MatMul", "self mat2"),
     "aten.scaled_dot_product_attention.default": _attention,
     **dict.fromkeys(
@@ -300,6 +304,7 @@ TABLE: Mapping[str, Translate] = {
         ),
         _identity,
     ),
+    "aten.to.dtype": node("Cast", expects={"dtype": (7,)}, to=always(1)),
     "aten.cat.default": node("Concat", "tensors*", axis=integer("dim", 0)),
     "aten.chunk.default": _split(chunks=integer("chunks")),
     "aten.split.Tensor": _split(size=integer("split_size")),

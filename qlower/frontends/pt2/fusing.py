@@ -9,7 +9,7 @@ lowering.py), the delegate XNNPACK of ExecuTorch sums, products and means as wel
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..graph.bounds import bounds, is_redundant
 from ..graph.nodes import DEQUANTIZE, MICROSOFT, Graph, Node
@@ -48,6 +48,7 @@ INDUCTOR = Executor(
     fuses_residuals=True,
     fused={},
 )
+EAGER = replace(INDUCTOR, reason="PyTorch runs what nothing fuses")
 XNNPACK = Executor(
     "xnnpack",
     "activations are int8, as XNNPACKQuantizer has them",
@@ -68,7 +69,7 @@ def find_executor(graph: Graph) -> Executor:
         if graph.is_quantize(node):
             is_signed = graph.stored_type(node) == "INT8"
             return XNNPACK if is_signed else INDUCTOR
-    return INDUCTOR
+    return EAGER
 
 
 def fuse(graph: Graph, executor: Executor) -> dict[Node, str]:

@@ -298,7 +298,9 @@ class _Reader:
         entry = files[name]
         if entry.get("use_pickle") is not False:
             raise self.error(
-                f"{what} is a pickle, which can run any code and is not read"
+                f"{what} is a pickle, which can run any code and is not read",
+                help="tensors of torchao's quantize_ are plain ones after"
+                " torchao.utils.unwrap_tensor_subclass(model), before the export",
             )
         path = self.text(entry.get("path_name"), f"path of {what}")
         meta = self.record(entry.get("tensor_meta"), f"tensor_meta of {what}")

@@ -10,12 +10,16 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, f32, i8
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.emit.inline_rule import call_function, call_results
+from qlower.emit.reductions import axes_nest, reduced_by
 from qlower.files.arrays import Array
-from qlower.model.nests import Emitter, Nest
+from qlower.model.nests import Emitter, Nest, dense
 
 from ...entry import takes
 from ...graph.context import NodeContext
@@ -25,6 +29,7 @@ from ...graph.orders import identity
 from ...graph.values import Value
 from ...scalars import Scalars
 from ..translating import TORCH
+from .contraction import CONTRACT
 
 
 def _rows(node: NodeContext, value: Value, size: int) -> SSAValue:
@@ -128,7 +133,57 @@ def import_attention_scale(node: NodeContext) -> None:
     node.define(elementwise(node, [real_operand(node, 0)], body))
 
 
+def import_dynamic_linear(node: NodeContext) -> None:
+    """Rows as integers by their own symmetric range, times stored weights."""
+    value = real_operand(node, 0)
+    stored = np.asarray(node.array(1, "weights"))
+    scales = np.asarray(node.array(2, "scales"), np.float32)
+    units, depth = stored.shape
+    if value.shape[-1:] != (depth,):
+        raise node.error(
+            f"an input of shape {list(value.shape)} with weights of shape"
+            f" {[units, depth]}"
+        )
+    element = QuantizedType.per_axis(8, True, 0, scales.tolist(), [0] * units)
+    constant = qnn.ConstantOp(dense(stored, i8), TensorType(element, stored.shape))
+    weights = node.emit(constant, "weights")
+    matrix = _rows(node, value, depth)
+    rows = math.prod(value.shape) // depth
+    node.check_elements(rows * units)
+    layer = qnn.HybridLinearOp(matrix, weights, None, TensorType(f32, (rows, units)))
+    layer.fallback, layer.symmetric = CONTRACT, True
+    _define_rows(node, node.emit(layer), (rows, units))
+
+
+def import_quantized_rows(node: NodeContext) -> None:
+    """Rows that are quantized by their own range, and made real again."""
+    value = real_operand(node, 0)
+    columns = value.shape[-1] if value.shape else 1
+    matrix = _rows(node, value, columns)
+    shape = (math.prod(value.shape) // columns, columns)
+    emit = node.builder.emitter(node.place(), "codes")
+
+    def extreme(further: type[arith.MinimumfOp | arith.MaximumfOp]) -> SSAValue:
+        nest, loops = axes_nest(emit, shape, [1])
+        return reduced_by(nest, further, nest.input(matrix, loops), 0.0)
+
+    ends = [extreme(further) for further in (arith.MinimumfOp, arith.MaximumfOp)]
+    nest = Nest(emit, shape[:1])
+    range_of = call_results(
+        nest, CONTRACT, "hybrid_range", *(nest.input(end, (0,)) for end in ends)
+    )
+    made = nest.build([*range_of])
+    nest = Nest(emit, shape)
+    scale, factor, point = (nest.input(each, (0,)) for each in made)
+    element = nest.input(matrix, (0, 1))
+    code = call_function(nest, CONTRACT, "hybrid_code", element, factor, point)
+    real = call_function(nest, CONTRACT, "real_code", code, scale, point)
+    _define_rows(node, nest.build([real])[0], value.shape)
+
+
 IMPORTERS = {
+    (TORCH, "DynamicLinear"): takes("x, weights, scales", import_dynamic_linear),
+    (TORCH, "QuantizedRows"): takes("x", import_quantized_rows),
     (TORCH, "Linear"): takes("x, weights, bias?", import_linear),
     (TORCH, "LayerNorm"): takes("x, scale?, bias?", import_layer_norm),
     (TORCH, "AttentionScale"): takes("x, y", import_attention_scale),
