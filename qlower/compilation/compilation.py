@@ -307,6 +307,7 @@ class Compilation:
         from qlower.runtime.changed import KeptCode
         from qlower.tally import tallied
         from qlower.transforms.check_defined import CHECKED_ALONE
+        from qlower.transforms.drop_channels import DROPPED
 
         outline = Outline.of(self.qnn)
         contract = repr(self.contract).encode()
@@ -323,7 +324,9 @@ class Compilation:
                 return made
         with tallied() as tally:
             made = self._generate()
-        if tally.counts[CHECKED_ALONE] and not self._journal.warnings:
+        # What is constant in a layer decides what others look like.
+        is_alone = tally.counts[CHECKED_ALONE] and not tally.counts[DROPPED]
+        if is_alone and not self._journal.warnings:
             code = KeptCode.of(self._content, outline, self._lowered, made)
             if code is not None:
                 keep_last(name, code.to_json())

@@ -3,8 +3,9 @@
 qnn --lower-qnn--> arith
 tosa --lower-tosa--> arith
 stablehlo --lower-stablehlo--> arith
-arith --set-target, form-kernels, tabulate-words, prove-epilogues, fuse-layers,
-tabulate-functions, match-signs, plan-memory, schedule-contractions--> kernel
+arith --set-target, form-kernels, check-defined, drop-channels, tabulate-words,
+prove-epilogues, fuse-layers, tabulate-functions, match-signs, plan-memory,
+schedule-contractions--> kernel
 kernel --> LLVM IR, object
 """
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from qlower.codegen.program.compiled import CompiledObject
     from qlower.codegen.program.flavour import Flavour
     from qlower.codegen.targets.resolve import Target
+    from qlower.transforms.drop_channels import Dropped
     from qlower.transforms.prove_epilogues import Proof
 
 
@@ -112,6 +114,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
     from qlower.codegen.program.schedules import ScheduleContractionsPass
     from qlower.codegen.targets.set_target import SetTargetPass
     from qlower.transforms.check_defined import CheckDefinedPass
+    from qlower.transforms.drop_channels import DropChannelsPass
     from qlower.transforms.form_kernels import FormKernelsPass
     from qlower.transforms.fuse_layers import FuseLayersPass
     from qlower.transforms.match_signs import MatchSignsPass
@@ -124,6 +127,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
         SetTargetPass.of(target),
         FormKernelsPass(),
         CheckDefinedPass(),
+        DropChannelsPass(),
         TabulateWordsPass(),
         FuseLayersPass(real=True),
         ProveEpiloguesPass(),
@@ -153,6 +157,16 @@ def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
     kernels = apply_passes(module, [FormKernelsPass()])
     machine = Machine.of(target)
     return [] if machine is None else prove_epilogues(kernels, machine)
+
+
+@default_floats()
+def channels_dropped(module: ModuleOp) -> list[Dropped]:
+    """Which products of an arith-level module no result depends on: those of channels
+    that are constant, or that nobody reads."""
+    from qlower.transforms.drop_channels import dropped_channels
+    from qlower.transforms.form_kernels import FormKernelsPass
+
+    return dropped_channels(apply_passes(module, [FormKernelsPass()]))
 
 
 @default_floats()

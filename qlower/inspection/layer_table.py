@@ -22,6 +22,7 @@ from qlower.dialects.types import element_type
 from qlower.model.layers import full_name, is_constant, layer_name, layers
 from qlower.operators.sums import Sums
 from qlower.tables.table import Column, Table, counted
+from qlower.transforms.drop_channels import Dropped
 from qlower.transforms.lower_qnn.bias import start_by
 from qlower.transforms.prove_epilogues import Proof
 
@@ -37,8 +38,9 @@ class LayerStatistics:
     """One layer.
 
     `accumulator` is the range of its exact sums, `epilogue` says what was proved of
-    their requantization, `work` counts multiply-accumulates, `constant_bytes` its
-    weights and bias, `result_bytes` what it computes.
+    their requantization, `work` counts multiply-accumulates, `needed` those on which
+    a result of the model depends, `constant_bytes` its weights and bias,
+    `result_bytes` what it computes.
     """
 
     number: int
@@ -50,6 +52,7 @@ class LayerStatistics:
     accumulator: AccumulatorRange | None
     epilogue: Proof | None
     work: int
+    needed: int
     constant_bytes: int
     result_bytes: int
 
@@ -62,6 +65,8 @@ LEGEND = {
     "table": "the results for all bytes are looked up",
     "copy": "the bytes pass as they are",
     "as written": "the contract's own steps",
+    "needed": "products that can change an output: not those of channels that are "
+    "constant, or that nobody reads; machine code leaves the others out",
 }
 """What the column `epilogue` says."""
 
@@ -113,6 +118,7 @@ COLUMNS: tuple[Column[LayerStatistics], ...] = (
     Column(None, "channels", lambda row: row.epilogue and row.epilogue.channels),
     Column(None, "channels_proved", lambda row: row.epilogue and row.epilogue.proved),
     Column("MACs", "macs", lambda row: row.work, sums=True),
+    Column("needed", "macs_needed", lambda row: row.needed, sums=True, rank=8),
     Column(
         "constant bytes",
         "constant_bytes",
@@ -127,16 +133,21 @@ COLUMNS: tuple[Column[LayerStatistics], ...] = (
 
 
 def layer_statistics(
-    module: ModuleOp, proofs: Iterable[Proof] = (), contract: str | None = None
+    module: ModuleOp,
+    proofs: Iterable[Proof] = (),
+    contract: str | None = None,
+    dropped: Iterable[Dropped] = (),
 ) -> list[LayerStatistics]:
-    """The layers of a model at the qnn level, in order; `proofs` names some of them.
+    """The layers of a model at the qnn level, in order; `proofs` and `dropped` have
+    names of some.
 
     A bias in real numbers counts as `contract` quantizes it, by default the model's.
     """
     named = {proof.layer: proof for proof in proofs}
+    idle = {one.layer: one.products - one.needed for one in dropped}
     used = contract or module_contract(module)
     return [
-        _layer(number, op, named.get(layer_name(op)), used)
+        _layer(number, op, named.get(layer_name(op)), idle.get(layer_name(op), 0), used)
         for number, op in enumerate(layers(module))
     ]
 
@@ -178,6 +189,10 @@ def layer_table(
         )
 
     columns = [replace(c, show=inputs) if c.key == "inputs" else c for c in COLUMNS]
+    if all(row.needed == row.work for row in rows):
+        columns = [
+            replace(c, title=None) if c.key == "macs_needed" else c for c in columns
+        ]
     if full_names:
         columns[1:3] = [
             Column(None, "layer", lambda row: row.name),
@@ -195,12 +210,17 @@ def layer_table(
 
 
 def _layer(
-    number: int, op: Operation, epilogue: Proof | None, contract: str | None
+    number: int,
+    op: Operation,
+    epilogue: Proof | None,
+    idle: int,
+    contract: str | None,
 ) -> LayerStatistics:
     is_contraction = isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp)
     tensors = [value for value in op.operands if isinstance(value.type, TensorType)]
     constants = [value for value in tensors if is_constant(value.owner)]
     computed = [value for value in tensors if value not in constants]
+    work = multiply_accumulates(op)
     return LayerStatistics(
         number,
         layer_name(op) or "",
@@ -210,7 +230,8 @@ def _layer(
         tuple(describe(value.type) for value in op.results),
         accumulator_range(op, start_by(contract, op) if is_contraction else None),
         epilogue,
-        multiply_accumulates(op),
+        work,
+        max(work - idle, 0),
         sum(tensor_bytes(value.type) for value in constants),
         sum(tensor_bytes(value.type) for value in op.results),
     )

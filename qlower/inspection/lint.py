@@ -32,6 +32,7 @@ from qlower.model.signature import Array
 from qlower.semantics.contraction import exact_sums
 from qlower.semantics.pairs import pair_sums
 from qlower.tables.table import Column, Table, Tabled, counted
+from qlower.transforms.drop_channels import Dropped
 from qlower.transforms.lower_qnn.bias import constant_start
 
 Integers = NDArray[np.int64]
@@ -154,12 +155,13 @@ def not_looked_at(model: Model, contract: str | None = None) -> list[str]:
 class Lint(Tabled[Finding]):
     """The findings of a model; those `elsewhere` are of machines that multiply in
     pairs, and `unbounded` layers could not be looked at. `is_empty` says that no layer
-    follows a contract."""
+    follows a contract. `dropped` has what layers do without."""
 
     findings: Sequence[Finding]
     elsewhere: Sequence[Finding] = ()
     unbounded: Sequence[str] = ()
     is_empty: bool = False
+    dropped: Sequence[Dropped] = ()
 
     @property
     def is_clean(self) -> bool:
@@ -170,6 +172,7 @@ class Lint(Tabled[Finding]):
     def table(self) -> Table[Finding]:
         """A line for each finding."""
         table = lint_table(self.findings, self.elsewhere, self.unbounded)
+        table = replace(table, notes=[*table.notes, *_idle(self.dropped)])
         if not self.is_empty or self.unbounded:
             return table
         return replace(table, notes=["No layer is quantized: nothing was looked at."])
@@ -234,6 +237,30 @@ def _sentence(findings: Sequence[Finding]) -> str:
     more = f"; and {counted(rest, 'more layer')}" if rest > 0 else ""
     advice = f"{first.advice[0].upper()}{first.advice[1:]}"
     return f"{lead}: {shown}{more}. {advice}."
+
+
+def _idle(dropped: Sequence[Dropped]) -> Iterator[str]:
+    """What whoever trained the model is told of products that change nothing."""
+    products = sum(one.products for one in dropped)
+    idle = products - sum(one.needed for one in dropped)
+    if not idle:
+        return
+    weights = sum(one.weights for one in dropped)
+    idle_weights = weights - sum(one.weights_needed for one in dropped)
+    worst = sorted(dropped, key=lambda one: one.needed - one.products)
+    shown = ", ".join(
+        f"{one.channels - one.kept} of {one.channels} of {one.layer}"
+        for one in worst[:MOST_SHOWN]
+        if one.kept < one.channels
+    )
+    channels = f" Channels that change no output: {shown}." if shown else ""
+    yield (
+        f"{idle:,} of {products:,} products ({idle / products:.0%}), and "
+        f"{idle_weights:,} of {weights:,} weights, change no output: their channels "
+        "have one value for all inputs, or meet zero weights only. Machine code "
+        f"leaves them out.{channels} They are capacity that the model paid for and "
+        "doesn't use: train with less weight decay, or with fewer channels."
+    )
 
 
 def _share(row: Finding) -> str:

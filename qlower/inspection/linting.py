@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from qlower.compilation.compilation import Compilation
+from qlower.compilation.pipeline import channels_dropped
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import module_contract
@@ -51,6 +52,7 @@ def lint(
         model, contract, with_layers=True, layer_contracts=layer_contracts or {}
     )
     loaded = compilation.model
+    plain_compilation = replace(compilation, with_layers=False)
     own = module_contract(loaded.module)
     if own is not None:
         # what layers take is what the model itself computes
@@ -71,8 +73,12 @@ def lint(
         is_own = [row.what != PAIRS or row.layer in kept for row in found]
         elsewhere = [row for row, own in zip(found, is_own, strict=True) if not own]
         found = [row for row, own in zip(found, is_own, strict=True) if own]
+    try:
+        dropped = channels_dropped(plain_compilation.arith) if used else []
+    except QlowerError:
+        dropped = []  # what a contract refuses is told where code is asked for
     is_empty = not any(isinstance(op, QnnOp) for op in layers(loaded.module))
-    return Lint(found, elsewhere, not_looked_at(loaded, contract), is_empty)
+    return Lint(found, elsewhere, not_looked_at(loaded, contract), is_empty, dropped)
 
 
 def _values(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import epilogue_proofs
+from qlower.compilation.pipeline import channels_dropped, epilogue_proofs
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
@@ -17,6 +17,7 @@ from qlower.inspection.refusals import known_proofs
 from qlower.model.layers import layers
 from qlower.model.selection import select_layers
 from qlower.tables.table import Table, Tabled
+from qlower.transforms.drop_channels import Dropped
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,6 +53,7 @@ def stats_of(
 ) -> Stats:
     """The layers of a compilation, all or those of the given names."""
     refused: Mapping[str, str] = {}
+    dropped: Sequence[Dropped] = ()
     # what a contract refuses has a note of its own; one that doesn't exist is an error
     default = compilation.contract or module_contract(compilation.qnn)
     named = [op.contract for op in layers(compilation.qnn) if isinstance(op, QnnOp)]
@@ -59,10 +61,12 @@ def stats_of(
         load_contract(name)
     try:
         proofs = epilogue_proofs(compilation.arith, compilation.target)
+        dropped = channels_dropped(compilation.arith)
     except QlowerError:
         given = (compilation.model.module, compilation.contract, compilation.target)
         proofs, refused = known_proofs(*given)
-    rows = layer_statistics(compilation.model.module, proofs, compilation.contract)
+    given = compilation.model.module, proofs, compilation.contract
+    rows = layer_statistics(*given, dropped)
     if chosen is not None:
         rows = [row for row in rows if row.name in chosen]
     return Stats(rows, refused, full_names)

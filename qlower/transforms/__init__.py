@@ -17,6 +17,7 @@ PASSES = {
     "arith-to-comb": "qlower.transforms.arith_to_comb:ArithToCombPass",
     "arith-to-smt": "qlower.transforms.arith_to_smt:ArithToSmtPass",
     "check-defined": "qlower.transforms.check_defined:CheckDefinedPass",
+    "drop-channels": "qlower.transforms.drop_channels:DropChannelsPass",
     "expand-fixed": "qlower.transforms.expand_fixed:ExpandFixedPass",
     "fold-constants": "qlower.transforms.fold_constants:FoldConstantsPass",
     "form-kernels": "qlower.transforms.form_kernels:FormKernelsPass",

@@ -60,6 +60,11 @@ class Pieces:
         take = np.arange(len(channel)) + np.repeat(starts[of] - begins, counts[of])
         return Pieces(channel, self.x[take], self.value[take])
 
+    def since(self, low: Integers) -> Pieces:
+        """The functions on a part of the domain, which begins at [channel]."""
+        start = np.maximum(self.x, low[self.channel])
+        return Pieces.of(self.channel, start, self.value)
+
     def up_to(self, high: Integers) -> Pieces:
         """The functions on a part of the domain, whose ends are [channel]."""
         inside = self.x <= high[self.channel]

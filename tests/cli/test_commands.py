@@ -168,12 +168,14 @@ def test_inspect_statistics(model: str, capsys: Capture):
     assert " 16 " in conv  # bits
     assert " 8 " in conv  # 4 positions, 2 channels
     assert "2/2" in conv  # channels whose requantization is proved
-    assert "3 layers" in lines[-4]
-    assert lines[-2] == (
+    assert " 4 " in conv  # channel 1 is never positive: it is the zero point
+    assert "3 layers" in lines[-5]
+    assert lines[-3] == (
         "Run `qlower lint model.mlir` to find layers that can overflow 32 bits (or "
         "--accumulator-bits N)."
     )
-    assert lines[-1].startswith("fma: one multiply-add takes the place")
+    assert lines[-2].startswith("fma: one multiply-add takes the place")
+    assert lines[-1].startswith("needed: products that can change an output")
 
 
 def test_inspect_statistics_for_programs(model: str, capsys: Capture):

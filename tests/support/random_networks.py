@@ -29,11 +29,15 @@ MOST_CHANNELS = 70
 """In every tensor but concatenations."""
 
 
-def random_network(seed: int) -> ModuleOp:
-    """Two to six layers on an image of 1 to 9 rows and columns, 1 to 70 channels."""
+def random_network(seed: int, *, idle: bool = False) -> ModuleOp:
+    """Two to six layers on an image of 1 to 9 rows and columns, 1 to 70 channels.
+
+    With `idle` many channels have weights of zero only, biases beyond all sums, or no
+    weight that reads them.
+    """
     random = np.random.default_rng(seed)
     image = [1, *random.integers(1, 10, 2).tolist(), int(random.integers(1, 71))]
-    network = _Network(random, signed=bool(random.random() < 0.7))
+    network = _Network(random, signed=bool(random.random() < 0.7), idle=idle)
     return make_module([network.type(image)], network.body)
 
 
@@ -49,9 +53,12 @@ class _Window:
 
 
 class _Network:
-    def __init__(self, random: np.random.Generator, *, signed: bool) -> None:
+    def __init__(
+        self, random: np.random.Generator, *, signed: bool, idle: bool
+    ) -> None:
         self.random = random
         self.signed = signed
+        self.idle = idle
         self.earlier: list[SSAValue] = []
 
     def body(self, image: SSAValue) -> list[SSAValue]:
@@ -70,6 +77,8 @@ class _Network:
         for _ in range(self.pick(2, 6)):
             self.earlier.append(value)
             value = layers[self.pick(0, len(layers) - 1)](value)
+        if self.idle:  # who reads what is constant can do without it
+            value = self.convolution(value)
         if self.random.random() < 0.3:
             self.earlier.append(value)
             value = self.linear(value)
@@ -121,6 +130,14 @@ class _Network:
         """Weights, symmetric for each channel or with one scale; perhaps a bias."""
         channels = shape[axis]
         stored = self.random.integers(-127, 128, shape).astype(np.int8)
+        zero_point = 0
+        if not self.signed:
+            zero_point = self.pick(0, 255)
+        if self.idle:
+            zero = np.uint8(zero_point).view(np.int8)
+            np.moveaxis(stored, axis, 0)[self.random.random(channels) < 0.5] = zero
+            if axis == 0:
+                stored[..., self.random.random(shape[-1]) < 0.3] = zero
         if self.signed and self.random.random() < 0.6:
             spread = self.random.uniform(-6, -3, channels)
             scales = [float(np.float32(s)) for s in np.exp(spread)]
@@ -128,12 +145,15 @@ class _Network:
         elif self.signed:
             weight = constant(stored, quantized(shape, 0.01))
         else:
-            type = quantized(shape, 0.01, self.pick(0, 255), signed=False)
+            type = quantized(shape, 0.01, zero_point, signed=False)
             weight = constant(stored.view(np.uint8), type)
         bias = None
         if self.random.random() < 0.8:
             reach = 1 << self.pick(4, 16)
             values = self.random.integers(-reach, reach, channels)
+            if self.idle:
+                values[self.random.random(channels) < 0.4] = 0
+                values[self.random.random(channels) < 0.2] *= 1 << 13
             bias = constant(values.astype(np.int32))
         return weight, bias
 

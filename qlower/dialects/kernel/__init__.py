@@ -71,12 +71,13 @@ from .memory import (
     element_byte_size,
     integer_byte_size,
 )
-from .nest import IndexOp, NestOp, YieldOp
+from .nest import KEPT_CHANNELS, IndexOp, NestOp, YieldOp
 from .schedule import Schedule, TileAttr, TileRegistersAttr
 
 __all__ = [
     "ARENA_ALIGNMENT",
     "ARENA_BYTES",
+    "KEPT_CHANNELS",
     "KERNEL",
     "PACKED",
     "ArenaAttr",

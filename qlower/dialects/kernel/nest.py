@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     TensorType,
     i64,
@@ -40,6 +41,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from ..integers import integers, segment_sizes, values_of
 from ..types import element_type
@@ -48,6 +50,8 @@ from .maps import verify_maps
 from .memory import BoxAttr, UnstoredAttr, verified_shape, verify_buffers
 from .schedule import verify_schedule
 from .text import parse_integers, parse_operands, parse_tail, print_tail
+
+KEPT_CHANNELS = "kept_channels"
 
 
 @irdl_op_definition
@@ -93,6 +97,8 @@ class NestOp(IRDLOperation):
       no constant, whose indices combine loops (pools).
       `row`: the same with plain axes as indices (mean, sum, maximum, arg_max).
       `map`: no reduction. `loop`: anything else.
+    - `attributes {kept_channels = array<i64: 0, 3>}`: of the last axis of what the
+      model's layer gives, these elements alone are computed (pass drop-channels).
     - `schedule`: how a contraction is cut, `schedule #kernel.tile<12, 2>` before the
       result types; for speed, too.
     """
@@ -177,7 +183,14 @@ class NestOp(IRDLOperation):
             self.res.types if result_types is None else result_types,
         )
         new.location = self.location
+        new.attributes = dict(self.attributes)
         return new
+
+    @property
+    def kept_channels(self) -> tuple[int, ...] | None:
+        """Which channels of its layer the nest computes, None if all."""
+        kept = self.attributes.get(KEPT_CHANNELS)
+        return values_of(kept) if isa(kept, DenseArrayBase[IntegerType]) else None
 
     @property
     def bounds(self) -> tuple[int, ...]:

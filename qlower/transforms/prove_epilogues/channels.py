@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
@@ -23,7 +25,10 @@ from qlower.transforms.form_kernels.factors import product_factors
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers
 
-_EVERY_BYTE = np.arange(-128, 128, dtype=np.int8)
+Span: TypeAlias = tuple[Integers, Integers]
+"""The least and the greatest number that can occur, of each lane."""
+
+EVERY_BYTE = np.arange(-128, 128, dtype=np.int8)
 
 _WEIGHTS = (i8, IntegerType(4))
 
@@ -31,7 +36,7 @@ _FEW = 1 << 15
 """The bound of the magnitude of factors that are looked at: products fit an i32."""
 
 
-def _constant_elements(value: SSAValue) -> Array | None:
+def constant_elements(value: SSAValue) -> Array | None:
     """The elements of a constant tensor in memory order, None of another."""
     match value.owner:
         case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
@@ -39,14 +44,14 @@ def _constant_elements(value: SSAValue) -> Array | None:
             count = math.prod(dense.get_shape())
             return np.broadcast_to(elements, count) if len(elements) == 1 else elements
         case ExpandShapeOp(src=source) | CollapseShapeOp(src=source):
-            return _constant_elements(source)
+            return constant_elements(source)
         case _:
             return None
 
 
-def _constant_lanes(nest: NestOp, index: int) -> Array | None:
+def constant_lanes(nest: NestOp, index: int) -> Array | None:
     """A constant input's elements, with an axis for every loop of the nest."""
-    elements = _constant_elements(nest.inputs[index])
+    elements = constant_elements(nest.inputs[index])
     if elements is None:
         return None
     strides, offset, step = [0] * len(nest.bounds), 0, elements.itemsize
@@ -75,18 +80,21 @@ def parallel_constants(nest: NestOp) -> dict[int, Array]:
     for index, map in enumerate(nest.input_maps):
         if any(d >= first for d in map.used_dims()):
             continue
-        lanes = _constant_lanes(nest, index)
+        lanes = constant_lanes(nest, index)
         if lanes is not None:
             found[index] = lanes.reshape(lanes.shape[:first])
     return found
 
 
 def accumulator_bounds(
-    nest: NestOp, constants: Mapping[int, Array] | None = None
+    nest: NestOp,
+    constants: Mapping[int, Array] | None = None,
+    spans: Mapping[int, Span] | None = None,
 ) -> tuple[Array, Array] | None:
     """The least and the greatest accumulator of each channel, or None if unknown.
 
-    `constants` are the nest's `parallel_constants`, where they are known.
+    `constants` are the nest's `parallel_constants`, where they are known. `spans` has
+    what is known of inputs of bytes, by their number.
 
     Known for i32 sums of bytes, or of products of a byte with a constant, with a
     constant start, that can't wrap. A byte may have any of its values.
@@ -95,8 +103,9 @@ def accumulator_bounds(
         return None
     if constants is None:
         constants = parallel_constants(nest)
-    start = _evaluate(nest.init.block, constants)
-    terms = _products(nest) or _bytes(nest)
+    start = evaluate_constants(nest.init.block, constants)
+    spans = spans or {}
+    terms = _products(nest, spans) or _bytes(nest, spans)
     if start is None or terms is None:
         return None
     low, high = (start + end for end in terms)
@@ -121,14 +130,27 @@ def _total(nest: NestOp, terms: Array) -> Integers:
     return repeated * terms.sum(axis=reduced, dtype=np.int64)
 
 
-def _products(nest: NestOp) -> tuple[Integers, Integers] | None:
-    """The ends of the sum of products of a byte with a constant."""
+@dataclass(frozen=True)
+class Products:
+    """What a nest sums: the input number `activation`, a byte, of which `of_byte` makes
+    the factor, [256] from -128; and the `weights`, with an axis for every loop."""
+
+    activation: int
+    of_byte: Integers
+    weights: Integers
+
+
+def products_of(nest: NestOp) -> Products | None:
+    """The products of a byte with a constant that a nest sums, None of any other.
+
+    No product of the two factors wraps.
+    """
     factors = product_factors(nest)
     if factors is None:
         return None
     activation, weight = factors
     body = nest.body.block
-    weights = _constant_lanes(nest, weight)
+    weights = constant_lanes(nest, weight)
     if (
         weights is None
         or body.args[activation].type != i8
@@ -137,21 +159,67 @@ def _products(nest: NestOp) -> tuple[Integers, Integers] | None:
         return None
     x, w = (
         _factor(body, body.args[index], lanes)
-        for index, lanes in ((activation, _EVERY_BYTE), (weight, weights))
+        for index, lanes in ((activation, EVERY_BYTE), (weight, weights))
     )
     if any(max(-int(f.min()), int(f.max())) >= _FEW for f in (x, w)):
+        return None
+    return Products(activation, x, w)
+
+
+def _products(
+    nest: NestOp, spans: Mapping[int, Span]
+) -> tuple[Integers, Integers] | None:
+    """The ends of the sum of products of a byte with a constant."""
+    products = products_of(nest)
+    if products is None:
         return None
     # Each byte is taken on its own: the sum is greatest with the greatest byte at each
     # positive weight and the least at each negative one. All bytes are possible, so
     # these bounds hold for any input, and padding is one of the bytes.
+    x, w = products.of_byte, products.weights
+    if products.activation in spans:
+        least, most = values_within(x, spans[products.activation])
+        up, down = np.maximum(w, 0), np.minimum(w, 0)
+        return (
+            _total(nest, up * least + down * most),
+            _total(nest, up * most + down * least),
+        )
     above = _total(nest, np.maximum(w, 0))
     below = _total(nest, w) - above
     least, most = int(x.min()), int(x.max())
     return least * above + most * below, most * above + least * below
 
 
-def _bytes(nest: NestOp) -> tuple[Integers, Integers] | None:
+def values_within(of_byte: Array, span: Span) -> Span:
+    """The least and the greatest of the values of a function of bytes, [256] from -128,
+    in spans of bytes."""
+    low, high = (end[..., np.newaxis] for end in span)
+    inside = (low <= EVERY_BYTE) & (high >= EVERY_BYTE)
+    wide = of_byte.astype(np.int64)
+    return (
+        np.where(inside, wide, wide.max()).min(axis=-1),
+        np.where(inside, wide, wide.min()).max(axis=-1),
+    )
+
+
+def _bytes(nest: NestOp, spans: Mapping[int, Span]) -> tuple[Integers, Integers] | None:
     """The ends of the sum of what is computed from a single byte in each step."""
+    found = term_of_byte(nest, arith.AddiOp)
+    if found is None or np.abs(found[1]).max() >= _FEW:
+        return None
+    index, numbers = found
+    shape = [1] * len(nest.bounds)
+    whole = numbers.min().reshape(shape), numbers.max().reshape(shape)
+    ends = values_within(numbers, spans[index]) if index in spans else whole
+    low, high = (_total(nest, end) for end in ends)
+    return low, high
+
+
+def term_of_byte(
+    nest: NestOp, kind: type[arith.AddiOp | arith.MaxSIOp | arith.MinSIOp]
+) -> tuple[int, Integers] | None:
+    """The input of bytes that an operation of a kind alone takes into the accumulator,
+    and what it takes of each byte, [256] from -128."""
     body = nest.body.block
     *sources, accumulator = (argument for argument in body.args if argument.uses)
     terminator = body.last_op
@@ -159,23 +227,14 @@ def _bytes(nest: NestOp) -> tuple[Integers, Integers] | None:
     total = terminator.operands[0].owner
     if len(sources) != 1 or sources[0].type != i8:
         return None
-    if not isinstance(total, arith.AddiOp) or accumulator not in total.operands:
+    if not isinstance(total, kind) or accumulator not in total.operands:
         return None
     term = total.rhs if total.lhs is accumulator else total.lhs
-    values = _computed_from(body, sources[0], _EVERY_BYTE)
-    if term not in values:
-        return None
-    numbers = values[term].astype(np.int64)
-    if np.abs(numbers).max() >= _FEW:
-        return None
-    shape = [1] * len(nest.bounds)
-    low, high = (
-        _total(nest, end.reshape(shape)) for end in (numbers.min(), numbers.max())
-    )
-    return low, high
+    values = computed_from(body, sources[0], EVERY_BYTE)
+    return (sources[0].index, values[term].astype(np.int64)) if term in values else None
 
 
-def _evaluate(block: Block, constants: Mapping[int, Array]) -> Integers | None:
+def evaluate_constants(block: Block, constants: Mapping[int, Array]) -> Integers | None:
     """What a region yields, if it is one integer that depends on constants only."""
     terminator = block.last_op
     assert terminator is not None
@@ -192,7 +251,7 @@ def _factor(body: Block, source: SSAValue, lanes: Array) -> Array:
     """The factor of the body's product that is computed from the argument `source`."""
     terminator = body.last_op
     assert terminator is not None
-    values = _computed_from(body, source, lanes)
+    values = computed_from(body, source, lanes)
     total = terminator.operands[0].owner
     assert isinstance(total, arith.AddiOp)
     terms = (term for term in (total.lhs, total.rhs) if term is not body.args[-1])
@@ -202,7 +261,7 @@ def _factor(body: Block, source: SSAValue, lanes: Array) -> Array:
     return values[factor]
 
 
-def _computed_from(body: Block, source: SSAValue, lanes: Array) -> Values:
+def computed_from(body: Block, source: SSAValue, lanes: Array) -> Values:
     """All that depends on the lanes of one argument, and on no other."""
     values: Values = {source: lanes}
     ops: list[Operation] = []

@@ -27,6 +27,8 @@ def decide_bytes(
 ) -> Found:
     """Whether a nest gives what its layers do, on every byte, or every pair of bytes
     that two tensors have at a place. Raises Unfit."""
+    if nest.kept_channels is not None:
+        raise Unfit("it computes some of the layer's channels")
     names = layer_names(nest)
     cut = alone(nest)
     sources = references.others(names)

@@ -7,7 +7,7 @@ are functions of bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -50,17 +50,31 @@ def decide_sums(
         raise Unfit("it reads what the layers don't")
     is_known = not isinstance(references.operations[names[0]], POOLS)
     channels = np.array(given.channels)
+    kept = nest.kept_channels
+    if kept is not None and len(channels) == len(kept):
+        channels = np.array(kept)
+    elif kept is not None and len(channels) > 1:
+        raise Unfit("it isn't known which channels it computes")
     pieces, low, high = _own_sums(nest, rule, channels, is_known=is_known)
     code = Code.of(given, target, bind)
     work = _Work(code, pieces, low, high, flips(nest.res[0]))
     if table is None:
-        return work.alone(pieces)
+        return _of_model(work.alone(pieces), channels)
     if table.ndim == 1:
-        return work.alone(pieces.mapped(table))
+        return _of_model(work.alone(pieces.mapped(table)), channels)
     found, other = work.with_bytes(table, stored.options(given.others[0]))
     if found.difference is None:
         stored.settle(given.others[0], other)
-    return found
+    return _of_model(found, channels)
+
+
+def _of_model(found: Found, channels: Integers) -> Found:
+    """What was found, told of the channels of the model's layer."""
+    apart = found.difference
+    if apart is None or apart.channel is None:
+        return found
+    channel = int(channels[apart.channel])
+    return replace(found, difference=replace(apart, channel=channel))
 
 
 def _own_sums(
@@ -77,6 +91,12 @@ def _own_sums(
     bounds = accumulator_bounds(nest)
     if is_known and not (_fits(low + offset) and _fits(high + offset)):
         raise Unfit("the accumulator may wrap")
+    if bounds is not None and nest.kept_channels is not None and is_known:
+        # Channels that are constant are a number in the start: fewer sums can occur.
+        least, most = (by_channel(nest, bound) for bound in bounds)
+        if np.any(least < low + offset) or np.any(most > high + offset):
+            raise Unfit("its sum isn't that of the layer")
+        return pieces.moved(offset).since(least).up_to(most), least, most
     if bounds is None:
         if not is_known:
             raise Unfit("its sum isn't one of bytes")

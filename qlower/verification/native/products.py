@@ -73,6 +73,8 @@ def decide_products(
     Raises Unfit where that isn't looked at.
     """
     name, *_ = layer_names(nest)
+    if nest.kept_channels is not None:
+        raise Unfit("constant channels are dropped")
     if nest.accumulator_types != (i32,) or len(nest.res) != 1:
         raise Unfit("its sum isn't one of 32-bit integers")
     cut = alone(_with_sums(nest))
