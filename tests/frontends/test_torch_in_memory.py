@@ -88,6 +88,28 @@ def functions() -> Any:
     return Functions().eval()
 
 
+def real_modules() -> Any:
+    """Modules that stay real between quantized ones, and those that move elements."""
+    nn, functional = torch.nn, torch.nn.functional
+
+    class RealModules(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 8, 1)
+            self.steps = nn.Sequential(nn.SiLU(), nn.Softsign())
+            self.zeros = nn.ZeroPad2d((1, 0, 2, 3))
+            self.softmax, self.shuffle = nn.Softmax(1), nn.PixelShuffle(2)
+
+        def forward(self, x: Any) -> Any:
+            x = self.last(self.steps(self.first(x)))
+            x = self.last(functional.pad(self.zeros(x), (1, 2)))
+            x = self.last((x - x.mean((2, 3), keepdim=True)) ** 2)
+            return self.shuffle(self.softmax(self.last(x / 2.0)))
+
+    torch.manual_seed(0)
+    return RealModules().eval()
+
+
 def converted(name: str, network: Any) -> Any:
     """The network, calibrated and quantized for an engine."""
     fx: Any = import_module("torch.ao.quantization.quantize_fx")
@@ -99,7 +121,7 @@ def converted(name: str, network: Any) -> Any:
     return fx.convert_fx(prepared)
 
 
-@pytest.mark.parametrize("make", [network, functions])
+@pytest.mark.parametrize("make", [network, functions, real_modules])
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_modules_of_an_engine(engine: str, make: Callable[[], Any]) -> None:
     module = converted(engine, make())
@@ -112,6 +134,22 @@ def test_modules_of_an_engine(engine: str, make: Callable[[], Any]) -> None:
         with torch.no_grad():
             expected = module(x).numpy()
         assert (np.asarray(run(x.numpy())) == expected).all()
+
+
+@pytest.mark.parametrize("engine", ["x86"], indirect=True)
+def test_rows_of_a_table(engine: str) -> None:
+    """An embedding stays real, and its input are integers."""
+    fx: Any = import_module("torch.ao.quantization.quantize_fx")
+    mapping: Any = import_module("torch.ao.quantization").get_default_qconfig_mapping
+    network = torch.nn.Sequential(torch.nn.Embedding(20, 16), torch.nn.Linear(16, 4))
+    x = torch.tensor([[0, 19, 7], [7, 3, 1]])
+    prepared = fx.prepare_fx(network.eval(), mapping(engine), (x,))
+    prepared(x)
+    module = fx.convert_fx(prepared)
+    with torch.no_grad():
+        expected = module(x).numpy()
+    found = qlower.jit(qlower.from_fx(module, x))(x.numpy())
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("engine", ["x86"], indirect=True)

@@ -95,6 +95,20 @@ def _interpolate(site: CallSite) -> None:
     )
 
 
+def _pixel_shuffle(site: CallSite) -> None:
+    """Channels [c, r, r] become the pixels of blocks of r by r."""
+    shape, sizes = site.integers("shape"), site.integers("sizes")
+    *outer, channels, height, width = shape
+    times, rank, name = site.integer("upscale_factor"), len(outer), site.call.results[0]
+    parts = [*outer, channels // times**2, times, times, height, width]
+    order = [*range(rank + 1), *(rank + place for place in (3, 1, 4, 2))]
+    split, turned = f"{name}/split", f"{name}/turned"
+    wanted = [site.constant(np.array(one, np.int64), "INT64") for one in (parts, sizes)]
+    site.add("Reshape", [site.tensor("self"), wanted[0]], results=[split])
+    site.add("Transpose", [split], {"perm": tuple(order)}, results=[turned])
+    site.add("Reshape", [turned, wanted[1]])
+
+
 def real_mean(site: CallSite) -> None:
     """All engines but qnnpack dequantize, and quantize the mean."""
     name = site.call.results[0]
@@ -106,6 +120,25 @@ def real_mean(site: CallSite) -> None:
     site.add(DEQUANTIZE, site.operands("self#"), results=[real])
     site.add("Mean", [real], attributes, domain=TORCH, results=[mean])
     site.add(QUANTIZE, [mean, *site.step()])
+
+
+def _softsign(site: CallSite) -> None:
+    """F(x / F(|x| + 1))"""
+    value, name = site.tensor("self"), site.call.results[0]
+    size, more = f"{name}/size", f"{name}/more"
+    site.add("Abs", [value], results=[size])
+    one = site.constant(np.array(1.0, np.float32), "FLOAT")
+    site.add("Add", [size, one], results=[more])
+    site.add("Div", [value, more])
+
+
+def _softmax(site: CallSite) -> None:
+    """Of dequantized values, and quantized again."""
+    name = site.call.results[0]
+    real, shares = f"{name}/real", f"{name}/shares"
+    site.add(DEQUANTIZE, site.operands("self#"), results=[real])
+    site.add("Softmax", [real], {"axis": site.integer("dim")}, results=[shares])
+    site.add(QUANTIZE, [shares, *site.step()])
 
 
 CONV = _layer("Conv", _sliding(2), activation=_relu)
@@ -126,6 +159,9 @@ TABLE: Mapping[str, Translate] = {
         for end in ("", "_relu")
     },
     "fx.interpolate": _interpolate,
+    "fx.pixel_shuffle": _pixel_shuffle,
+    "aten.softsign.default": _softsign,
+    "quantized.softmax": _softmax,
     "quantized.cat": _concat,
     "quantized.avg_pool2d": average_pool(2, "QLinearAveragePool", "self# #", MICROSOFT),
     "quantized.adaptive_avg_pool2d": _function(

@@ -74,6 +74,12 @@ class FxGraph(Protocol):
     def nodes(self) -> Iterable[FxNode]: ...
 
 
+class _Embedding(Protocol):
+    """A table whose rows are looked up."""
+
+    weight: TorchTensor
+
+
 class GraphModule(Protocol):
     """A module that FX traced and converted."""
 
@@ -81,6 +87,9 @@ class GraphModule(Protocol):
 
     def get_submodule(self, target: str) -> object: ...
 
+
+INPUTS = {"float32": "FLOAT", "int32": "INT32", "int64": "INT64"}
+"""Types of inputs, and their names in a program."""
 
 SIZE = 1 << 30
 """A module in memory may have any number of operations."""
@@ -119,8 +128,7 @@ class _Reader:
         for index, node in enumerate(self.module.graph.nodes):
             self.index = index
             if node.op == "placeholder":
-                shape = tuple(int(size) for size in self.tensor(node).shape)
-                inputs.append(Port(node.name, "FLOAT", shape))
+                inputs.append(self.port(node))
             elif node.op == "output":
                 (returned,) = node.args
                 several = isinstance(returned, tuple | list)
@@ -138,6 +146,16 @@ class _Reader:
             tuple(inputs),
             tuple(outputs),
         )
+
+    def port(self, node: FxNode) -> Port:
+        given = self.tensor(node)
+        dtype = str(getattr(given, "dtype", "")).removeprefix("torch.")
+        if dtype not in INPUTS:
+            raise self.error(
+                f"input {node.name!r}: type {dtype} is not supported; expected one of"
+                f" {', '.join(INPUTS)}"
+            )
+        return Port(node.name, INPUTS[dtype], tuple(map(int, given.shape)))
 
     def tensor(self, node: FxNode) -> TorchTensor:
         return cast(TorchTensor, self.values[node.name])
@@ -244,6 +262,16 @@ class _Reader:
             if name.startswith("conv_transpose"):
                 self.check_transposed(node, name, module)
             return self.made(name, arguments, node)
+        if kind == "Embedding":
+            array = _array(cast(_Embedding, module).weight)
+            return self.made(
+                "embedding",
+                {
+                    "weight": self.constant(node, "weight", array, "FLOAT"),
+                    "indices": arguments["self"],
+                },
+                node,
+            )
         if kind not in MODULES:
             raise self.error(f"node {self.index} {kind}: this module is not supported")
         name, keys = MODULES[kind]
@@ -280,16 +308,12 @@ class _Reader:
         results = (node.name,)
         if isinstance(value, tuple | list):
             results = tuple(f"{node.name}.{at}" for at in range(len(self.parts(node))))
-        if name == "interpolate":
+        if name in ("interpolate", "pixel_shuffle"):
             arguments["sizes"] = tuple(self.tensor(node).shape)
             of = cast(Tensor, arguments["self"]).name
             arguments["shape"] = tuple(cast(TorchTensor, self.values[of]).shape)
         target = TARGETS.get(name, f"aten.{name}.default")
         if name == "softmax":
-            if is_stored:
-                raise self.error(
-                    f"node {self.index} {name}: of quantized values it is not supported"
-                )
             self.remarks.append(
                 f"node {self.index} {name} {node.name!r} runs on float32, which PyTorch"
                 " adds in an order of its own: last bits may differ"

@@ -38,8 +38,12 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "max_pool2d",
         ("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
     ),
+    "PixelShuffle": ("pixel_shuffle", ("upscale_factor",)),
     "Quantize": ("quantize_per_tensor", ()),
     "ReLU": ("relu", ()),
+    "SiLU": ("silu", ()),
+    "Softsign": ("softsign", ()),
+    "ZeroPad2d": ("pad", ("padding",)),
     "ReLU6": ("relu6", ()),
     "Sigmoid": ("sigmoid", ()),
     "Softmax": ("softmax", ("dim",)),
@@ -71,16 +75,23 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "mul": ("self", "other"),
     "mul_relu": ("self", "other"),
     "mul_scalar": ("self", "other"),
+    "pad": ("self", "pad", "mode", "value"),
     "permute": ("self", "dims"),
+    "pixel_shuffle": ("self", "upscale_factor"),
+    "pow": ("self", "exponent"),
     "quantize_per_tensor": ("self",),
     "relu": ("self",),
     "relu6": ("self",),
     "reshape": ("self", "shape"),
     "sigmoid": ("self",),
+    "silu": ("self",),
     "softmax": ("self", "dim"),
+    "softsign": ("self",),
+    "sub": ("self", "other"),
     "squeeze": ("self", "dim"),
     "tanh": ("self",),
     "transpose": ("self", "dim0", "dim1"),
+    "truediv": ("self", "other"),
     "unsqueeze": ("self", "dim"),
     "view": ("self", "size"),
 }
@@ -97,10 +108,13 @@ TARGETS = {
     "flatten": "aten.flatten.using_ints",
     "interpolate": "fx.interpolate",
     "mean": "aten.mean.dim",
+    "pixel_shuffle": "fx.pixel_shuffle",
+    "pow": "aten.pow.Tensor_Scalar",
     "softmax": "aten.softmax.int",
     "squeeze": "aten.squeeze.dim",
     "transpose": "aten.transpose.int",
-    **{name: f"aten.{name}.Tensor" for name in ("add", "mul")},
+    "truediv": "aten.div.Tensor",
+    **{name: f"aten.{name}.Tensor" for name in ("add", "mul", "sub")},
 }
 """ATen's operators whose overload isn't called "default"."""
 
@@ -111,7 +125,8 @@ STORED = frozenset(
     (
         *("adaptive_avg_pool2d", "add", "add_relu", "avg_pool2d", "cat", "dequantize"),
         *("elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mean", "mul"),
-        *("mul_relu", "quantize_per_tensor", "relu", "relu6", "sigmoid", "tanh"),
+        *("mul_relu", "quantize_per_tensor", "relu", "relu6", "sigmoid", "softmax"),
+        *("tanh",),
     )
 )
 """Operators whose arithmetic on quantized tensors is the engine's."""

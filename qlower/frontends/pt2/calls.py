@@ -221,6 +221,22 @@ def _attention(site: CallSite) -> None:
     site.add("MatMul", [shares, value])
 
 
+def _pad(site: CallSite) -> None:
+    """Zeros around: before and after the last dimension, then the one before it."""
+    site.expect("mode", "constant", None)
+    site.expect("value", None, 0, 0.0)
+    given = site.integers("pad" if site.argument("pad") is not None else "padding")
+    if not given or len(given) % 2:
+        raise site.error(f"{len(given)} numbers of padding; expected two a dimension")
+    dims = range(len(given) // 2)
+    pads = [given[2 * (len(dims) - 1 - dim) + end] for end in (0, 1) for dim in dims]
+    axes = [dim - len(dims) for dim in dims]
+    constants = [
+        site.constant(np.array(numbers, np.int64), "INT64") for numbers in (pads, axes)
+    ]
+    site.add("Pad", [site.tensor("self"), constants[0], "", constants[1]])
+
+
 def _in_place(name: str, translate: Translate) -> dict[str, Translate]:
     """An operator and the one that changes its operand, with equal arguments."""
     operator, overload = name.split(".")
@@ -275,6 +291,14 @@ TABLE: Mapping[str, Translate] = {
     "aten.adaptive_avg_pool1d.default": ADAPTIVE,
     "aten.adaptive_avg_pool2d.default": ADAPTIVE,
     "aten.mean.dim": node("Mean", domain=TORCH, more=MEAN, expects=NO_DTYPE),
+    "aten.abs.default": node("Abs"),
+    "aten.neg.default": node("Neg"),
+    "aten.pow.Tensor_Scalar": node("Mul", "self self", expects={"exponent": (2, 2.0)}),
+    "aten.constant_pad_nd.default": _pad,
+    "aten.pad.default": _pad,
+    "aten.embedding.default": node(
+        "Gather", "weight indices", axis=always(0), expects={"sparse": (False,)}
+    ),
     **_torch_unary("hardswish.default", "HardSwish"),
     **_torch_unary("hardsigmoid.default", "HardSigmoid"),
     **_torch_unary("sigmoid.default", "Sigmoid"),
