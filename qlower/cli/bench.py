@@ -21,6 +21,7 @@ from qlower.cli.output import terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
+from qlower.files.replacing import write_text
 
 if TYPE_CHECKING:
     from qlower.bench.comparison import Report
@@ -87,7 +88,6 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, then print and write what was measured."""
-    import os
 
     from qlower.bench.comparison import (
         Machine,
@@ -103,7 +103,6 @@ def run(options: argparse.Namespace) -> int:
     from qlower.codegen.program.flavour import Flavour
     from qlower.codegen.targets.resolve import resolve_target
     from qlower.compilation.compilation import Compilation
-    from qlower.files.replacing import write_text
     from qlower.frontends.model_files import check_model_path
     from qlower.tables.json_text import json_text
 

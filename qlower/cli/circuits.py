@@ -10,6 +10,8 @@ from qlower.cli.exit_codes import UsageError
 from qlower.cli.options import given_model
 from qlower.cli.output import show, terminal_width
 from qlower.cli.parser import section
+from qlower.diagnostics import QlowerError
+from qlower.files.replacing import replacing_files
 from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
@@ -83,8 +85,6 @@ def refuse_circuit_options(options: argparse.Namespace) -> None:
 def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
     """Write the circuits and their test benches, or nothing; list what they need."""
     from qlower.circuits.bench import bench_text, has_vectors
-    from qlower.diagnostics import QlowerError
-    from qlower.files.replacing import replacing_files
 
     if not CIRCUIT_KINDS.issuperset(emit):
         others = ", ".join(kind for kind in emit if kind not in CIRCUIT_KINDS)
@@ -131,7 +131,6 @@ def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
 def _write_gates(options: argparse.Namespace, emit: list[str]) -> int:
     """Write a whole model as gates, and what evaluates them."""
     from qlower.circuits.gates.make import model_gates
-    from qlower.files.replacing import replacing_files
 
     if emit != ["gates"]:
         raise UsageError("--emit gates is of a whole model, and written alone")

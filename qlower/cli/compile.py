@@ -23,6 +23,7 @@ from qlower.cli.options import (
 )
 from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
+from qlower.files.replacing import replacing_files
 from qlower.tables.json_text import json_text
 
 EXAMPLE = """  qlower compile model.tflite -o out/
@@ -106,7 +107,6 @@ def run(options: argparse.Namespace) -> int:
     from qlower.codegen.program.interface import check_name
     from qlower.codegen.targets.c99 import PORTABLE_C
     from qlower.codegen.targets.resolve import resolve_target
-    from qlower.files.replacing import replacing_files
     from qlower.packages.link import compiler_driver
 
     emit = [kind.strip() for kind in options.emit.split(",") if kind.strip()]

@@ -11,7 +11,9 @@ from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.options import add_command, add_import_options, model_of
 from qlower.cli.output import add_format, print_table, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
+from qlower.files.replacing import replacing, write_text
 
 if TYPE_CHECKING:
     from qlower.contract_pages.contract_differences import Subject
@@ -153,7 +155,6 @@ def new_contract(options: argparse.Namespace) -> int:
     """Write the file, and say what runs it."""
     from qlower.contracts import load_contract
     from qlower.contracts.family.names import arithmetic, text_of
-    from qlower.files.replacing import replacing
 
     given = {name: getattr(options, name) for name in NEW_CHOICES}
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -222,11 +223,9 @@ def write_pages(options: argparse.Namespace) -> int:
 
 def compare_contracts(options: argparse.Namespace) -> int:
     """How often contracts differ on the layers of the models."""
-    from qlower.cli.progress import clear_status
     from qlower.contract_pages.contract_differences import compare
     from qlower.contract_pages.differences_page import differences_page, pairs_table
     from qlower.contracts import contract_names
-    from qlower.files.replacing import write_text
 
     if options.examples is not None and options.examples < 1:
         raise QlowerError(f"--examples must be at least 1, not {options.examples}")

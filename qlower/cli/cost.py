@@ -9,6 +9,7 @@ from qlower.cli.options import add_command, add_import_options
 from qlower.cli.output import add_format, add_plot, check_plot, print_table, write_plot
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
+from qlower.diagnostics import QlowerError
 from qlower.tables.json_text import json_text
 
 EXAMPLE = """  qlower cost tflm tvm pow2-shift mine.mlir --model model.tflite=inputs.npz
@@ -50,7 +51,6 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measure, and print."""
     from qlower.circuits.cost import costs
-    from qlower.diagnostics import QlowerError
 
     if options.examples is not None and options.examples < 1:
         raise QlowerError(f"--examples must be at least 1, not {options.examples}")

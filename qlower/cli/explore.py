@@ -22,6 +22,7 @@ from qlower.cli.options import add_command, add_import_options, model_of
 from qlower.cli.output import add_format, add_plot, check_plot, print_table, write_plot
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
+from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
 
 EXAMPLE = """  qlower explore model.tflite --data x.npz --against exact --plot front.svg
@@ -98,7 +99,6 @@ def run(options: argparse.Namespace) -> int:
     """Walk, and print the front."""
     from qlower.exploration.explore import plan
     from qlower.exploration.explore import run as run_plan
-    from qlower.files.replacing import replacing
     from qlower.validation.validate import prepare
 
     check_plot(options)

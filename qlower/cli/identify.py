@@ -13,6 +13,7 @@ from qlower.cli.options import add_command, add_inputs, add_model, given_model
 from qlower.cli.output import add_json, show, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
+from qlower.files.replacing import replacing, replacing_files
 from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
@@ -87,7 +88,6 @@ def run(options: argparse.Namespace) -> int:
     if options.dump is None or options.model is None:
         raise UsageError("DUMP and MODEL are needed, or --probe FORMAT")
     from qlower.cli.inputs import given_arrays
-    from qlower.files.replacing import replacing
     from qlower.frontends.load import as_model
 
     model = as_model(given_model(options))
@@ -107,7 +107,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    from qlower.files.replacing import replacing_files
     from qlower.identification.probe import check_format, probe, write_probe
 
     if options.dump is not None or options.output is None:

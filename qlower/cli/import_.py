@@ -15,6 +15,7 @@ from qlower.cli.options import (
 )
 from qlower.cli.output import add_format, print_table
 from qlower.cli.parser import ArgumentParser, Commands
+from qlower.files.replacing import write_text
 
 EXAMPLE = """  qlower import model.tflite -o model.mlir
   qlower import model.tflite | less
@@ -62,7 +63,6 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load and print, with locations, in which layers' names live."""
-    from qlower.files.replacing import write_text
     from qlower.frontends.load import as_model
     from qlower.model.contract_files import text_in
 

@@ -17,6 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.targets.mlir import MLIRTarget
+from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import (
     ArgSpecParseError,
@@ -105,7 +106,6 @@ class QlowerOptMain(xDSLOptMain):
         )
 
     def register_all_dialects(self) -> None:
-        from xdsl.universe import Universe
 
         # The plug-in has ours already, unless qlower runs without installation; what we
         # read of upstream's takes the place of xDSL's.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from qlower.cli.parser import OUTPUT, section
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError, printable_lines
+from qlower.files.replacing import write_text
 from qlower.tables.table import FORMATS, Format, Row, Table
 
 if TYPE_CHECKING:
@@ -88,7 +89,6 @@ def write_junit(
     if options.junit is None:
         return
     from qlower.cli.tables.junit import junit_text
-    from qlower.files.replacing import write_text
 
     suite = f"qlower {options.command}"
     write_text(options.junit, lambda: junit_text(suite, cases()))

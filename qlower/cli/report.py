@@ -21,6 +21,7 @@ from qlower.cli.options import (
 from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
+from qlower.files.replacing import replacing, replacing_files
 
 if TYPE_CHECKING:
     from qlower.report.report import Report
@@ -77,7 +78,6 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("nothing to write", help="-o FILE or --model-explorer DIR")
     if options.verify and options.against is None:
         raise UsageError("--verify is about two contracts", help="--against CONTRACT")
-    from qlower.files.replacing import replacing, replacing_files
 
     with ExitStack() as stack:  # what can't be written is refused before the work
         page = folder = None

@@ -13,6 +13,7 @@ from qlower.cli.options import given_model
 from qlower.cli.output import show, terminal_width
 from qlower.cli.parser import section
 from qlower.cli.progress import clear_status, progress
+from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ def refuse_rtl_options(options: argparse.Namespace) -> None:
 def run_rtl(options: argparse.Namespace) -> int:
     """Compare, and tell."""
     from qlower.circuits.rtl.verify import verify_rtl
-    from qlower.files.replacing import replacing
 
     if options.top is None:
         raise UsageError("--rtl needs --top NAME, the module to compare")

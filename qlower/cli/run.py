@@ -26,6 +26,7 @@ from qlower.cli.output import add_format, print_table, show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.diagnostics import QlowerError
+from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
@@ -180,7 +181,6 @@ def _make_executor(compilation: Compilation, options: argparse.Namespace) -> Exe
 
 
 def _open(stack: ExitStack, path: str | None) -> BinaryIO | None:
-    from qlower.files.replacing import replacing
 
     if path is None:
         return None

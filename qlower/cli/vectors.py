@@ -7,9 +7,17 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from qlower.cli.options import add_command, add_contract, add_model, given_model
+from qlower.cli.exit_codes import UsageError
+from qlower.cli.options import (
+    add_command,
+    add_contract,
+    add_model,
+    given_model,
+    layer_contracts,
+)
 from qlower.cli.output import add_format, print_table
 from qlower.cli.parser import ArgumentParser, Commands
+from qlower.files.replacing import writing
 from qlower.tables.json_text import json_text
 
 EXAMPLE = """  qlower vectors model.tflite -o vectors
@@ -57,10 +65,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Make the vectors, write them, and tell what they cover."""
-    from qlower.cli.exit_codes import UsageError
-    from qlower.cli.options import layer_contracts
     from qlower.explain.vectors import vectors
-    from qlower.files.replacing import writing
     from qlower.files.vector_files import write_array_files
     from qlower.frontends.load import as_model
     from qlower.model.layer_contracts import with_layer_contracts

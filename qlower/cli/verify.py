@@ -23,7 +23,9 @@ from qlower.cli.output import add_json, add_junit, show, terminal_width, write_j
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.cli.rtl import add_rtl, refuse_rtl_options, run_rtl
+from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
+from qlower.tables.table import counted
 
 if TYPE_CHECKING:
     from qlower.cli.tables.junit import Case
@@ -164,7 +166,6 @@ def register(commands: Commands, common: ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Decide, and tell."""
-    from qlower.files.replacing import replacing
 
     bits = options.accumulator_bits
     asked = [one is not None for one in (options.equal, bits, options.check)]
@@ -234,7 +235,6 @@ def _certify(options: argparse.Namespace) -> None:
 
 def _solve(options: argparse.Namespace, claims: Claims) -> bool:
     """Write the claims and run the solvers asked for: whether all agree with qlower."""
-    from qlower.tables.table import counted
     from qlower.verification.smt.verdicts import answers_of
 
     folder = Path(options.smt)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.utils.exceptions import ArgSpecParseError
 
 from qlower.codegen.program.interface import Interface
 from qlower.compilation.passes import Observer, apply_passes
@@ -93,9 +94,7 @@ def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:
 def parse_passes(text: str) -> list[ModulePass]:
     """The passes that `qlower-opt -p` would run: xDSL's, ours, and those of installed
     packages (entry points `xdsl.universe`)."""
-    from xdsl.passes import PassPipeline
     from xdsl.universe import Universe
-    from xdsl.utils.exceptions import ArgSpecParseError
 
     from qlower.text.pass_options import quote_options
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from os import PathLike
 from pathlib import Path
 
@@ -49,7 +50,6 @@ class Report(Tabled[tuple[str, str]]):
         }
 
     def _repr_html_(self) -> str:
-        from html import escape
 
         style = "width: 100%; height: 40em; border: 0"
         return f'<iframe srcdoc="{escape(self.html())}" style="{style}"></iframe>'

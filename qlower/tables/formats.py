@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from itertools import chain, zip_longest
 from typing import TypeAlias
 
@@ -118,7 +119,6 @@ def markdown(table: Table[Row]) -> str:
 def csv(table: Table[Row]) -> str:
     """All rows, without sums, with the columns' keys above; lists are joined by `;`."""
     import csv
-    from io import StringIO
 
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -8,9 +8,11 @@ integers are passed to our code, but linkers refuse to mix the two.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from qlower.codegen.targets.architecture import Architecture, cpu_table
 from qlower.codegen.targets.base import Halves, Target
-from qlower.codegen.targets.scalar import scalar_target
+from qlower.codegen.targets.scalar import SCALAR
 
 _CPUS = cpu_table({"": "generic", "vfp4d16sp": "cortex-m4", "fp-armv8d16": "cortex-m7"})
 """CPUs by their unit for floats, if they have one."""
@@ -37,15 +39,14 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
     parts = triple.split("-")
     if len(parts) == 3:  # else LLVM takes the system for the vendor
         parts.insert(1, "unknown")
-    return scalar_target(
-        "-".join(parts),
-        cpu,
-        features,
-        registers=13,
+    return replace(
+        SCALAR,
+        triple="-".join(parts),
+        cpu=cpu,
+        features=features,
         # no unit rounds at both widths, and LLVM calls libm for what one lacks
         has_roots=False,
         prefers_integers=not has_floats,
-        alignment=8,  # of the stack and of 64-bit numbers
         halves=_HALVES,
         relocation="static",
         is_experimental=True,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from qlower.codegen.targets.architecture import Architecture, cpu_table
 from qlower.codegen.targets.base import Target
-from qlower.codegen.targets.scalar import scalar_target
+from qlower.codegen.targets.scalar import SCALAR
 
 PORTABLE_C = "c99-none"
 """The triple: no processor, and no system."""
 
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
-    return scalar_target(
-        triple,
-        cpu,
-        features,
-        registers=13,
-        alignment=8,  # of 64-bit numbers, wherever they have any
-        is_source=True,
-    )
+    return replace(SCALAR, triple=triple, cpu=cpu, features=features, is_source=True)
 
 
 C99 = Architecture(

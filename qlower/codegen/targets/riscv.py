@@ -6,9 +6,11 @@ their triples are those of Rust: `riscv32im-unknown-none-elf`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from qlower.codegen.targets.architecture import Architecture, cpu_table
 from qlower.codegen.targets.base import Target
-from qlower.codegen.targets.scalar import SINGLES, scalar_target
+from qlower.codegen.targets.scalar import SCALAR, SINGLES
 from qlower.codegen.targets.triples import is_bare_metal
 from qlower.diagnostics import QlowerError
 
@@ -79,11 +81,12 @@ def _narrow_table(
         )
     name, *parts = triple.split("-")
     least = "+m,+c" if name.endswith("imc") else "+m"
-    return scalar_target(
-        "-".join(["riscv32", *parts]),
-        cpu,
-        _with_least(least, features),
-        registers=28,
+    return replace(
+        SCALAR,
+        triple="-".join(["riscv32", *parts]),
+        cpu=cpu,
+        features=_with_least(least, features),
+        vector_registers=28,
         has_roots=False,
         alignment=16,  # of the stack
         is_experimental=True,

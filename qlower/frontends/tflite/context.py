@@ -24,7 +24,7 @@ from ..accessor import Operands
 from ..graph.values import Place
 from .schema import Operator, OptionValue, Tensor
 from .tensor_table import TensorTable
-from .types import Element, checked_shape, stored_bytes, tensor_type
+from .types import Element, checked_shape, stored_bytes
 
 ACTIVATIONS: Mapping[int, str | None] = {
     0: None,
@@ -99,7 +99,7 @@ class OperatorContext(Operands):
         return replace(tensor, shape=())
 
     def input_type(self, number: int) -> TensorType[Element]:
-        return tensor_type(self.input(number), self)
+        return self.graph.type(self.input(number), self)
 
     def shape(self, number: int, rank: int | None = None) -> tuple[int, ...]:
         """The shape of an operand, which must have `rank` dimensions."""
@@ -119,7 +119,7 @@ class OperatorContext(Operands):
     def value(self, number: int) -> SSAValue:
         """An operand of any type."""
         tensor = self.input(number)
-        return self.graph.value(tensor, tensor_type(tensor, self), self)
+        return self.graph.value(tensor, self.graph.type(tensor, self), self)
 
     def quantized(self, number: int) -> SSAValue:
         """An activation or constant with one scale, of the same type as the result."""
@@ -175,7 +175,7 @@ class OperatorContext(Operands):
         tensor = self.input(number)
         if not tensor.is_variable:
             raise self.error(f"{tensor}: operand {number} must be a variable tensor")
-        return tensor, tensor_type(tensor, self)
+        return tensor, self.graph.type(tensor, self)
 
     def stored(self, value: SSAValue) -> SSAValue:
         """The stored integers of a quantized value, a plain value itself."""
@@ -317,7 +317,7 @@ class OperatorContext(Operands):
         tensor = self.output(number)
         if shape is not None:
             self.graph.resize(tensor, tuple(shape), self)
-        return tensor_type(self.output(number), self)
+        return self.graph.type(self.output(number), self)
 
     def quantized_result_type(
         self, shape: Sequence[int] | None = None, number: int = 0
@@ -380,7 +380,7 @@ class OperatorContext(Operands):
 
     def per_tensor(self, tensor: Tensor) -> QuantizedType:
         """The quantization of `tensor`, which must have one scale and zero point."""
-        element = tensor_type(tensor, self).element_type
+        element = self.graph.type(tensor, self).element_type
         if not isinstance(element, QuantizedType):
             raise self.error(
                 f"{tensor}: type {tensor.type} is not supported by {self.operator.name}"

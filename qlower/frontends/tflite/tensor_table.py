@@ -19,7 +19,7 @@ from ..graph.values import FunctionBuilder, Place, hint
 from ..site import Site
 from .schema import Model, Operator, Subgraph, Tensor
 from .states import States
-from .types import Element, constant_value
+from .types import Element, constant_value, tensor_type
 from .variables import Variables, written_variables
 
 NO_BUFFER = 0
@@ -66,6 +66,7 @@ class TensorTable(ABC):
         self.computed: dict[int, SSAValue] = {}
         self.constants: dict[tuple[int, TensorType[Element]], SSAValue] = {}
         self.known: dict[int, bytes] = {}
+        self.types: dict[tuple[int, tuple[int, ...]], TensorType[Element]] = {}
         self.initial: dict[int, bytes] = {}
         self.shapes: dict[int, tuple[int, ...]] = {}
         self.is_resized = any(-1 in tensor.signature for tensor in model.tensors)
@@ -78,6 +79,13 @@ class TensorTable(ABC):
         site.check_range("tensor index", index, 0, len(self.tensors) - 1)
         tensor, shape = self.tensors[index], self.shapes.get(index)
         return tensor if shape is None else replace(tensor, shape=shape)
+
+    def type(self, tensor: Tensor, site: Site) -> TensorType[Element]:
+        """The ranked type of a tensor, whose many scales are checked once."""
+        key = (tensor.index, tensor.shape)
+        if key not in self.types:
+            self.types[key] = tensor_type(tensor, site)
+        return self.types[key]
 
     def name(self, tensor: Tensor) -> str:
         """The name of `tensor`, unique in the model."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
@@ -31,33 +31,24 @@ from .volumes import import_conv3d, import_conv3d_transpose
 
 def import_conv2d(op: OperatorContext) -> None:
     """Groups are implied: the input has a multiple of the weights' channels."""
-    batch, height, width, channels = op.shape(0)
-    filters, kernel_height, kernel_width, group_channels = op.shape(1)
+    channels = op.shape(0)[-1]
+    filters, _, _, group_channels = op.shape(1)
     if channels % group_channels or filters % (channels // group_channels):
         raise op.error(
             f"{channels} input channels and {filters} filters of {group_channels}"
             " channels do not divide into groups"
         )
-    window = read_window(op, (height, width), (kernel_height, kernel_width))
-    layer = qnn.RealConv2DOp if is_real(op) else qnn.Conv2DOp
-    _finish(
+    _convolution(
         op,
-        layer(
-            *_operands(op, 0, filters),
-            _result_type(op, (batch, *window.size, filters)),
-            stride=window.stride,
-            pad=window.pad,
-            dilation=window.dilation,
-            groups=channels // group_channels,
-            activation=op.activation(),
-        ),
+        qnn.RealConv2DOp if is_real(op) else qnn.Conv2DOp,
+        axis=0,
+        groups=channels // group_channels,
     )
 
 
 def import_depthwise_conv2d(op: OperatorContext) -> None:
     """The depth multiplier is that of the shapes; the option must agree."""
-    batch, height, width, channels = op.shape(0)
-    _, kernel_height, kernel_width, filters = op.shape(1)
+    channels, filters = op.shape(0)[-1], op.shape(1)[-1]
     multiplier = op.option("depth_multiplier", 0, filters)
     # 0 is what a writer leaves when it relies on the shapes.
     if filters % channels or multiplier not in (0, filters // channels):
@@ -65,17 +56,34 @@ def import_depthwise_conv2d(op: OperatorContext) -> None:
             f"depth_multiplier {multiplier} with {channels} input channels and"
             f" {filters} filters; expected {filters / channels:g}"
         )
+    _convolution(
+        op,
+        qnn.RealDepthwiseConv2DOp if is_real(op) else qnn.DepthwiseConv2DOp,
+        axis=3,
+    )
+
+
+def _convolution(
+    op: OperatorContext,
+    layer: Callable[..., qnn.QnnOp],
+    axis: int,
+    **more: int,
+) -> None:
+    """Finish a layer whose weights slide over an image, with a filter for each index of
+    dimension `axis`."""
+    batch, height, width, _ = op.shape(0)
+    _, kernel_height, kernel_width, _ = weights = op.shape(1)
     window = read_window(op, (height, width), (kernel_height, kernel_width))
-    layer = qnn.RealDepthwiseConv2DOp if is_real(op) else qnn.DepthwiseConv2DOp
     _finish(
         op,
         layer(
-            *_operands(op, 3, filters),
-            _result_type(op, (batch, *window.size, filters)),
+            *_operands(op, axis, weights[axis]),
+            _result_type(op, (batch, *window.size, weights[axis])),
             stride=window.stride,
             pad=window.pad,
             dilation=window.dilation,
             activation=op.activation(),
+            **more,
         ),
     )
 

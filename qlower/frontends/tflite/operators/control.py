@@ -17,7 +17,6 @@ from ...scalars import Scalars
 from ...signature import UNLIMITED
 from ..context import OperatorContext
 from ..nests import finish, start
-from ..types import tensor_type
 from .variables import LAST_SUBGRAPH
 
 MOST_ITERATIONS = 1000
@@ -49,7 +48,7 @@ def _import_choice(op: OperatorContext) -> None:
         _check_count(op, given)
     for number, pair in enumerate(zip(*branches, strict=True)):
         values = [
-            op.graph.value(tensor, tensor_type(tensor, op), op)
+            op.graph.value(tensor, op.graph.type(tensor, op), op)
             for tensor in (op.graph.tensor(index, op) for index in pair)
         ]
         if values[0].type != values[1].type:
@@ -115,7 +114,7 @@ def _give(op: OperatorContext, indices: Sequence[int]) -> None:
         if data is not None:
             op.graph.know(op.output(number), data, tensor.shape, op)
             continue
-        value = op.graph.value(tensor, tensor_type(tensor, op), op)
+        value = op.graph.value(tensor, op.graph.type(tensor, op), op)
         type = op.result_type(shape_of(value), number)
         op.graph.define(op.output(number), op.retyped(value, type), op)
 

@@ -178,15 +178,23 @@ def import_space_to_depth(op: OperatorContext) -> None:
     op.finish(qnn.ReshapeOp(value, type))
 
 
+def _read_blocks(op: OperatorContext, what: str) -> tuple[list[int], list[int]]:
+    """The sizes of blocks along the dimensions of an image, and what is added or taken
+    away before and after each of these."""
+    blocks = op.integers(1, "block_shape")
+    rank = len(op.shape(0))
+    op.check_range("number of dimensions", rank, len(blocks) + 1, MAX_RANK)
+    border = op.integers(2, what, count=2 * len(blocks))
+    for block in blocks:
+        op.check_range("block size", block, 1, MAX_REPEATS)
+    return blocks, border
+
+
 def import_space_to_batch(op: OperatorContext) -> None:
     """The image is padded with the zero point first."""
     shape = op.shape(0)
-    blocks = op.integers(1, "block_shape")
+    blocks, paddings = _read_blocks(op, "paddings")
     spatial = len(blocks)
-    op.check_range("number of dimensions", len(shape), spatial + 1, MAX_RANK)
-    paddings = op.integers(2, "paddings", count=2 * spatial)
-    for block in blocks:
-        op.check_range("block size", block, 1, MAX_REPEATS)
     for padding in paddings:
         op.check_range("padding", padding, 0, MAX_REPEATS)
     rest = len(shape) - spatial - 1
@@ -217,12 +225,8 @@ def import_space_to_batch(op: OperatorContext) -> None:
 
 def import_batch_to_space(op: OperatorContext) -> None:
     shape = op.shape(0)
-    blocks = op.integers(1, "block_shape")
+    blocks, crops = _read_blocks(op, "crops")
     spatial = len(blocks)
-    op.check_range("number of dimensions", len(shape), spatial + 1, MAX_RANK)
-    crops = op.integers(2, "crops", count=2 * spatial)
-    for block in blocks:
-        op.check_range("block size", block, 1, MAX_REPEATS)
     batch, left_over = divmod(shape[0], math.prod(blocks))
     if left_over:
         raise op.error(f"a batch of {shape[0]} in blocks of {blocks}")
