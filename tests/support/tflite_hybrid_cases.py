@@ -71,14 +71,19 @@ def transpose_conv(
 
 
 def batch_matmul(
-    operand: Sequence[int], weights: Sequence[int], options: dict[str, Option]
+    operand: Sequence[int],
+    weights: Sequence[int],
+    options: dict[str, Option],
+    axis: int | None = None,
 ) -> bytes:
-    """BATCH_MATMUL of rows of 14 by a matrix of 5 columns."""
+    """BATCH_MATMUL of rows of 14 by a matrix of 5 columns, which may have a scale each,
+    along `axis`."""
     random = np.random.default_rng(5)
     builder = TFLiteBuilder()
     x = builder.tensor("x", operand, "float32")
     codes = random.integers(-127, 128, weights)
-    w = builder.tensor("w", weights, scale=0.03, data=codes)
+    scales = 0.03 if axis is None else [0.01 * n for n in range(1, 6)]
+    w = builder.tensor("w", weights, scale=scales, axis=axis or 0, data=codes)
     result = (*([1] if len(operand) == 2 and len(weights) == 3 else []), *operand)
     y = builder.tensor("y", (*result[:-2], 3, 5), "float32")
     builder.operator("BATCH_MATMUL", [x, w], [y], options)
@@ -146,6 +151,12 @@ HYBRID: dict[str, Callable[[], bytes]] = {
     ),
     "batch_matmul_hybrid_asymmetric": lambda: batch_matmul(
         (2, 3, 14), (1, 14, 5), {"asymmetric_quantize_inputs": True}
+    ),
+    "batch_matmul_hybrid_per_column": lambda: batch_matmul(
+        (2, 3, 14), (1, 14, 5), {}, axis=2
+    ),
+    "batch_matmul_hybrid_adjoint_per_column": lambda: batch_matmul(
+        (3, 14), (5, 14), {"adj_y": True}, axis=0
     ),
 }
 """Layers by a name that says what is special about them."""

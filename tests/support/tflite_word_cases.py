@@ -247,6 +247,19 @@ def _matmul(seed: int) -> bytes:
     return layer.finish("BATCH_MATMUL", (2, 3, 5), float(np.float32(step)), {})
 
 
+def _matmul_by_bytes(seed: int) -> bytes:
+    """Whose second operand is a constant matrix of int8."""
+    layer = _Layer(seed)
+    scale, given = layer.scale(), layer.scale()
+    layer.input((2, 3, 40), scale)
+    codes = layer.random.integers(-127, 128, (5, 40)).astype(np.int8)
+    tensor = layer.builder.tensor("matrix", codes.shape, scale=given, data=codes)
+    layer.operands.append(tensor)
+    step = scale * given * 2.0 ** layer.random.integers(4, 10)
+    options: Options = {"adj_y": True}
+    return layer.finish("BATCH_MATMUL", (2, 3, 5), float(np.float32(step)), options)
+
+
 def _exp(seed: int) -> bytes:
     layer = _Layer(seed)
     layer.input((4, 200), layer.scale(-10, -8.5))
@@ -331,6 +344,7 @@ WORDS: dict[str, Callable[[int], bytes]] = {
     "rsqrt": _function("RSQRT", least=0),
     "sqrt": _function("SQRT", least=0),
     "batch_matmul": _matmul,
+    "batch_matmul_by_bytes": _matmul_by_bytes,
     "resize_bilinear": _resize,
     "reduce_prod": _product,
     "concatenation": _concatenation,

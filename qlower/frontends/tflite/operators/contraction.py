@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i16
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import shape_of
 from qlower.model.nests import broadcast_indices
 
 from ...entry import takes
+from ...scalars import Scalars
 from ..context import OperatorContext
 from ..nests import start
 from ..types import Element
@@ -167,7 +169,10 @@ def import_batch_matmul(op: OperatorContext) -> None:
     if is_hybrid(op):
         import_hybrid_matmul(op, lhs)
         return
-    op.check_type(op.input(1), op.input(0).type)
+    if not _is_widened(op):
+        op.check_type(op.input(1), op.input(0).type)
+    if not is_real(op):
+        _check_one_scale(op)
     rhs = _transposed_if(op, op.flag("adj_y"), 1, "transpose_y")
     outer = product_batch(op, lhs, rhs)
     shape = (*outer, shape_of(lhs)[-2], shape_of(rhs)[-1])
@@ -175,13 +180,47 @@ def import_batch_matmul(op: OperatorContext) -> None:
     if is_real(op):
         _finish(op, qnn.RealMatMulOp(lhs, rhs, None, type))
         return
-    lhs, rhs = _repeated(op, 0, lhs, outer), _repeated(op, 1, rhs, outer)
+    if _is_widened(op):
+        rhs = _widened(op, rhs)
+    lhs, rhs = _repeated(op, lhs, outer), _repeated(op, rhs, outer)
     op.finish(qnn.MatMulOp(lhs, rhs, type))
 
 
-def _repeated(
-    op: OperatorContext, number: int, value: SSAValue, outer: Sequence[int]
-) -> SSAValue:
+def _check_one_scale(op: OperatorContext) -> None:
+    """Refuse a matrix of several scales, as which LiteRT takes 0."""
+    element = op.input_type(1).element_type
+    if isinstance(element, QuantizedType) and element.is_per_axis:
+        raise op.error(
+            f"{op.input(1)}: {len(element.scales)} scales of a matrix are not"
+            " supported: LiteRT takes 0 for the scale of such products, so that every"
+            " result is the zero point",
+            help="ask the converter for one scale a tensor in BATCH_MATMUL",
+        )
+
+
+def _is_widened(op: OperatorContext) -> bool:
+    return (op.input(0).type, op.input(1).type) == ("INT16", "INT8")
+
+
+def _widened(op: OperatorContext, value: SSAValue) -> SSAValue:
+    """Matrices of INT8 as those of INT16 with the same scale, as which their products
+    are summed and rescaled (batch_matmul.cc, EvalInt16)."""
+    element = op.per_tensor(op.input(1))
+    if element.zero_point:
+        raise op.error(
+            f"{op.input(1)}: INT8 with zero point {element.zero_point} is not supported"
+            " together with INT16; expected 0"
+        )
+    shape = shape_of(value)
+    nest = start(op, shape)
+    steps = Scalars(nest)
+    stored = nest.input(op.stored(value), range(len(shape)))
+    (words,) = nest.build([steps.cast(stored, i16)])
+    wide = QuantizedType.per_tensor(16, True, element.scale, 0)
+    return op.as_stored(words, TensorType(wide, shape))
+
+
+def _repeated(op: OperatorContext, value: SSAValue, outer: Sequence[int]) -> SSAValue:
     """The matrices of a batch that broadcasts, each as often as it is used."""
     shape = (*outer, *shape_of(value)[-2:])
     if shape_of(value) == shape:
@@ -189,13 +228,14 @@ def _repeated(
     nest = start(op, shape)
     indices = broadcast_indices(shape_of(value), shape)
     (stored,) = nest.build([nest.input(op.stored(value), indices)])
-    return op.as_stored(stored, TensorType(op.per_tensor(op.input(number)), shape))
+    return op.as_stored(stored, TensorType(quantized_element(value.type), shape))
 
 
 def _transposed_if(
     op: OperatorContext, adjoint: bool, number: int, suffix: str
 ) -> SSAValue:
-    value = op.value(number) if op.is_float(number) else op.quantized(number)
+    is_plain = op.is_float(number) or (number == 1 and _is_widened(op))
+    value = op.value(number) if is_plain else op.quantized(number)
     shape = op.shape(number)
     if len(shape) < 2:
         raise op.error(f"{op.input(number)}: rank {len(shape)}, expected at least 2")

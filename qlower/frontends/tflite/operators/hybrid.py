@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import TensorType, f32, i8
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import quantized_element
+from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function, call_results
 from qlower.model.nests import dense
@@ -88,12 +88,17 @@ def import_hybrid_fully_connected(op: OperatorContext, shape: Sequence[int]) -> 
 
 
 def import_hybrid_matmul(op: OperatorContext, lhs: SSAValue) -> None:
-    """Products with one constant matrix, which has one scale; the options say whether
-    the operand is symmetric (batch_matmul.cc, EvalHybrid)."""
-    check_weights(op, 1, 0, "INT8")
-    element = op.per_tensor(op.input(1))
+    """Products with one constant matrix, which has one scale or one a column of the
+    result; the options say whether the operand is symmetric (batch_matmul.cc,
+    EvalHybrid)."""
     op.check_range("number of dimensions", len(op.shape(1)), 2, MAX_RANK)
     *batch, depth, units = op.shape(1)
+    columns = len(batch) + (0 if op.flag("adj_y") else 1)
+    element = check_weights(op, 1, columns, "INT8")
+    if element.is_per_axis:
+        element = QuantizedType.per_axis(
+            8, True, 0, element.scales, element.zero_points
+        )
     op.check_range(f"{op.input(1)}: number of matrices", math.prod(batch), 1, 1)
     weights = op.stored_array(1).reshape(depth, units)
     if op.flag("adj_y"):
