@@ -298,8 +298,9 @@ def test_a_fused_operator_is_called_what_the_file_calls_it(tmp_path: Path) -> No
 
 def test_weights_that_are_an_input(tmp_path: Path) -> None:
     build = OnnxBuilder()
-    operands = [build.input("a", (2, 3), "u1"), build.input("b", (3, 4), "i1")]
-    build.output(build.node("MatMulInteger", operands), "i4")
+    image, weights = (1, 3, 4, 4), (2, 3, 1, 1)
+    operands = [build.input("a", image, "u1"), build.input("b", weights, "i1")]
+    build.output(build.node("ConvInteger", operands), "i4")
     found = message(build.save(tmp_path / "model.onnx"))
     assert "'b' is an input of the model; expected a constant" in found
     assert "offline" not in found

@@ -120,6 +120,15 @@ def _quotient(node: NodeContext, operands: list[Integers]) -> Array | None:
     return (np.sign(one) * np.sign(other)) * (np.abs(one) // np.abs(other))
 
 
+def _remainder(node: NodeContext, operands: list[Integers]) -> Array | None:
+    """With the divisor's sign, or with `fmod` the dividend's."""
+    one, other = operands
+    if not other.all():
+        return None
+    is_c = node.integer("fmod", 0, 0, 1)
+    return np.fmod(one, other) if is_c else np.mod(one, other)
+
+
 def _where(node: NodeContext, operands: list[Integers]) -> Array:
     condition, one, other = operands
     return np.where(condition != 0, one, other)
@@ -144,6 +153,7 @@ FOLDERS: Mapping[str, Callable[[NodeContext, list[Integers]], Array | None]] = {
     "Sub": _binary(np.subtract),
     "Mul": _binary(np.multiply),
     "Div": _quotient,
+    "Mod": _remainder,
     "Equal": _binary(np.equal),
     "Where": _where,
     "ReduceProd": lambda node, operands: np.prod(operands[0], keepdims=True),

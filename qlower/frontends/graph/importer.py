@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 
 from qlower.diagnostics import QlowerError, printable_path
 from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, SOURCE
@@ -23,6 +23,7 @@ from .folding import fold, is_folded
 from .nodes import Graph, Node, hoist_constants
 from .orders import identity
 from .quantizations import find_quantization
+from .real_constants import dequantized
 from .schema import MAX_ELEMENTS, MAX_RANK, Model, Port
 from .values import Element, FunctionBuilder, Place, Value
 
@@ -287,11 +288,20 @@ class _GraphImporter:
     def value(self, name: str, site: Site) -> Value:
         if name not in self.values:
             producer = self.graph.producer(name)
-            is_constant = producer is not None and self.graph.is_dequantize(producer)
-            if name in self.graph.constants or is_constant:
+            if producer is not None and self.graph.is_dequantize(producer):
+                self.values[name] = self.dequantized_constant(producer)
+                return self.values[name]
+            if name in self.graph.constants:
                 raise site.error(f"{name!r} is a constant, which is not supported here")
             raise site.error(f"{name!r} is used before it is computed")
         return self.values[name]
+
+    def dequantized_constant(self, producer: Node) -> Value:
+        """Real numbers of a constant that more than one scale describes."""
+        context = NodeContext(self, producer)
+        array = dequantized(context)
+        ssa = self.builder.constant(array, f32, context.place())
+        return Value(ssa, identity(array.ndim), is_real=True)
 
     def define(self, name: str, value: Value, site: Site) -> None:
         if name in self.values:

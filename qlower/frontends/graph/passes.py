@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .nodes import DEQUANTIZE, QUANTIZE, TYPES_BY_NUMBER, Graph, Node
 
+FLOAT = 1
+"""ONNX's number of the type."""
+
 
 def remove_identities(graph: Graph) -> None:
     """Drop nodes that give what they take (identity_elimination.cc and others)."""
@@ -18,11 +21,13 @@ def remove_identities(graph: Graph) -> None:
 
 
 def _is_identity(graph: Graph, node: Node) -> bool:
-    """Casts of stored values to their own type are among them."""
+    """Casts of stored values and of real numbers to their own type are among them."""
     if node.kind != "Cast":
         return node.kind in ("Identity", "Dropout")
     source = graph.producer(node.inputs[0])
     number = node.attributes.get("to")
+    if source is not None and source.kind == DEQUANTIZE and number == FLOAT:
+        return True
     return (
         source is not None
         and source.kind == QUANTIZE

@@ -20,7 +20,7 @@ def real_constant(node: NodeContext, number: int) -> Reals:
     """A constant of float32, or `F(F(q - z) s)` of a constant that is dequantized."""
     source = _source(node, number)
     if source is not None:
-        return _dequantized(source)
+        return dequantized(source)
     array = node.array(number, "operand")
     if array.dtype != np.float32:
         raise node.error(f"{node.name(number)!r} is of {array.dtype}, expected float32")
@@ -36,7 +36,8 @@ def _source(node: NodeContext, number: int) -> NodeContext | None:
     return source if source.is_constant(0) else None
 
 
-def _dequantized(node: NodeContext) -> Reals:
+def dequantized(node: NodeContext) -> Reals:
+    """What a dequantization makes of its constant, `F(F(q - z) s)`."""
     stored = node.array(0, "operand")
     if stored.dtype.kind not in "iu":
         raise node.error(f"{node.name(0)!r} is of {stored.dtype}, expected integers")

@@ -15,6 +15,7 @@ from ..graph.passes import remove_identities, separate_dequantizers
 from ..graph.qdq import Group, find_group
 from ..import_options import INTEGER
 from ..site import Site
+from .real_fusing import fuse_reals
 from .rewriting import (
     add_to_convolutions,
     fused_operators,
@@ -78,6 +79,7 @@ def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
             unfused[node] = str(reason)
     remove_inverse_pairs(graph)
     add_to_convolutions(graph)
+    fuse_reals(graph)
     return unfused
 
 

@@ -19,7 +19,7 @@ def fold_quantized(graph: Graph) -> None:
     for node in list(graph.nodes):
         if node.kind != QUANTIZE:
             continue
-        real = graph.array(node.inputs[0])
+        real = _real_array(graph, node.inputs[0])
         scale = graph.array(node.inputs[1])
         type = graph.stored_type(node)
         if real is None or scale is None or type not in ("INT8", "UINT8"):
@@ -50,6 +50,26 @@ def fold_quantized(graph: Graph) -> None:
         array = stored.astype(np.int8 if type == "INT8" else np.uint8)
         graph.remove(node)
         graph.constants[node.outputs[0]] = Constant(type, array.shape, array)
+
+
+def _real_array(graph: Graph, value: str) -> Array | None:
+    """The elements of a constant, or of one that is dequantized with one scale or one
+    for each index of an axis."""
+    source = graph.producer(value)
+    if source is None or source.kind != DEQUANTIZE or len(source.inputs) < 3:
+        return graph.array(value)
+    stored, scale, point = (graph.array(name) for name in source.inputs)
+    axis = source.attributes.get("axis", 1)
+    if stored is None or scale is None or point is None or not isinstance(axis, int):
+        return None
+    if scale.size > 1:
+        sizes = [1] * stored.ndim
+        sizes[axis] = stored.shape[axis]
+        if scale.size != stored.shape[axis] or point.size != scale.size:
+            return None
+        scale, point = scale.reshape(sizes), point.reshape(sizes)
+    centred = (stored.astype(np.int64) - point.astype(np.int64)).astype(np.float32)
+    return centred * scale.astype(np.float32)
 
 
 def remove_double_pairs(graph: Graph) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
@@ -163,13 +164,22 @@ def import_matmul(node: NodeContext) -> None:
         for value in (lhs, rhs)
     )
     shapes = lhs.shape, rhs.shape
+    whole = (*lhs.shape[:-1], rhs.shape[-1])
+    order = identity(len(whole))
+    if len(rhs.shape) == 2 < len(lhs.shape):
+        rows = (math.prod(lhs.shape[:-1]), lhs.shape[-1])
+        lhs = node.builder.reshape(lhs, rows, (0, 1), node.place())
+    shapes = lhs.shape, rhs.shape
     if min(map(len, shapes)) < 2 or shapes[0][:-2] != shapes[1][:-2]:
         raise node.error(
             f"a product of shapes {list(shapes[0])} and {list(shapes[1])} is not"
             " supported; expected equal leading dimensions, or a constant matrix"
         )
     type = node.typed(result, (*lhs.shape[:-1], rhs.shape[-1]), lhs.order)
-    node.finish(qnn.MatMulOp(lhs.ssa, rhs.ssa, type), lhs)
+    suffix = None if len(whole) == len(lhs.shape) else "rows"
+    product = node.emit(qnn.MatMulOp(lhs.ssa, rhs.ssa, type), suffix)
+    value = Value(product, lhs.order)
+    node.define(node.builder.reshape(value, whole, order, node.place()))
 
 
 def import_gemm(node: NodeContext) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, f32, i8, i32
+from xdsl.dialects.builtin import TensorType, f32, i1, i8, i32, i64
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
@@ -22,7 +23,7 @@ from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
-from qlower.model.nests import Emitter, Nest, widen
+from qlower.model.nests import Emitter, Index, Nest, widen
 
 from ...entry import takes
 from ..context import STORED_TYPES, NodeContext
@@ -31,6 +32,7 @@ from ..orders import identity
 from ..values import Value
 from ..window import Window, as_image, define_image, from_image, image_step
 from .contraction import convolution, filter_count, filters_of
+from .elementwise import broadcast
 from .real import elementwise, number, real_operand
 
 FLOAT, UINT8 = 1, 2
@@ -123,8 +125,8 @@ def _codes_of(emit: Emitter, value: Value, step: tuple[Value, Value]) -> Value:
 
 
 def import_cast(node: NodeContext) -> None:
-    """Cast INT32 to the nearest FLOAT, FLOAT to UINT8 toward zero, and stored values to
-    their own type, which leaves them as they are."""
+    """Cast integers to the nearest FLOAT, FLOAT to UINT8 toward zero, and stored values
+    to their own type, which leaves them as they are."""
     value = node.value(0)
     element, target = value.element, node.integer("to", None)
     if isinstance(element, QuantizedType) and not value.is_real:
@@ -132,8 +134,9 @@ def import_cast(node: NodeContext) -> None:
         if name in STORED_TYPES and STORED_TYPES[name] == element.signed:
             node.define(value)
             return
-    if target == FLOAT and element == i32:
-        node.define(elementwise(node, [value], _from_integer))
+    if target == FLOAT and element in (i32, i64, i1):
+        made = elementwise(node, [value], _from_integer)
+        node.define(replace(made, is_real=True))
     elif target == FLOAT and value.is_real:
         node.define(real_operand(node, 0))
     elif target == UINT8 and value.is_real:
@@ -147,12 +150,14 @@ def import_cast(node: NodeContext) -> None:
     else:
         raise node.error(
             f"a cast of {element} to {TYPES_BY_NUMBER.get(target, target)} is not"
-            " supported; expected INT32 to FLOAT or FLOAT to UINT8"
+            " supported; expected INT32, INT64 or BOOL to FLOAT, or FLOAT to UINT8"
         )
 
 
 def _from_integer(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-    return nest.add(arith.SIToFPOp(elements[0], f32)).result
+    (x,) = elements
+    convert = arith.UIToFPOp if x.type == i1 else arith.SIToFPOp
+    return nest.add(convert(x, f32)).result
 
 
 def _stored_as(emit: Emitter, codes: SSAValue) -> SSAValue:
@@ -301,7 +306,10 @@ def _matmul(
     point: int,
     suffix: str | None = None,
 ) -> Value:
-    """The sums of an input's rows times a constant matrix."""
+    """The sums of an input's rows times a constant matrix, or times those of another
+    input."""
+    if not node.is_constant(number):
+        return _product(node, stored, _stored(node, number, point), suffix)
     rows, columns = node.shape(number, rank=2)
     element = _weights(node, number, point, 0, columns)
     matrix = node.array(number, "weights").T
@@ -322,6 +330,63 @@ def _matmul(
         centred = matrix.astype(np.int64) - points[:, np.newaxis]
         sums = _less(node, sums, zero_point, centred.sum(axis=1), suffix)
     return Value(sums, value.order)
+
+
+def _product(node: NodeContext, lhs: Stored, rhs: Stored, suffix: str | None) -> Value:
+    """The sums of products of two inputs whose leading dimensions broadcast."""
+    shapes = lhs[0].shape, rhs[0].shape
+    if min(map(len, shapes)) < 2 or shapes[0][-1] != shapes[1][-2]:
+        raise node.error(
+            f"a product of shapes {list(shapes[0])} and {list(shapes[1])}; expected"
+            " matrices of fitting sizes"
+        )
+    leading = broadcast(node, shapes[0][:-2], shapes[1][:-2])
+    rank = len(leading)
+    bounds = (*leading, shapes[0][-2], shapes[1][-1], shapes[0][-1])
+    node.check_elements(math.prod(bounds[:-1]))
+    nest = Nest(node.builder.emitter(node.place(), suffix), bounds, reductions=1)
+    left, right = (
+        _centred(node, nest, stored, rank, loops)
+        for stored, loops in ((lhs, (rank, rank + 2)), (rhs, (rank + 2, rank + 1)))
+    )
+    product = nest.add(arith.MuliOp(left, right)).result
+    zeros = nest.emitter.filled(nest.output_shape, i32, 0)
+    (sums,) = nest.reduce([zeros], nest.adding(product))
+    return Value(sums, identity(rank + 2))
+
+
+def _centred(
+    node: NodeContext, nest: Nest, stored: Stored, rank: int, loops: tuple[int, int]
+) -> SSAValue:
+    """An element of a matrix, whose leading dimensions are the last loops before
+    `rank`, less its zero point."""
+    value, point = stored
+    order = identity(len(value.order))
+    value = node.builder.in_order(value, order, node.place())
+    missing = rank + 2 - len(value.shape)
+    indices: list[Index] = [
+        AffineConstantExpr(0) if size == 1 else missing + at
+        for at, size in enumerate(value.shape[:-2])
+    ]
+    plain, element = _plain_codes(nest.emitter, value)
+    code = nest.input(plain, [*indices, *loops])
+    whole = widen(nest, code, i32, unsigned=not element.signed)
+    if point is None:
+        zero = nest.constant(np.array(element.zero_point, np.int32), i32)
+    else:
+        codes, element = _plain_codes(nest.emitter, point)
+        first = [AffineConstantExpr(0)] * len(point.shape)
+        taken = nest.input(codes, first)
+        zero = widen(nest, taken, i32, unsigned=not element.signed)
+    return nest.add(arith.SubiOp(whole, zero)).result
+
+
+def _plain_codes(emit: Emitter, value: Value) -> tuple[SSAValue, QuantizedType]:
+    """Stored integers without their meaning."""
+    element = value.element
+    assert isinstance(element, QuantizedType), "operands are stored"
+    type = TensorType(element.storage_type, value.type.get_shape())
+    return emit.add(StorageCastOp(value.ssa, type)).result, element
 
 
 def _less(

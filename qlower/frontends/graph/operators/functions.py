@@ -15,7 +15,6 @@ from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Nest, row_major_index
 
 from ...entry import Entry, takes
-from ...import_options import AS_WRITTEN
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
@@ -81,19 +80,6 @@ def _import_packets(
         return nest.add(arith.SelectOp(is_last, last, result)).result
 
     node.define(elementwise(node, [value], body))
-
-
-def import_erf(node: NodeContext) -> None:
-    """Not as a part of what ONNX Runtime fuses to one operator (gelu_fusion.cc)."""
-    source = node.graph.producer(node.name(0))
-    users = [user.kind for user in node.graph.users(node.result())]
-    is_fused = source is not None and source.kind == "Div" and users == ["Add"]
-    if is_fused and node.importer.qdq != AS_WRITTEN:
-        raise node.error(
-            "ONNX Runtime may make a Gelu of it, which rounds in another order",
-            help="--qdq as-written reads the model so, or quantize what it gives",
-        )
-    _import(node, "_mlas", "erf")
 
 
 def import_gelu(node: NodeContext) -> None:
@@ -254,7 +240,7 @@ IMPORTERS = {
         "x",
         partial(_import_packets, function="softplus", alone=None, of_softplus=True),
     ),
-    ("", "Erf"): takes("x", import_erf),
+    ("", "Erf"): _same("erf"),
     ("", "Exp"): _same("exp"),
     ("", "Tanh"): _same("tanh"),
     ("", "Gelu"): takes("x", import_gelu),

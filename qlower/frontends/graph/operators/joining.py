@@ -31,8 +31,6 @@ def import_qlinear_concat(node: NodeContext) -> None:
 
 def import_concat(node: NodeContext) -> None:
     """Join values that mean the same, or dequantized ones that are quantized again."""
-    if any(node.is_constant(at) for at in range(len(node.node.inputs))):
-        raise node.error("constant operands are not supported; expected computed ones")
     values = [node.value(at) for at in range(len(node.node.inputs))]
     elements: set[Element] = {value.element for value in values}
     is_real = all(value.is_real for value in values)

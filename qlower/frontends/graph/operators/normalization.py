@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type, f32, f64
 from xdsl.dialects.math import FmaOp, SqrtOp
@@ -25,7 +26,7 @@ from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..values import Value
-from .real import number, real_operand
+from .real import elementwise, number, real_operand
 from .real_layers import real_tensor
 from .sums import add_in_turn, fold_halves
 
@@ -43,8 +44,37 @@ def import_layer_normalization(node: NodeContext, *, is_centred: bool) -> None:
     node.define(_normalized(node, value, axis, [1, 2][: 2 if is_centred else 1]))
 
 
+def import_skip_layer_normalization(node: NodeContext) -> None:
+    """Of the sum of two tensors of one shape and a bias, by Welford's corrections
+    whatever the size (contrib_ops/cpu/skip_layer_norm.cc). Where ONNX Runtime doesn't
+    fuse an addition with what follows, rows as those of LayerNormalization."""
+    operands = [real_tensor(node, 0), real_tensor(node, 1)]
+    shapes = {value.shape for value in operands}
+    is_fused = len(shapes) == 1 and len(operands[0].shape) == 3
+    if node.has(4):
+        if not is_fused:
+            raise node.error(
+                f"operands of shapes {[list(value.shape) for value in operands]} and a"
+                " bias are not supported; expected one shape of 3 dimensions",
+                help="--qdq as-written reads the model so",
+            )
+        operands.append(real_tensor(node, 4))
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        return add_in_turn(nest, elements)
+
+    total = elementwise(node, operands, body)
+    axis = len(total.shape) - 1
+    node.define(_normalized(node, total, axis, [2, 3], is_skipping=is_fused))
+
+
 def _normalized(
-    node: NodeContext, value: Value, axis: int, numbers: Sequence[int]
+    node: NodeContext,
+    value: Value,
+    axis: int,
+    numbers: Sequence[int],
+    *,
+    is_skipping: bool = False,
 ) -> Value:
     """The normalized rows; `numbers` are the operands of factors and offsets."""
     size = math.prod(value.shape[axis:])
@@ -58,8 +88,9 @@ def _normalized(
     epsilon = node.number("epsilon", 1e-5)
     emit = node.builder.emitter(place, "statistics")
     short = SHORTEST if is_centred else SHORTEST_OF_SQUARES
+    is_short = size < short or is_skipping
     mean = None
-    if size < short:
+    if is_short:
         mean, deviation = _short_statistics(emit, matrix, is_centred, epsilon)
     else:
         mean = _mean(emit, matrix) if is_centred else None
@@ -69,10 +100,10 @@ def _normalized(
     if mean is not None:
         x = nest.add(arith.SubfOp(x, nest.input(mean, (0,)))).result
     by = nest.input(deviation, (0,))
-    scale = arith.DivfOp if size < short else arith.MulfOp
+    scale = arith.DivfOp if is_short else arith.MulfOp
     x = nest.add(scale(x, by)).result
     factor, *offset = (nest.input(given, (1,)) for given in parameters)
-    if offset and size >= short:
+    if offset and not is_short:
         x = nest.add(FmaOp(x, factor, offset[0])).result
     else:
         x = nest.add(arith.MulfOp(x, factor)).result
@@ -172,22 +203,28 @@ def _short_statistics(
     """Mean and deviation of short rows: both are corrected by each number in turn, as
     Welford has it; without a mean, squares are added in turn."""
     rows, size = shape_of(matrix)
-    nest = Nest(emit, (rows,))
-    elements = [nest.input(matrix, (0, AffineConstantExpr(n))) for n in range(size)]
-    if not is_centred:
-        squares = [nest.add(arith.MulfOp(x, x)).result for x in elements]
-        total = add_in_turn(nest, [number(nest, 0.0), *squares])
-        return None, nest.build([_deviation(nest, total, size, epsilon)])[0]
-    mean, total = number(nest, 0.0), number(nest, 0.0)
-    for count, x in enumerate(elements, 1):
-        before = nest.add(arith.SubfOp(x, mean)).result
-        share = nest.add(arith.DivfOp(before, number(nest, count))).result
-        mean = nest.add(arith.AddfOp(mean, share)).result
-        after = nest.add(arith.SubfOp(x, mean)).result
-        product = nest.add(arith.MulfOp(before, after)).result
-        total = nest.add(arith.AddfOp(total, product)).result
-    means, deviations = nest.build([mean, _deviation(nest, total, size, epsilon)])
-    return means, deviations
+    nest = Nest(emit, (rows, size), reductions=1)
+    x = nest.input(matrix, (0, 1))
+    counts = emit.constant(np.arange(1, size + 1, dtype=np.float32), f32)
+    count = nest.input(counts, (1,)) if is_centred else None
+
+    def correct(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        if count is None:
+            square = nest.add(arith.MulfOp(x, x)).result
+            return [nest.add(arith.AddfOp(before[0], square)).result]
+        mean, total = before
+        distance = nest.add(arith.SubfOp(x, mean)).result
+        share = nest.add(arith.DivfOp(distance, count)).result
+        moved = nest.add(arith.AddfOp(mean, share)).result
+        after = nest.add(arith.SubfOp(x, moved)).result
+        product = nest.add(arith.MulfOp(distance, after)).result
+        return [moved, nest.add(arith.AddfOp(total, product)).result]
+
+    starts = [emit.filled((rows,), f32, 0) for _ in range(1 + is_centred)]
+    *mean, total = nest.reduce(starts, correct)
+    last = Nest(emit, (rows,))
+    deviation = _deviation(last, last.input(total, (0,)), size, epsilon)
+    return mean[0] if mean else None, last.build([deviation])[0]
 
 
 def _of_rows(*, is_centred: bool) -> Entry[NodeContext]:
@@ -200,5 +237,8 @@ IMPORTERS = {
     ("", "LayerNormalization"): _of_rows(is_centred=True),
     ("", "RMSNormalization"): _of_rows(is_centred=False),
     ("", "SimplifiedLayerNormalization"): _of_rows(is_centred=False),
+    (MICROSOFT, "SkipLayerNormalization"): takes(
+        "x, skip, scale, offset?, bias?", import_skip_layer_normalization
+    ),
     (MICROSOFT, "LayerNormalization"): _of_rows(is_centred=True),
 }

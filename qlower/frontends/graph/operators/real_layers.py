@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
+from qlower.model.nests import Nest
 
 from ...entry import takes
 from ...import_options import AS_WRITTEN
@@ -24,7 +26,7 @@ from ..real_constants import is_real_constant, real_constant
 from ..values import Value
 from ..window import as_image, read_window
 from .contraction import filters_of, group_count
-from .real import activation, elementwise, real_operand, sum_of
+from .real import activation, elementwise, number, real_operand, sum_of
 
 
 def import_conv(node: NodeContext) -> None:
@@ -125,6 +127,10 @@ def _reshaped(node: NodeContext, value: SSAValue, shape: Sequence[int]) -> SSAVa
 
 
 def import_matmul(node: NodeContext) -> None:
+    node.define(_product(node))
+
+
+def _product(node: NodeContext, suffix: str | None = None) -> Value:
     """Multiply by a constant matrix, or two values of equal leading dimensions."""
     lhs = _in_order(node, real_operand(node, 0))
     rhs = _matrix(node, 1, lhs)
@@ -141,13 +147,31 @@ def import_matmul(node: NodeContext) -> None:
         )
     shape = (*lhs.shape[:-1], rhs.shape[-1])
     operation = qnn.RealMatMulOp(lhs.ssa, rhs.ssa, None, TensorType(f32, shape))
-    node.define(
-        Value(
-            layer(node, operation, is_computed=not node.is_constant(1)),
-            identity(len(shape)),
-            True,
+    is_computed = not node.is_constant(1)
+    sums = layer(node, operation, suffix, is_computed=is_computed)
+    return Value(sums, identity(len(shape)), True)
+
+
+LARGEST_BLOCK = 128
+"""Products that MLAS adds before it multiplies them by a factor, at least."""
+
+
+def import_scaled_matmul(node: NodeContext) -> None:
+    """A product and one factor for all of it, which is rounded last."""
+    alpha = node.number("alpha", 1.0)
+    depth = node.shape(0)[-1]
+    if depth > LARGEST_BLOCK:
+        raise node.error(
+            f"a factor {alpha:.9g} of sums of {depth} products is not supported;"
+            f" expected up to {LARGEST_BLOCK}, which ONNX Runtime adds at once"
         )
-    )
+    product = _product(node, "product")
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        (x,) = elements
+        return nest.add(arith.MulfOp(number(nest, alpha), x)).result
+
+    node.define(elementwise(node, [product], body))
 
 
 def refuse_stored_weights(node: NodeContext) -> None:
@@ -220,6 +244,10 @@ IMPORTERS = {
     (MICROSOFT, "FusedConv"): takes("x, weights, bias?, added?", import_fused_conv),
     (MICROSOFT, "MatMulNBits"): takes(
         "x, weights, scales, zero_points?, groups?, bias?", refuse_stored_weights
+    ),
+    (MICROSOFT, "FusedMatMul"): takes(
+        "x, y; transA: 0, transB: 0, transBatchA: 0, transBatchB: 0",
+        import_scaled_matmul,
     ),
     ("", "MatMul"): takes("x, y", import_matmul),
     ("", "Gemm"): takes("x, y, bias?; transA: 0", import_gemm),

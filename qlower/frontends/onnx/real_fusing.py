@@ -1,0 +1,326 @@
+"""What ONNX Runtime makes of operators that stay real, at its level "extended".
+
+Each function is one of its graph transformers (onnxruntime/core/optimizer, 1.31), as
+far as the result's bits show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..graph.nodes import MICROSOFT, Graph, Node
+
+SQRT_2 = 1.4142135623730951
+
+OPERANDS: Mapping[str, Sequence[int]] = {
+    **dict.fromkeys(("Erf", "Sigmoid", "Sqrt"), (1,)),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Pow", "MatMul"), (2,)),
+    "ReduceMean": (1, 2),
+    "LayerNormalization": (3,),
+    "Cast": (1,),
+}
+"""How many operands the nodes of patterns have."""
+
+
+def fuse_reals(graph: Graph) -> None:
+    """In the order of core/optimizer/graph_transformer_utils.cc."""
+    for fusion in (
+        _fuse_gelu,
+        _fuse_layer_normalization,
+        _fuse_simplified_layer_normalization,
+        _fuse_quick_gelu,
+        _fuse_skip_layer_normalization,
+        _fuse_matmul_scale,
+    ):
+        for node in list(graph.nodes):
+            if node in graph.nodes and _is_whole(node):
+                fusion(graph, node)
+
+
+# What patterns ask for
+
+
+def _is_whole(node: Node) -> bool:
+    """Whether a node may be one of a pattern, and has all operands and one result."""
+    return (
+        not node.domain
+        and len(node.inputs) in OPERANDS.get(node.kind, ())
+        and all(node.inputs)
+        and len(node.outputs) == 1
+    )
+
+
+def _inner(graph: Graph, value: str, *kinds: str) -> Node | None:
+    """The node of one of these kinds that makes a value which one other node takes."""
+    node = _maker(graph, value, *kinds)
+    is_inner = len(graph.uses(value)) == 1 and not graph.is_returned(value)
+    return node if is_inner else None
+
+
+def _maker(graph: Graph, value: str, *kinds: str) -> Node | None:
+    node = graph.producer(value)
+    if node is None or node.kind not in kinds or not _is_whole(node):
+        return None
+    return node
+
+
+def _taker(graph: Graph, node: Node, kind: str) -> Node | None:
+    """The only user of the only result, if it is of this kind."""
+    (value,) = node.outputs
+    users = graph.users(value)
+    if len(users) != 1 or graph.is_returned(value) or not _is_whole(users[0]):
+        return None
+    return users[0] if users[0].kind == kind else None
+
+
+def _is(graph: Graph, value: str, expected: float) -> bool:
+    """Whether a value is nearly this constant (IsInitializerWithExpectedValue)."""
+    given = graph.scalar(value)
+    if given is None or given.dtype.kind not in "fi":
+        return False
+    return bool(np.isclose(np.float32(given), np.float32(expected), 1e-5, 1e-8))
+
+
+def _other(node: Node, value: str) -> str:
+    """The operand of a binary node beside `value`."""
+    one, other = node.inputs
+    return other if one == value else one
+
+
+def _times(graph: Graph, node: Node, factor: float) -> str | None:
+    """What a Mul multiplies by a constant."""
+    for number in (0, 1):
+        if _is(graph, node.inputs[number], factor):
+            return node.inputs[1 - number]
+    return None
+
+
+def _row(graph: Graph, node: Node, value: str) -> str | None:
+    """The constant vector that a binary node takes beside `value`."""
+    name = _other(node, value)
+    array = graph.array(name)
+    return name if array is not None and array.ndim == 1 else None
+
+
+def _replace(graph: Graph, gone: list[Node], made: Node) -> None:
+    graph.remove(*gone)
+    graph.add(made)
+
+
+# Fusions
+
+
+def _fuse_gelu(graph: Graph, erf: Node) -> None:
+    """`x / 2 (1 + erf(x / sqrt(2)))`, in two orders (gelu_fusion.cc)."""
+    if erf.kind != "Erf":
+        return
+    argument = _inner(graph, erf.inputs[0], "Div", "Mul")
+    addition = _taker(graph, erf, "Add")
+    if argument is None or addition is None:
+        return
+    if argument.kind == "Div":
+        x = argument.inputs[0] if _is(graph, argument.inputs[1], SQRT_2) else None
+    else:
+        x = _times(graph, argument, 1 / SQRT_2)
+    product = _taker(graph, addition, "Mul")
+    is_one = _is(graph, _other(addition, erf.outputs[0]), 1.0)
+    if x is None or product is None or not is_one:
+        return
+    rest = _other(product, addition.outputs[0])
+    gone = [argument, erf, addition, product]
+    if rest == x:
+        last = _taker(graph, product, "Mul")
+        if last is None or _times(graph, last, 0.5) != product.outputs[0]:
+            return
+        gone.append(last)
+    else:
+        half = _inner(graph, rest, "Mul")
+        if half is None or _times(graph, half, 0.5) != x:
+            return
+        gone.append(half)
+        last = product
+    _replace(graph, gone, last.like("Gelu", [x], last.outputs, domain=MICROSOFT))
+
+
+def _fuse_quick_gelu(graph: Graph, sigmoid: Node) -> None:
+    """`x sigmoid(alpha x)` (quick_gelu_fusion.cc)."""
+    if sigmoid.kind != "Sigmoid":
+        return
+    product = _taker(graph, sigmoid, "Mul")
+    if product is None:
+        return
+    x, alpha, gone = sigmoid.inputs[0], 1.0, [sigmoid, product]
+    rest = _other(product, sigmoid.outputs[0])
+    scaling = _inner(graph, x, "Mul")
+    if rest != x:
+        factor = None if scaling is None else graph.scalar(_other(scaling, rest))
+        if scaling is None or factor is None or rest not in scaling.inputs:
+            return
+        x, alpha = rest, float(factor)
+        gone.append(scaling)
+    made = product.like(
+        "QuickGelu", [x], product.outputs, {"alpha": alpha}, domain=MICROSOFT
+    )
+    _replace(graph, gone, made)
+
+
+def _mean_of(graph: Graph, value: str) -> Node | None:
+    """A mean along the last dimension, which stays."""
+    node = _maker(graph, value, "ReduceMean")
+    if node is None or node.attributes.get("keepdims", 1) != 1:
+        return None
+    axes: object = node.attributes.get("axes")
+    if len(node.inputs) > 1:
+        array = graph.array(node.inputs[1])
+        axes = None if array is None else tuple(array.reshape(-1).tolist())
+    return node if axes == (-1,) else None
+
+
+def _squares(graph: Graph, value: str) -> tuple[str, float, list[Node]] | None:
+    """`sqrt(mean(d^2) + epsilon)`: d, epsilon and the nodes."""
+    root = _inner(graph, value, "Sqrt")
+    moved = root and _inner(graph, root.inputs[0], "Add")
+    if root is None or moved is None:
+        return None
+    for number in (0, 1):
+        epsilon = graph.scalar(moved.inputs[1 - number])
+        mean = _mean_of(graph, moved.inputs[number])
+        power = mean and _inner(graph, mean.inputs[0], "Pow")
+        if mean and power and epsilon is not None and _is(graph, power.inputs[1], 2.0):
+            return power.inputs[0], float(epsilon), [root, moved, mean, power]
+    return None
+
+
+def _fuse_layer_normalization(graph: Graph, quotient: Node) -> None:
+    """Distances from the mean by their deviation, a factor and an offset
+    (layer_norm_fusion.cc)."""
+    if quotient.kind != "Div":
+        return
+    found = _squares(graph, quotient.inputs[1])
+    above = _maker(graph, quotient.inputs[0], "Sub")
+    below = found and _maker(graph, found[0], "Sub")
+    product = _taker(graph, quotient, "Mul")
+    offset = product and _taker(graph, product, "Add")
+    if not (found and above and below and product and offset):
+        return
+    mean = _mean_of(graph, above.inputs[1])
+    if mean is None or above.inputs != below.inputs:
+        return
+    if mean.inputs[0] != above.inputs[0]:
+        return
+    scale = _row(graph, product, quotient.outputs[0])
+    bias = _row(graph, offset, product.outputs[0])
+    if scale is None or bias is None:
+        return
+    gone = [*{quotient: 0, above: 0, below: 0, product: 0, offset: 0, mean: 0}]
+    operands = [above.inputs[0], scale, bias]
+    attributes = {"epsilon": found[1]}
+    made = offset.like("LayerNormalization", operands, offset.outputs, attributes)
+    _replace(graph, [*gone, *found[2]], made)
+
+
+def _fuse_simplified_layer_normalization(graph: Graph, quotient: Node) -> None:
+    """Numbers by the root of their mean square, and a factor
+    (layer_norm_fusion.cc)."""
+    if quotient.kind != "Div":
+        return
+    found = _squares(graph, quotient.inputs[1])
+    product = _taker(graph, quotient, "Mul")
+    if found is None or product is None or found[0] != quotient.inputs[0]:
+        return
+    scale = _row(graph, product, quotient.outputs[0])
+    if scale is None:
+        return
+    made = product.like(
+        "SimplifiedLayerNormalization",
+        [found[0], scale],
+        product.outputs,
+        {"epsilon": found[1]},
+    )
+    _replace(graph, [quotient, product, *found[2]], made)
+
+
+def _fuse_skip_layer_normalization(graph: Graph, node: Node) -> None:
+    """A sum of two tensors, and of a bias before it, that is normalized
+    (skip_layer_norm_fusion.cc)."""
+    if node.kind != "LayerNormalization":
+        return
+    if node.attributes.get("axis", -1) != -1:
+        return
+    addition = _inner(graph, node.inputs[0], "Add")
+    if addition is None:
+        return
+    operands, gone = [*addition.inputs, *node.inputs[1:]], [node, addition]
+    for number, value in enumerate(addition.inputs):
+        before = _inner(graph, value, "Add")
+        for at in (0, 1) if before else ():
+            assert before is not None
+            bias = graph.array(before.inputs[at])
+            if bias is None or bias.ndim != 1 or len(operands) > 4:
+                continue
+            if not _is_rescaled(graph, before.inputs[1 - at]):
+                operands[number] = before.inputs[1 - at]
+                operands.append(before.inputs[at])
+                gone.append(before)
+    made = node.like(
+        "SkipLayerNormalization",
+        operands,
+        node.outputs,
+        node.attributes,
+        domain=MICROSOFT,
+    )
+    _replace(graph, gone, made)
+
+
+def _is_rescaled(graph: Graph, value: str) -> bool:
+    """Whether a value is a sum of integers times its scale, which is one operator with
+    the addition of a bias by then (matmul_integer_to_float.cc)."""
+    scaling = _maker(graph, value, "Mul")
+    return scaling is not None and any(
+        _maker(graph, name, "Cast") is not None for name in scaling.inputs
+    )
+
+
+def _scale_of(graph: Graph, node: Node) -> tuple[str, np.float32] | None:
+    """What a node multiplies by one number, and the number."""
+    for number in (0, 1) if node.kind == "Mul" else (1,):
+        given = graph.scalar(node.inputs[number])
+        if given is not None and given.dtype == np.float32:
+            factor = np.float32(given)
+            if node.kind == "Div":
+                factor = np.float32(1) / factor
+            return node.inputs[1 - number], factor
+    return None
+
+
+def _fuse_matmul_scale(graph: Graph, node: Node) -> None:
+    """One factor for a product: those of its operands and of its result
+    (matmul_scale_fusion.cc)."""
+    if node.kind != "MatMul":
+        return
+    alpha, operands, last = np.float32(1), list(node.inputs), node
+    for number, value in enumerate(node.inputs):
+        maker = _maker(graph, value, "Mul", "Div")
+        found = maker and _scale_of(graph, maker)
+        if found:
+            operands[number], factor = found
+            alpha = np.float32(alpha * factor)
+    for kind in ("Mul", "Div"):
+        taker = _taker(graph, node, kind)
+        found = taker and _scale_of(graph, taker)
+        if taker and found and found[0] == node.outputs[0]:
+            alpha, last = np.float32(alpha * found[1]), taker
+    if operands == node.inputs and last is node:
+        return
+    gone = [node] if last is node else [node, last]
+    made = node.like(
+        "FusedMatMul",
+        operands,
+        last.outputs,
+        {"alpha": float(alpha)},
+        domain=MICROSOFT,
+    )
+    _replace(graph, gone, made)
+    graph.needed()
