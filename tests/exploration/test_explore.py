@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from support import models_directory
 
 from qlower.cli import main
 from qlower.diagnostics import QlowerError
@@ -15,6 +22,7 @@ from qlower.validation.validate import prepare
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 MODEL, IMAGES = DIGITS / "digits.mlir", DIGITS / "test_images.npy"
+KWS = models_directory() / "kws_dscnn_int8"
 
 AXES = ("multiplier=2,8,12,32", "rounding=half_up,floor", "first=once")
 
@@ -72,21 +80,59 @@ def test_a_walk_that_is_resumed_or_in_two_processes_is_the_same(
     )
 
 
-@pytest.mark.long
-def test_two_processes_and_a_cluster_find_the_same(tmp_path: Path) -> None:
+@contextmanager
+def a_scheduler(directory: Path) -> Generator[str]:
+    """The address of a Dask scheduler with two workers."""
     distributed = pytest.importorskip("distributed", reason="dask is not installed")
-    whole = run(walk()).to_dict()
-    assert run(walk(), jobs=2).to_dict() == whole
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            dashboard_address=":0",
-            local_directory=str(tmp_path),
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        assert run(walk(), client=client).to_dict() == whole
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        local_directory=str(directory),
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("model", "data", "points"),
+    [
+        pytest.param(MODEL, IMAGES, 24, id="digits"),
+        pytest.param(KWS / "model.tflite", KWS / "inputs.npz", 500, id="DS-CNN"),
+    ],
+)
+def test_one_core_two_and_a_cluster_print_the_same(
+    model: Path, data: Path, points: int, tmp_path: Path
+) -> None:
+    """Every byte of the table and of all points' figures, each from an empty cache."""
+    if not model.exists():
+        pytest.skip(f"{model} is not there")
+    command = [sys.executable, "-m", "qlower", "explore", str(model)]
+    command += ["--data", str(data), "--against", "exact", "--points", str(points)]
+    printed: dict[str, list[str]] = {}
+    with a_scheduler(tmp_path) as scheduler:
+        for name, given in {
+            "one core": ["--jobs", "1"],
+            "two cores": ["--jobs", "2"],
+            "Dask": ["--scheduler", scheduler],
+        }.items():
+            walk = ["--resume", str(tmp_path / f"{name}.json")]
+            cache = os.environ | {"QLOWER_CACHE_DIR": str(tmp_path / name)}
+            begin = time.perf_counter()
+            for form in ("csv", "json"):  # the second one finds all figures in `walk`
+                done = subprocess.run(
+                    [*command, *given, *walk, "--format", form],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    env=cache,
+                )
+                assert done.returncode == 0, done.stderr
+                printed.setdefault(name, []).append(done.stdout)
+            print(f"{name}: {time.perf_counter() - begin:.0f} s")
+    one = printed.pop("one core")
+    assert len(json.loads(one[1])["points"]) == points
+    assert printed == {"two cores": one, "Dask": one}
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from xdsl.ir import Operation
 
 from qlower.compilation.compilation import Compilation
-from qlower.contracts import load_contract, plain_module
+from qlower.contracts import Contract, load_contract
 from qlower.diagnostics import QlowerError, file_location
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
 from qlower.explain.diff import Progress, no_progress
 from qlower.files.replacing import replacing_files
 from qlower.interp import Array, InterpretationError
 from qlower.model.layers import layer_name, layers
-from qlower.model.printing import readable_module
 from qlower.observe.layer_run import CONTRACTIONS
 from qlower.process.float_environment import default_floats
 from qlower.sides.sides import Computed
 from qlower.verification.certificates import check_certificate
-from qlower.verification.decide import Domain, decide
+from qlower.verification.certificates.programs import programs_text
 from qlower.verification.equal import layer_inputs
-from qlower.verification.functions import RuleFunction
-from qlower.verification.pieces import Pieces, pieces_of
+from qlower.verification.functions import NO_OFFSET, Given, RuleFunction, Variable
+from qlower.verification.pieces import pieces_of
 from qlower.verification.questions import Question, questions
 
 COVERED = (
@@ -41,7 +44,7 @@ def write_certificate(
 ) -> None:
     """Write what proves that `a` and `b` are equal on the .tflite model at `path`.
 
-    The folder gets `certificate.json`, the contracts' text, and the checker. Raises
+    The folder gets `certificate.json`, the contracts' rules, and the checker. Raises
     QlowerError for another model, or a layer whose sums have no such proof.
     """
     if path.suffix != ".tflite":
@@ -70,10 +73,7 @@ def write_certificate(
             raise QlowerError(
                 f"layer {name} has no certificate: {error.message}"
             ) from error
-    texts = [
-        readable_module(plain_module(load_contract(name)), constants=True).encode()
-        for name in (a, b)
-    ]
+    texts = [_rules(load_contract(name), operations) for name in (a, b)]
     hashes = [sha256(data).hexdigest() for data in (path.read_bytes(), *texts)]
     record = {
         "format": check_certificate.FORMAT,
@@ -81,22 +81,25 @@ def write_certificate(
         "operators": entries,
     }
     with replacing_files(folder) as temporary:
-        for name, text in zip(("a.mlir", "b.mlir"), texts, strict=True):
+        for name, text in zip(("a.json", "b.json"), texts, strict=True):
             (temporary / name).write_bytes(text)
         (temporary / "certificate.json").write_text(json.dumps(record))
         checker = Path(check_certificate.__file__).read_bytes()
         (temporary / "check.py").write_bytes(checker)
 
 
+def _rules(contract: Contract, operations: Sequence[Operation]) -> bytes:
+    """What the checker reads of a contract: the rules of these layers."""
+    names = {name.removeprefix("qnn.") for name in (op.name for op in operations)}
+    due = sorted(names | ({"bound"} & contract.rules.keys()))
+    return programs_text(contract, due).encode()
+
+
 def _entry(op: Operation, question: Question, result: Array) -> list[dict[str, object]]:
-    """What the certificate says of an operator, a channel each."""
+    """What the certificate says of an operator, a channel each; an addition has one for
+    each number of its first operand."""
     if isinstance(op, qnn.AddOp | qnn.RequantizeOp):
-        found = decide(question.functions, question.domain)
-        if not found.intervals:
-            return [{}]
-        x = np.array(found.intervals[0].first)
-        given = question.functions[0].given
-        return [{"differs": [int(variable(x)) for variable in given.variables]}]
+        return _of_bytes(op, question)
     lanes, domain = question.lanes, question.domain
     if lanes.of.size not in (1, result.shape[-1]):
         raise QlowerError("constants differ from pixel to pixel")
@@ -113,9 +116,15 @@ def _entry(op: Operation, question: Question, result: Array) -> list[dict[str, o
         for lane, first, _ in reversed(one.apart(other, domain.high).tolist())
     }
     starts = np.searchsorted(one.channel, np.arange(len(domain.low) + 1))
+    lanes_of_pieces = [slice(*pair) for pair in pairwise(starts.tolist())]
     found_lanes = [
-        apart.get(lane) or _staircase(one, starts, lane, domain, int(offset[lane]))
-        for lane in range(len(domain.low))
+        apart.get(lane)
+        or _staircase(
+            one.x[own] + offset[lane],
+            one.value[own],
+            int(domain.high[lane] + offset[lane]),
+        )
+        for lane, own in enumerate(lanes_of_pieces)
     ]
     channels = result.shape[-1] if isinstance(op, CONTRACTIONS) else 1
     if channels == 1 and len(found_lanes) > 1:
@@ -130,21 +139,43 @@ def _offset(function: RuleFunction) -> Array:
     return offset
 
 
-def _staircase(
-    pieces: Pieces, starts: Array, lane: int, domain: Domain, offset: int
-) -> dict[str, object]:
-    """The accumulators of a lane, and the distances between those at which the result
-    rises by one."""
-    own = slice(int(starts[lane]), int(starts[lane + 1]))
-    x = pieces.x[own] + offset
-    value = pieces.value[own].astype(np.uint32).astype(np.int32).astype(np.int64)
+def _of_bytes(op: Operation, question: Question) -> list[dict[str, object]]:
+    """The channels of an operator of one or two stored integers, all looked at."""
+    names = ("lhs", "rhs") if isinstance(op, qnn.AddOp) else ("input",)
+    types = [quantized_element(op.operands[n].type) for n in range(len(names))]
+    sizes = [type.storage_max - type.storage_min + 1 for type in types]
+    size, numbers = sizes[-1], np.arange(np.prod(sizes))
+    parts = [
+        Variable(type.storage_min, inner, own)
+        for type, inner, own in zip(types[::-1], (1, size), sizes[::-1], strict=False)
+    ][::-1]
+    values = {
+        name: (number, NO_OFFSET, np.dtype(np.int32))
+        for number, name in enumerate(names)
+    }
+    given, lanes = Given(parts, values), np.zeros_like(numbers)
+    one, other = (
+        replace(function, given=given)(lanes, numbers).reshape(-1, size)
+        for function in question.functions
+    )
+    x = parts[-1](numbers[:size])
+    found: list[dict[str, object]] = []
+    for first, second in zip(one, other, strict=True):
+        (apart,) = np.nonzero(first != second)
+        if apart.size:
+            found.append({"differs": int(x[apart[0]])})
+        else:
+            found.append(_staircase(x, first, int(x[-1])))
+    return found
+
+
+def _staircase(x: Array, result: Array, high: int) -> dict[str, object]:
+    """The first result, and the distances between the numbers at which it rises by one;
+    `x` has those at which it may change, up to `high`."""
+    value = result.astype(np.uint32).astype(np.int32).astype(np.int64)
     rises = np.diff(value)
     if (rises < 0).any():
         raise QlowerError("a rule goes down as its accumulator rises")
     steps = np.diff(np.repeat(x[1:], rises), prepend=x[0])
-    return {
-        "low": int(domain.low[lane]) + offset,
-        "high": int(domain.high[lane]) + offset,
-        "first": int(value[0]),
-        "steps": steps.tolist(),
-    }
+    ends = {"low": int(x[0]), "high": high}
+    return {**ends, "first": int(value[0]), "steps": steps.tolist()}
