@@ -10,8 +10,8 @@ import numpy as np
 from qlower.codegen.nests.nest import lanes_of
 from qlower.codegen.values.elements import storage_bytes
 
+from .c_types import REALS
 from .helpers import integer, real_number
-from .scalars import REALS
 
 _WIDTH = 88
 

@@ -22,9 +22,11 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import CopyOp, NestOp
 from qlower.dialects.types import shape_of, tensor_type
 
+from .c_types import REALS, c_type, stored
 from .constants import Constants, element_type
+from .floats import real_constant
 from .helpers import Helpers, integer
-from .scalars import REALS, Scalars, c_type, real_constant, stored
+from .scalars import Scalars
 
 MOST_ELEMENTS = 1 << 31
 """Counters and offsets are int32_t."""
