@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from qlower.diagnostics import QlowerError
-from qlower.validation.result import ContractRow, Validation
+from qlower.validation.result import Validation
+from qlower.validation.rows import ContractRow
 
 
 @dataclass(frozen=True)

@@ -2,103 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from qlower.files.replacing import writing
 from qlower.tables.table import NOTHING, Column, Table, Tabled
+from qlower.validation import cells
 from qlower.validation.counts import (
     TICKS,
     Counts,
-    Signal,
-    Spread,
-    exact_mcnemar,
-    paired_interval,
-    wilson_interval,
 )
+from qlower.validation.rows import ClassRow, ContractRow, SignalRow
 
 HURT = 3.0
 """A layer hurts where its share of noise is twice what it was before."""
 
 USUAL = 40.0
 """The signal to noise in dB that 8 bits usually give a layer whose range is right."""
-
-BARS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
-
-
-@dataclass(frozen=True)
-class ContractRow:
-    """One contract's figures."""
-
-    contract: str
-    counts: Counts
-    step: float | None = None
-    """The step of the output; None where it holds integers without a scale."""
-    reference: Counts | None = None
-
-    @property
-    def loss(self) -> float | None:
-        """The reference's top-1 accuracy less the own one."""
-        own = self.share(self.counts.top1)
-        if own is None or self.reference is None or not self.reference.labelled:
-            return None
-        return self.reference.top1 / self.reference.labelled - own
-
-    @property
-    def loss_interval(self) -> tuple[float, float] | None:
-        """The 95 % confidence interval of the loss, from examples that differ."""
-        counts = self.counts
-        if self.loss is None or not counts.compared:
-            return None
-        return paired_interval(counts.lost, counts.gained, counts.labelled)
-
-    @property
-    def loss_probability(self) -> float | None:
-        """McNemar's exact test: how likely chance alone gives so large a loss."""
-        if self.loss_interval is None:
-            return None
-        return exact_mcnemar(self.counts.lost, self.counts.gained)
-
-    @property
-    def agreement(self) -> float | None:
-        """The share of examples whose largest output is where the reference's is."""
-        counts = self.counts
-        return counts.agreeing / counts.compared if counts.compared else None
-
-    def share(self, hits: int) -> float | None:
-        """A share of the labelled examples."""
-        return hits / self.counts.labelled if self.counts.labelled else None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95 % confidence interval of the top-1 accuracy."""
-        counts = self.counts
-        return (
-            wilson_interval(counts.top1, counts.labelled) if counts.labelled else None
-        )
-
-
-@dataclass(frozen=True)
-class SignalRow:
-    """One layer's figures under one contract."""
-
-    contract: str
-    layer: str
-    signal: Signal
-    spread: Spread | None = None
-
-
-@dataclass(frozen=True)
-class ClassRow:
-    """One class's figures under one contract."""
-
-    contract: str
-    label: int
-    examples: int
-    met: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,23 +62,33 @@ class Validation(Tabled[ContractRow]):
         """A row a contract."""
         columns: list[Column[ContractRow]] = [
             Column("contract", "contract", lambda r: r.contract, right=False),
-            Column("examples", "examples", _examples),
+            Column("examples", "examples", cells.example_count),
         ]
         if any(row.counts.labelled for row in self.contracts):
             columns += [
-                Column("labelled", "labelled", _labelled, rank=1),
-                Column("top-1", "top1", lambda r: r.share(r.counts.top1), _percent(1)),
-                Column("95 %", "interval", lambda r: r.interval, _interval),
-                Column("top-5", "top5", lambda r: r.share(r.counts.top5), _percent(5)),
+                Column("labelled", "labelled", cells.labelled_count, rank=1),
+                Column(
+                    "top-1",
+                    "top1",
+                    lambda r: r.share(r.counts.top1),
+                    cells.show_share_of(1),
+                ),
+                Column("95 %", "interval", lambda r: r.interval, cells.show_interval),
+                Column(
+                    "top-5",
+                    "top5",
+                    lambda r: r.share(r.counts.top5),
+                    cells.show_share_of(5),
+                ),
             ]
         if any(row.loss is not None for row in self.contracts):
             columns += [
-                Column("loss", "loss", lambda r: r.loss, _shown_loss),
+                Column("loss", "loss", lambda r: r.loss, cells.show_loss),
                 Column(
                     "95 %",
                     "loss_interval",
                     lambda r: r.loss_interval,
-                    _shown_loss_interval,
+                    cells.show_loss_interval,
                     rank=2,
                 ),
                 Column[ContractRow](
@@ -169,18 +101,31 @@ class Validation(Tabled[ContractRow]):
                     "argmax agrees",
                     "agreement",
                     lambda r: r.agreement,
-                    _shown_agreement,
+                    cells.show_agreement,
                 ),
                 Column(
-                    "outputs that differ", "differing", _differing, _shown_differing
+                    "outputs that differ",
+                    "differing",
+                    cells.differing_outputs,
+                    cells.show_differing,
                 ),
                 *self._distances(),
-                Column("dB", "decibels", _of_output("decibels"), _decibels),
-                Column("cosine", "cosine", _of_output("cosine"), _cosine),
+                Column(
+                    "dB",
+                    "decibels",
+                    cells.of_output("decibels"),
+                    cells.show_output_decibels,
+                ),
+                Column(
+                    "cosine",
+                    "cosine",
+                    cells.of_output("cosine"),
+                    cells.show_output_cosine,
+                ),
             ]
         names = sorted({name for row in self.contracts for name in row.counts.custom})
         for name in names:
-            columns += [Column(name, name, _mean_of(name))]
+            columns += [Column(name, name, cells.mean_of(name))]
         notes: list[str] = []
         if self.against is not None:
             notes.append(
@@ -201,7 +146,10 @@ class Validation(Tabled[ContractRow]):
     def _distances(self) -> Iterator[Column[ContractRow]]:
         """Mean and largest difference: in steps of the output, and real numbers."""
         for name in ("mean", "largest"):
-            steps, real = _of_output(f"{name}_steps"), _real_output(f"{name}_steps")
+            steps, real = (
+                cells.of_output(f"{name}_steps"),
+                cells.real_output(f"{name}_steps"),
+            )
             if self.is_real:
                 yield Column(name, f"{name}_real", real)
                 continue
@@ -251,31 +199,38 @@ class Validation(Tabled[ContractRow]):
                     "differ",
                     "differing",
                     lambda r: r.signal.differing,
-                    lambda r: _share(r.signal.differing, r.signal.elements),
+                    lambda r: cells.show_share(r.signal.differing, r.signal.elements),
                 ),
                 Column("mean", "mean_steps", lambda r: r.signal.mean_steps),
                 Column("largest", "largest_steps", lambda r: r.signal.largest_steps),
                 Column(
                     "dB",
                     "decibels",
-                    lambda r: _finite(r.signal.decibels),
-                    lambda r: _shown_decibels(r.signal),
+                    lambda r: cells.finite(r.signal.decibels),
+                    lambda r: cells.show_decibels(r.signal),
                 ),
                 Column(
                     "cosine",
                     "cosine",
                     lambda r: r.signal.cosine,
-                    lambda r: _shown_cosine(r.signal.cosine),
+                    lambda r: cells.show_cosine(r.signal.cosine),
                     rank=2,
                 ),
-                Column("saturated", "saturated", _saturated, _shown_saturated),
+                Column(
+                    "saturated",
+                    "saturated",
+                    cells.saturated_share,
+                    cells.show_saturated,
+                ),
                 Column(None, "least", lambda r: r.spread and r.spread.least / TICKS),
                 Column(None, "most", lambda r: r.spread and r.spread.most / TICKS),
                 Column(
                     "histogram",
                     "histogram",
                     lambda r: r.spread and r.spread.bins,
-                    lambda r: NOTHING if r.spread is None else bars(r.spread.bins),
+                    lambda r: (
+                        NOTHING if r.spread is None else cells.bars(r.spread.bins)
+                    ),
                     right=False,
                     rank=3,
                 ),
@@ -307,7 +262,7 @@ class Validation(Tabled[ContractRow]):
                 signal = self.counts[name].layers[layer]
                 notes.append(
                     f"{name}: the first layer that hurts is {layer}, "
-                    f"{_shown_decibels(signal)} dB"
+                    f"{cells.show_decibels(signal)} dB"
                 )
         return notes
 
@@ -354,117 +309,3 @@ class Validation(Tabled[ContractRow]):
         axes.invert_yaxis()
         with writing(path):
             save(figure, path)
-
-
-def _examples(row: ContractRow) -> int:
-    return row.counts.examples
-
-
-def _labelled(row: ContractRow) -> int:
-    return row.counts.labelled
-
-
-def _percent(top: int) -> Any:
-    def show(row: ContractRow) -> str:
-        share = row.share(row.counts.top1 if top == 1 else row.counts.top5)
-        return NOTHING if share is None else f"{share:.2%}"
-
-    return show
-
-
-def _interval(row: ContractRow) -> str:
-    return NOTHING if row.interval is None else "{:.1%} to {:.1%}".format(*row.interval)
-
-
-def _shown_agreement(row: ContractRow) -> str:
-    share = row.agreement
-    return NOTHING if share is None else f"{share:.2%}"
-
-
-def _differing(row: ContractRow) -> int | None:
-    return row.counts.output.differing if row.counts.compared else None
-
-
-def _shown_differing(row: ContractRow) -> str:
-    output = row.counts.output
-    return _share(output.differing, output.elements)
-
-
-def _share(count: int, whole: int) -> str:
-    return NOTHING if whole == 0 else f"{count:,} ({count / whole:.2%})"
-
-
-def _of_output(name: str) -> Any:
-    def value(row: ContractRow) -> float | None:
-        if not row.counts.compared:
-            return None
-        found: float | None = getattr(row.counts.output, name)
-        return None if found is None else _finite(found)
-
-    return value
-
-
-def _real_output(name: str) -> Any:
-    steps = _of_output(name)
-
-    def value(row: ContractRow) -> float | None:
-        found: float | None = steps(row)
-        return None if found is None or row.step is None else found * row.step
-
-    return value
-
-
-def _shown_loss(row: ContractRow) -> str:
-    return NOTHING if row.loss is None else f"{100 * row.loss:.2f} points"
-
-
-def _shown_loss_interval(row: ContractRow) -> str:
-    if row.loss_interval is None:
-        return NOTHING
-    low, high = row.loss_interval
-    return f"{100 * low:.2f} to {100 * high:.2f}"
-
-
-def _decibels(row: ContractRow) -> str:
-    return _shown_decibels(row.counts.output) if row.counts.compared else NOTHING
-
-
-def _shown_decibels(signal: Signal) -> str:
-    return "equal" if signal.noise == 0 else f"{signal.decibels:.1f}"
-
-
-def _cosine(row: ContractRow) -> str:
-    return _shown_cosine(row.counts.output.cosine if row.counts.compared else None)
-
-
-def _shown_cosine(found: float | None) -> str:
-    return NOTHING if found is None else f"{found:.6f}"
-
-
-def _saturated(row: SignalRow) -> float | None:
-    spread = row.spread
-    return None if spread is None else spread.saturated / max(1, spread.elements)
-
-
-def _shown_saturated(row: SignalRow) -> str:
-    share = _saturated(row)
-    return NOTHING if share is None else f"{share:.2%}"
-
-
-def bars(counts: Sequence[int]) -> str:
-    """A histogram of one character a bar; what occurs at all has some height."""
-    most = max(counts, default=0) or 1
-    heights = [math.ceil((len(BARS) - 1) * count / most) for count in counts]
-    return "".join(BARS[height] for height in heights)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _mean_of(name: str) -> Any:
-    def value(row: ContractRow) -> float | None:
-        total = row.counts.custom.get(name)
-        return None if total is None else float(total / row.counts.examples)
-
-    return value

@@ -7,23 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    FloatAttr,
-    IntegerAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
 from qlower.codegen.values.bounds import constant_value
 from qlower.diagnostics import QlowerError
 from qlower.dialects.types import tensor_type
 
-from .c_types import (
-    bits_of,
-    c_type,
-    loaded,
-    real_of,
-)
+from .c_types import bits_of, c_type, loaded, real_of
 from .floats import FLOATS, real_constant
 from .helpers import Helpers, integer
 from .integers import INTEGERS
