@@ -167,3 +167,27 @@ func.func @f(%x: tensor<3x4xf32>, %i: tensor<2x1xi32>) -> tensor<2x4xf32> {
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<3x4xf32>, tensor<2x1xi32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) -> tensor<2xui8> {
+  // CHECK: error: stablehlo.convert: elements of ui8; f32 and signless integers are converted
+  %0 = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xui8>
+  return %0 : tensor<2xui8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2xi8>, %n: tensor<2xi32>) -> tensor<2xi8> {
+  // CHECK: error: stablehlo.shift_left: elements of i8, i32; one signless type is shifted
+  %0 = stablehlo.shift_left %x, %n : (tensor<2xi8>, tensor<2xi32>) -> tensor<2xi8>
+  return %0 : tensor<2xi8>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi8>, %w: tensor<8x4xi8>) -> tensor<2x4xi8> {
+  // CHECK: error: stablehlo.dot_general: a result of i8; products of i8 have sums of i32
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xi8>, tensor<8x4xi8>) -> tensor<2x4xi8>
+  return %0 : tensor<2x4xi8>
+}

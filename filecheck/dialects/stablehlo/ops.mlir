@@ -103,3 +103,18 @@ func.func @functions(%x: tensor<4x!q>, %y: tensor<4x!r>) -> tensor<4x!q> {
   %20 = stablehlo.subtract %x, %y : (tensor<4x!q>, tensor<4x!r>) -> tensor<4x!q>
   return %17 : tensor<4x!q>
 }
+
+// CHECK-LABEL: func.func @integers
+func.func @integers(%x: tensor<2x8xi8>, %w: tensor<8x4xi8>, %n: tensor<2x4xi32>) -> tensor<2x4xi8> {
+  // CHECK: stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xi8>, tensor<8x4xi8>) -> tensor<2x4xi32>
+  %0 = "stablehlo.dot_general"(%x, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0],>}> : (tensor<2x8xi8>, tensor<8x4xi8>) -> tensor<2x4xi32>
+  // CHECK-NEXT: stablehlo.shift_right_arithmetic %{{.*}}, %n : (tensor<2x4xi32>, tensor<2x4xi32>) -> tensor<2x4xi32>
+  %1 = stablehlo.shift_right_arithmetic %0, %n : tensor<2x4xi32>
+  // CHECK-NEXT: stablehlo.shift_right_logical
+  %2 = stablehlo.shift_right_logical %1, %n : tensor<2x4xi32>
+  // CHECK-NEXT: stablehlo.shift_left
+  %3 = stablehlo.shift_left %2, %n : tensor<2x4xi32>
+  // CHECK-NEXT: stablehlo.convert %{{.*}} : (tensor<2x4xi32>) -> tensor<2x4xi8>
+  %4 = stablehlo.convert %3 : (tensor<2x4xi32>) -> tensor<2x4xi8>
+  return %4 : tensor<2x4xi8>
+}

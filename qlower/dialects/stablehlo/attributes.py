@@ -63,14 +63,18 @@ class _ListsAttr(Data[Lists]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Lists:
-        def parse_entry() -> tuple[str, tuple[int, ...]]:
-            name = parser.parse_identifier()
-            parser.parse_punctuation("=")
-            if name == INDEX_VECTOR:
-                return name, (parser.parse_integer(allow_boolean=False),)
-            return name, parse_integers(parser)
-
-        entries = parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_entry)
+        entries: list[tuple[str, tuple[int, ...]]] = []
+        with parser.in_angle_brackets():
+            # Upstream takes a comma after the last list, too.
+            while (name := parser.parse_optional_identifier()) is not None:
+                parser.parse_punctuation("=")
+                if name == INDEX_VECTOR:
+                    numbers = (parser.parse_integer(allow_boolean=False),)
+                else:
+                    numbers = parse_integers(parser)
+                entries.append((name, numbers))
+                if parser.parse_optional_punctuation(",") is None:
+                    break
         if len(dict(entries)) != len(entries):
             parser.raise_error("a list of dimensions is given twice")
         return tuple(entries)

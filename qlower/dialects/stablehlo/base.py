@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     IntegerType,
+    Signedness,
     f32,
     i64,
 )
@@ -158,6 +159,14 @@ def _check_type(type: Attribute) -> None:
         raise VerifyException(
             f"{len(element.scales)} scales along axis {element.axis} don't fit {type}"
         )
+
+
+def plain_integer(type: Attribute) -> IntegerType | None:
+    """A tensor's element type, if it is a signless integer that isn't quantized."""
+    element = element_type(type)
+    if not isa(element, IntegerType):
+        return None
+    return element if element.signedness.data == Signedness.SIGNLESS else None
 
 
 def quantization(type: Attribute) -> QuantizedType | None:

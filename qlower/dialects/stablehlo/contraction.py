@@ -6,6 +6,8 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     TensorType,
     f32,
+    i8,
+    i32,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
@@ -28,11 +30,12 @@ from .attributes import (
     PrecisionAttr,
     parse_integers,
 )
-from .base import StablehloOp, quantization
+from .base import StablehloOp, plain_integer, quantization
 
 
 class ContractionOp(StablehloOp):
-    """An operation that sums products of two operands, quantized or of f32."""
+    """An operation that sums products of two operands, quantized or of f32; or of i8
+    with sums of i32, which wrap."""
 
     lhs = operand_def(TensorType[Attribute])
     rhs = operand_def(TensorType[Attribute])
@@ -42,10 +45,17 @@ class ContractionOp(StablehloOp):
     def check(self) -> None:
         operands = [quantization(self.lhs.type), quantization(self.rhs.type)]
         is_real = [element_type(value.type) == f32 for value in (*self.operands,)]
+        if all(map(_is_byte, self.operand_types)):
+            if element_type(self.output.type) != i32:
+                raise VerifyException(
+                    f"a result of {element_type(self.output.type)}; products of i8 have"
+                    " sums of i32"
+                )
+            return
         if not all(is_real) and None in operands:
             raise VerifyException(
                 f"elements of {element_type(self.lhs.type)} and "
-                f"{element_type(self.rhs.type)}; both must be quantized, or f32"
+                f"{element_type(self.rhs.type)}; both must be quantized, f32, or i8"
             )
         for type in operands:
             if type is not None and type.storage_width > 8:
@@ -63,6 +73,10 @@ class ContractionOp(StablehloOp):
         """Raises VerifyException if the second operand can't have a scale for each
         index of an axis."""
         raise VerifyException(f"{self.rhs.type} has more than one scale")
+
+
+def _is_byte(type: Attribute) -> bool:
+    return plain_integer(type) == i8
 
 
 class DotGeneralOp(ContractionOp, name="stablehlo.dot_general"):

@@ -24,7 +24,7 @@ from qlower.operators.shapes import Shape
 
 from ..operations import define
 from ..types import element_type, shape_of
-from .base import StablehloOp, parse_types, quantization
+from .base import StablehloOp, parse_types, plain_integer, quantization
 
 
 class ConstantOp(StablehloOp, name="stablehlo.constant"):
@@ -90,7 +90,8 @@ class ConstantOp(StablehloOp, name="stablehlo.constant"):
 class ElementwiseOp(StablehloOp, ABC):
     """
     A function of real numbers at each place. Quantized operands are dequantized, a
-    quantized result is quantized.
+    quantized result is quantized. Those of `INTEGRAL` are on signless integers as well,
+    where sums, differences and products wrap.
 
     ```mlir
     %y = stablehlo.subtract %a, %b : (tensor<4x!a>, tensor<4x!b>) -> tensor<4x!y>
@@ -110,7 +111,15 @@ class ElementwiseOp(StablehloOp, ABC):
             raise VerifyException("the shapes of the operands differ")
         return next(iter(shapes))
 
+    @property
+    def is_integral(self) -> bool:
+        """Whether it is on plain integers of one type."""
+        types = {plain_integer(value.type) for value in (*self.operands, *self.results)}
+        return self.kind in INTEGRAL and len(types) == 1 and None not in types
+
     def check(self) -> None:
+        if self.is_integral:
+            return
         for value in (*self.operands, *self.results):
             quantized = quantization(value.type)
             if quantized is None and element_type(value.type) != f32:
@@ -176,9 +185,29 @@ UNARY = (
 
 BINARY = ("add", "divide", "maximum", "minimum", "multiply", "subtract")
 
+SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
+"""Of integers; by as many bits as they have or more, nothing but the sign is left."""
+
+INTEGRAL = frozenset(
+    {"add", "clamp", "maximum", "minimum", "multiply", "subtract", *SHIFTS}
+)
+"""What is on plain integers."""
+
+
+class ShiftOp(ElementwiseOp, ABC):
+    """A shift of plain integers, of those in `SHIFTS`."""
+
+    ARITY: ClassVar[int] = 2
+
+    def check(self) -> None:
+        if not self.is_integral:
+            types = ", ".join(str(element_type(type)) for type in self.operand_types)
+            raise VerifyException(f"elements of {types}; one signless type is shifted")
+
+
 FUNCTIONS = [
     define(f"stablehlo.{name}", base)
-    for base, names in ((UnaryOp, UNARY), (BinaryOp, BINARY))
+    for base, names in ((UnaryOp, UNARY), (BinaryOp, BINARY), (ShiftOp, SHIFTS))
     for name in names
 ]
 """The classes of these operations."""
@@ -187,6 +216,30 @@ FUNCTIONS = [
 class _Conversion(StablehloOp):
     input = operand_def(TensorType[Attribute])
     output = result_def(TensorType[Attribute])
+
+
+class ConvertOp(_Conversion, name="stablehlo.convert"):
+    """
+    Numbers of another plain type: real ones cut toward 0 and kept in an integer's
+    range, of which NaN is 0; integers rounded to the nearest real one, half to even;
+    and integers whose higher bits go, or copy the sign. An `i1` is 0 or 1, and whether
+    a number isn't 0.
+
+    ```mlir
+    %y = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xf32>
+    ```
+    """
+
+    def result_shape(self) -> Shape:
+        return shape_of(self.input)
+
+    def check(self) -> None:
+        for type in (self.input.type, self.output.type):
+            if element_type(type) != f32 and plain_integer(type) is None:
+                raise VerifyException(
+                    f"elements of {element_type(type)}; f32 and signless integers are"
+                    " converted"
+                )
 
 
 class UniformQuantizeOp(_Conversion, name="stablehlo.uniform_quantize"):

@@ -27,6 +27,7 @@ LOWERINGS: Rows = {
     stablehlo.ClampOp: elementwise.lower_clamp,
     stablehlo.ConcatenateOp: lower_concat,
     stablehlo.ConstantOp: lower_constant,
+    stablehlo.ConvertOp: elementwise.lower_convert,
     stablehlo.ConvolutionOp: contraction.lower_convolution,
     stablehlo.DotGeneralOp: contraction.lower_dot_general,
     stablehlo.GatherOp: movement.lower_gather,
@@ -34,6 +35,7 @@ LOWERINGS: Rows = {
     stablehlo.PadOp: lower_pad,
     stablehlo.UniformDequantizeOp: elementwise.lower_dequantize,
     stablehlo.UniformQuantizeOp: elementwise.lower_quantize,
+    stablehlo.ShiftOp: elementwise.lower_shift,
     stablehlo.BinaryOp: elementwise.lower_binary,
     stablehlo.UnaryOp: elementwise.lower_unary,
 }

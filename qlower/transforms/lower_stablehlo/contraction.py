@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import stablehlo
 from qlower.dialects.quant import quantized_element
-from qlower.dialects.stablehlo.base import quantization
+from qlower.dialects.stablehlo.base import plain_integer, quantization
 from qlower.dialects.types import shape_of
 from qlower.emit.movement import moved
 from qlower.emit.sums import Factor, from_zero, sum_products
@@ -46,8 +46,9 @@ def _contract(
     operand lie along one of the result's axes."""
     emit, second = lowering.emit, lowering.value(op.rhs)
     if quantization(op.lhs.type) is None:
-        real = (Factor(first), Factor(second))
-        number = sum_products(emit, sums, real, from_zero(emit, f32))
+        plain = (Factor(first), Factor(second))
+        start = from_zero(emit, f32 if plain_integer(op.lhs.type) is None else i32)
+        number = sum_products(emit, sums, plain, start)
         if quantization(op.output.type) is None:
             return number
         nest = Nest(emit, shape_of(op.output))

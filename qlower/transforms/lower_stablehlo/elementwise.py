@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Operation, SSAValue
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects import stablehlo
+from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.dialects.quant import QuantizedType, quantized_element
-from qlower.dialects.stablehlo.base import quantization
+from qlower.dialects.stablehlo.base import plain_integer, quantization
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.tables import looked_up, stored_values
 from qlower.emit.tensors import storage_type
 from qlower.interp.values import Array
-from qlower.model.nests import Nest
+from qlower.model.nests import Nest, scalar_constant
 from qlower.transforms.lower_stablehlo.lowering import (
     Lowering,
     parameters,
@@ -30,6 +32,15 @@ BINARY: Mapping[str, type[Operation]] = {
     "multiply": arith.MulfOp,
     "subtract": arith.SubfOp,
 }
+
+INTEGRAL: Mapping[str, type[Operation]] = {
+    "add": arith.AddiOp,
+    "maximum": arith.MaxSIOp,
+    "minimum": arith.MinSIOp,
+    "multiply": arith.MuliOp,
+    "subtract": arith.SubiOp,
+}
+"""On plain integers."""
 
 EXACT = frozenset(
     {
@@ -46,6 +57,13 @@ WIDEST_TABULATED = 8
 def lower_binary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
     """A function of two; the sum of quantized ones is one of stored integers."""
     kind = op.kind
+    if op.is_integral:
+        nest = Nest(lowering.emit, shape_of(op.output))
+        integers = [
+            nest.input(lowering.value(operand), range(nest.parallel))
+            for operand in op.input
+        ]
+        return nest.build([nest.add(INTEGRAL[kind](*integers)).results[0]])[0]
     types = [quantization(value.type) for value in (*op.input, op.output)]
     nest = Nest(lowering.emit, shape_of(op.output))
     loops = range(nest.parallel)
@@ -112,9 +130,64 @@ def lower_clamp(lowering: Lowering, op: stablehlo.ClampOp) -> SSAValue:
         lowering.real(nest, operand, range(len(shape_of(operand))))
         for operand in op.input
     )
+    if op.is_integral:
+        above = nest.add(arith.MaxSIOp(x, least)).result
+        return nest.build([nest.add(arith.MinSIOp(above, most)).result])[0]
     above = nest.add(arith.MaximumfOp(x, least)).result
     inside = nest.add(arith.MinimumfOp(above, most)).result
     return nest.build([lowering.quantized(nest, inside, op.output.type)])[0]
+
+
+def lower_shift(lowering: Lowering, op: stablehlo.ShiftOp) -> SSAValue:
+    """A shift by what is taken as unsigned: by all bits or more, 0 or the sign stay."""
+    nest = Nest(lowering.emit, shape_of(op.output))
+    value, places = (
+        nest.input(lowering.value(operand), range(nest.parallel))
+        for operand in op.input
+    )
+    type = plain_integer(op.output.type)
+    assert type is not None
+    last = nest.add(scalar_constant(type.width.data - 1, type)).result
+    zero = nest.add(scalar_constant(0, type)).result
+    is_negative = nest.add(arith.CmpiOp(places, zero, "slt")).result
+    least = nest.add(arith.MaxSIOp(places, zero)).result
+    bounded = nest.add(arith.MinSIOp(least, last)).result
+    within = nest.add(arith.SelectOp(is_negative, last, bounded)).result
+    shifted = nest.add(SHIFTS[op.kind](value, within)).results[0]
+    if op.kind != "shift_right_arithmetic":
+        is_within = nest.add(arith.CmpiOp(places, last, "ule")).result
+        shifted = nest.add(arith.SelectOp(is_within, shifted, zero)).result
+    return nest.build([shifted])[0]
+
+
+SHIFTS: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
+    "shift_left": arith.ShLIOp,
+    "shift_right_arithmetic": arith.ShRSIOp,
+    "shift_right_logical": arith.ShRUIOp,
+}
+
+
+def lower_convert(lowering: Lowering, op: stablehlo.ConvertOp) -> SSAValue:
+    """Another plain type, by the one operation that arith or fixed has for it."""
+    if op.input.type == op.output.type:
+        return lowering.value(op.input)
+    nest = Nest(lowering.emit, shape_of(op.output))
+    value = nest.input(lowering.value(op.input), range(nest.parallel))
+    source, target = plain_integer(op.input.type), plain_integer(op.output.type)
+    if target == i1:
+        compare = arith.CmpfOp if source is None else arith.CmpiOp
+        zero = nest.add(scalar_constant(0, source or f32)).result
+        made = compare(value, zero, "une" if source is None else "ne")
+    elif source is None:
+        assert target is not None
+        made = ConvertOp(value, target, RoundingMode.TOWARD_ZERO)
+    elif target is None:
+        made = (arith.UIToFPOp if source == i1 else arith.SIToFPOp)(value, f32)
+    elif target.width.data < source.width.data:
+        made = arith.TruncIOp(value, target)
+    else:
+        made = (arith.ExtUIOp if source == i1 else arith.ExtSIOp)(value, target)
+    return nest.build([nest.add(made).results[0]])[0]
 
 
 def lower_quantize(lowering: Lowering, op: stablehlo.UniformQuantizeOp) -> SSAValue:

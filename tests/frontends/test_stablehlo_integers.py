@@ -1,0 +1,164 @@
+"""StableHLO on plain integers, beside NumPy and whole numbers of Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.interp.values import Array
+
+INTEGERS = """
+func.func @main(%x: tensor<2x6x6x3xi8>, %w: tensor<3x3x3x4xi8>, %m: tensor<4x5xi8>)
+    -> (tensor<2x4x4x5xi32>, tensor<2x4x4x5xi8>) {
+  %sums = stablehlo.convolution(%x, %w)
+    dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {stride = [1, 1], pad = [[0, 0], [0, 0]], reverse = [false, false]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<2x6x6x3xi8>, tensor<3x3x3x4xi8>) -> tensor<2x4x4x4xi32>
+  %eight = stablehlo.constant dense<9> : tensor<2x4x4x4xi32>
+  %down = stablehlo.shift_right_arithmetic %sums, %eight : tensor<2x4x4x4xi32>
+  %codes = stablehlo.convert %down : (tensor<2x4x4x4xi32>) -> tensor<2x4x4x4xi8>
+  %total = stablehlo.dot_general %codes, %m, contracting_dims = [3] x [0]
+    : (tensor<2x4x4x4xi8>, tensor<4x5xi8>) -> tensor<2x4x4x5xi32>
+  %real = stablehlo.convert %total : (tensor<2x4x4x5xi32>) -> tensor<2x4x4x5xf32>
+  %scale = stablehlo.constant dense<0.0625> : tensor<2x4x4x5xf32>
+  %scaled = stablehlo.multiply %real, %scale : tensor<2x4x4x5xf32>
+  %rounded = stablehlo.round_nearest_even %scaled : tensor<2x4x4x5xf32>
+  %least = stablehlo.constant dense<-128.0> : tensor<f32>
+  %most = stablehlo.constant dense<127.0> : tensor<f32>
+  %clamped = stablehlo.clamp %least, %rounded, %most
+    : (tensor<f32>, tensor<2x4x4x5xf32>, tensor<f32>) -> tensor<2x4x4x5xf32>
+  %stored = stablehlo.convert %clamped : (tensor<2x4x4x5xf32>) -> tensor<2x4x4x5xi8>
+  return %total, %stored : tensor<2x4x4x5xi32>, tensor<2x4x4x5xi8>
+}
+"""
+
+
+def test_plain_integers(tmp_path: Path) -> None:
+    """A layer as JAX writes those of int8: products of plain integers, a shift, and a
+    scale in float32."""
+    path = tmp_path / "integers.mlir"
+    path.write_text(INTEGERS)
+    model, random = qlower.load(path), np.random.default_rng(0)
+    x, w, m = (
+        random.integers(-128, 128, shape).astype(np.int8)
+        for shape in ((2, 6, 6, 3), (3, 3, 3, 4), (4, 5))
+    )
+    windows = np.lib.stride_tricks.sliding_window_view(x, (1, 3, 3, 1))[..., 0, :, :, 0]
+    sums = np.einsum("byxchw,hwco->byxo", windows.astype(np.int32), w.astype(np.int32))
+    total = (sums >> 9).astype(np.int8).astype(np.int32) @ m.astype(np.int32)
+    stored = np.clip(np.rint(total.astype(np.float32) * np.float32(0.0625)), -128, 127)
+    for found in (qlower.jit(model)(x, w, m), qlower.interpret(model, x, w, m)):
+        np.testing.assert_array_equal(found[0], total)
+        np.testing.assert_array_equal(found[1], stored)
+
+
+WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
+REAL = [0.0, 1.0, -1.0, 2.5, -2.5, 127.0, 128.0, -129.0, 4e4, 3e9, -1e30]
+WHOLE = [0, 1, -1, 127, 128, -128, -129, 255, 32768, -40000, 2**24 + 1, -(2**33)]
+
+
+def array(values: Sequence[float], type: str) -> Array:
+    """Numbers of a type, whole ones without their higher bits."""
+    if type == "f32":
+        return np.array(values, np.float32)
+    if type == "i1":
+        return np.array([int(value) & 1 for value in values], np.bool_)
+    width = WIDTHS[type]
+    wrapped = [int(value) % 2**width for value in values]
+    return np.array(wrapped, f"u{width // 8}").view(f"i{width // 8}")
+
+
+def check(path: Path, text: str, inputs: Sequence[Array], wanted: Array) -> None:
+    path.write_text(text)
+    model = qlower.load(path)
+    for found in (qlower.jit(model)(*inputs), qlower.interpret(model, *inputs)):
+        np.testing.assert_array_equal(np.asarray(found), wanted, text)
+
+
+def converted(value: float, source: str, target: str) -> float:
+    """Real numbers saturate, whole ones wrap."""
+    if target == "i1":
+        return int(value != 0)
+    if source != "f32" or target == "f32":
+        return value
+    if math.isnan(value):
+        return 0
+    most = 2 ** (WIDTHS[target] - 1) - 1
+    if math.isinf(value):
+        return most if value > 0 else -most - 1
+    return min(max(math.trunc(value), -most - 1), most)
+
+
+@pytest.mark.parametrize("target", [*WIDTHS, "f32"])
+@pytest.mark.parametrize("source", [*WIDTHS, "f32"])
+def test_conversions(source: str, target: str, tmp_path: Path) -> None:
+    reals = [*REAL, math.inf, -math.inf, math.nan]
+    x = array(reals if source == "f32" else WHOLE, source)
+    wanted = [converted(value, source, target) for value in x.tolist()]
+    kinds = [f"tensor<{x.size}x{type}>" for type in (source, target)]
+    text = (
+        f"func.func @main(%x: {kinds[0]}) -> {kinds[1]} {{\n"
+        f"  %y = stablehlo.convert %x : ({kinds[0]}) -> {kinds[1]}\n"
+        f"  return %y : {kinds[1]}\n}}\n"
+    )
+    check(tmp_path / "convert.mlir", text, [x], array(wanted, target))
+
+
+def shifted(x: int, places: int, width: int, *, left: bool) -> int:
+    """By all bits or more, nothing is left."""
+    whole = x % 2**width
+    if places >= width:
+        return 0
+    return whole << places if left else whole >> places
+
+
+BINARY: dict[str, Callable[[int, int, int], int]] = {
+    "add": lambda x, y, width: x + y,
+    "subtract": lambda x, y, width: x - y,
+    "multiply": lambda x, y, width: x * y,
+    "maximum": lambda x, y, width: max(x, y),
+    "minimum": lambda x, y, width: min(x, y),
+    "shift_left": lambda x, y, width: shifted(x, y % 2**width, width, left=True),
+    "shift_right_logical": lambda x, y, width: shifted(
+        x, y % 2**width, width, left=False
+    ),
+    "shift_right_arithmetic": lambda x, y, width: x >> min(y % 2**width, width),
+}
+
+
+@pytest.mark.parametrize("type", ["i8", "i32"])
+@pytest.mark.parametrize("name", BINARY)
+def test_two_integers(name: str, type: str, tmp_path: Path) -> None:
+    width = WIDTHS[type]
+    others = [0, 1, 3, width - 1, width, width + 1, -1]
+    pairs = [(x, y) for x in (*WHOLE, -(2 ** (width - 1))) for y in others]
+    x, y = (array([pair[place] for pair in pairs], type) for place in (0, 1))
+    wanted = [
+        BINARY[name](a, b, width) for a, b in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+    kind = f"tensor<{len(pairs)}x{type}>"
+    text = (
+        f"func.func @main(%x: {kind}, %y: {kind}) -> {kind} {{\n"
+        f"  %z = stablehlo.{name} %x, %y : {kind}\n  return %z : {kind}\n}}\n"
+    )
+    check(tmp_path / "integers.mlir", text, [x, y], array(wanted, type))
+
+
+def test_bounds_of_integers(tmp_path: Path) -> None:
+    kind = "tensor<12xi32>"
+    text = (
+        f"func.func @main(%x: {kind}) -> {kind} {{\n"
+        "  %least = stablehlo.constant dense<-128> : tensor<i32>\n"
+        "  %most = stablehlo.constant dense<127> : tensor<i32>\n"
+        "  %y = stablehlo.clamp %least, %x, %most"
+        f" : (tensor<i32>, {kind}, tensor<i32>) -> {kind}\n"
+        f"  return %y : {kind}\n}}\n"
+    )
+    x = array(WHOLE, "i32")
+    check(tmp_path / "clamp.mlir", text, [x], np.clip(x, -128, 127))
