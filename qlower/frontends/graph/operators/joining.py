@@ -9,14 +9,18 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
 
 from ...entry import quantized, takes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..values import Element, Value
 from .elementwise import common_order
+from .rearranging import padded, pick, reflected
 
 MAX_PADDING = 1 << 16
+
+PAD_MODES = ["constant", "edge", "reflect", "wrap"]
 
 
 def import_qlinear_concat(node: NodeContext) -> None:
@@ -85,8 +89,9 @@ def _concat(
 
 
 def import_pad(node: NodeContext) -> None:
-    """Constant padding: of stored integers with one, of dequantized ones with a real
-    number that must be 0, which the zero point stands for."""
+    """Pads of stored integers with one of them, of dequantized ones with the real
+    number 0, which the zero point stands for; of others with any number, or with
+    copies of what is inside."""
     value = node.value(0)
     rank = len(value.shape)
     axes = node.axes(3, rank) or list(range(rank))
@@ -100,14 +105,23 @@ def import_pad(node: NodeContext) -> None:
         low[axis] = node.check_range("padding", given[at], 0, MAX_PADDING)
         after = given[at + len(axes)]
         high[axis] = node.check_range("padding", after, 0, MAX_PADDING)
+    mode = node.text("mode", "constant", PAD_MODES)
+    if mode != "constant":
+        for axis in range(rank):
+            size = value.shape[axis]
+            indices = reflected(mode, size, low[axis], high[axis])
+            value = pick(node, value, axis, indices)
+        node.define(value)
+        return
     filler = None
     if node.has(2):
         filler = node.array(2, "padding value").reshape(-1)[0]
+    is_plain = not isinstance(value.element, QuantizedType)
+    if is_plain or (value.is_real and filler is not None and filler != 0):
+        node.define(padded(node, low, high, 0.0 if filler is None else float(filler)))
+        return
     stored = None
-    if value.is_real:
-        if filler is not None and filler != 0:
-            raise node.error(f"padding with {filler} is not supported; expected 0")
-    else:
+    if not value.is_real:
         stored = 0 if filler is None else int(np.asarray(filler).item())
     shape = [a + n + b for a, n, b in zip(low, value.shape, high, strict=True)]
     operation = qnn.PadOp(
@@ -125,5 +139,5 @@ IMPORTERS = {
         f"scale, zero_point, {quantized('x')}, more*", import_qlinear_concat
     ),
     ("", "Concat"): takes("x, more*", import_concat),
-    ("", "Pad"): takes("x: STORED, pads?, value?, axes?; mode: constant", import_pad),
+    ("", "Pad"): takes("x: STORED | FLOAT, pads?, value?, axes?", import_pad),
 }

@@ -27,7 +27,6 @@ from ..orders import identity
 from ..schema import AttributeValue
 from ..values import Value
 from .elementwise import broadcast, common_order
-from .sums import sum_rows
 
 Body: TypeAlias = Callable[[Nest, Sequence[SSAValue]], SSAValue]
 """From the elements of the operands to that of the result, inside of a loop nest."""
@@ -250,6 +249,16 @@ def activation(node: NodeContext, name: str, factors: AttributeValue) -> Body:
             )
 
 
+def import_remainder(node: NodeContext) -> None:
+    """The C library's fmodf."""
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        return call_function(nest, "_glibc", "fmodf", *elements)
+
+    operands = [real_operand(node, number) for number in (0, 1)]
+    node.define(elementwise(node, operands, body))
+
+
 def import_extreme(
     node: NodeContext, operation: type[arith.MinimumfOp | arith.MaximumfOp]
 ) -> None:
@@ -277,35 +286,6 @@ def import_extreme(
     node.define(result)
 
 
-def import_reduce_mean(node: NodeContext) -> None:
-    """Over the last dimensions, whose numbers lie together: `F(sum / count)`."""
-    value = real_operand(node, 0)
-    rank = len(value.order)
-    axes = sorted(node.axes(1, rank) or range(rank))
-    kept = [dimension for dimension in range(rank) if dimension not in axes]
-    if any(value.shape[d] > 1 for d in kept if d > axes[0]):
-        raise node.error(
-            f"a mean of real numbers over {axes} is not supported; expected the last"
-            " dimensions"
-        )
-    place = node.place()
-    whole = node.builder.in_order(value, identity(rank), place)
-    count = math.prod(value.shape[axis] for axis in axes)
-    rows = math.prod(value.shape) // count
-    matrix = node.builder.reshape(whole, (rows, count), (0, 1), place)
-    emit = node.builder.emitter(node.place(), "mean")
-    sums = sum_rows(emit, matrix.ssa)
-    nest = Nest(emit, (rows,))
-    divisor = number(nest, count)
-    mean = nest.add(arith.DivfOp(nest.input(sums, (0,)), divisor)).result
-    (means,) = nest.build([mean])
-    shape = [value.shape[dimension] for dimension in kept]
-    if node.integer("keepdims", 1, 0, 1):
-        shape = [1 if d in axes else value.shape[d] for d in range(rank)]
-    flat = Value(means, (0,), is_real=True)
-    node.define(node.builder.reshape(flat, shape, identity(len(shape)), place))
-
-
 def _arithmetic(signature: str, operation: type[Operation]) -> Entry[NodeContext]:
     return takes(signature, partial(import_elementwise, operation=operation))
 
@@ -323,6 +303,8 @@ IMPORTERS = {
     ("", "Neg"): _arithmetic("x", arith.NegfOp),
     ("", "Round"): _arithmetic("x", RoundEvenOp),
     ("", "Sqrt"): _arithmetic("x", SqrtOp),
+    ("", "Sum"): _arithmetic("x, more*", arith.AddfOp),
+    ("", "Mod"): takes("x, y; fmod: 1", import_remainder),
     ("", "BatchNormalization"): takes(
         "x, scale, bias, mean, variance; training_mode: 0", import_batch_normalization
     ),
@@ -337,5 +319,4 @@ IMPORTERS = {
     ("", "ReduceMin"): takes(
         "x, axes?", partial(import_extreme, operation=arith.MinimumfOp)
     ),
-    ("", "ReduceMean"): takes("x, axes?", import_reduce_mean),
 }

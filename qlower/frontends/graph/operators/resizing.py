@@ -14,6 +14,7 @@ from qlower.dialects import qnn
 from ...entry import takes
 from ..context import NodeContext
 from ..values import Value
+from .rearranging import pick
 from .slicing import take
 
 Reals = NDArray[np.float32]
@@ -115,10 +116,7 @@ def _resized(node: NodeContext, value: Value, axis: int, sources: list[int]) -> 
     step = sources[1] - sources[0] if wanted > 1 else 1
     found = range(sources[0], sources[0] + wanted * max(step, 1), max(step, 1))
     if list(found) != sources:
-        raise node.error(
-            f"{wanted} of {size} places that are not evenly apart are not supported;"
-            " expected a multiple or a part of the size"
-        )
+        return pick(node, value, axis, sources)
     ranges = [range(extent) for extent in value.shape]
     ranges[axis] = found
     return take(node, value, ranges, 0, f"slice_{axis}")

@@ -9,6 +9,7 @@ from ...entry import takes
 from ...signature import UNLIMITED
 from ..context import NodeContext
 from ..values import Value, slice_of
+from .rearranging import pick
 
 LAST = (1 << 31) - 1
 
@@ -32,12 +33,18 @@ def import_slice(node: NodeContext) -> None:
         )
     ranges = [range(size) for size in value.shape]
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        if step < 1:
-            raise node.error(f"step {step} is not supported; expected at least 1")
+        if step == 0:
+            raise node.error("a step of 0; expected any other number")
         found = range(*slice(start, end, step).indices(value.shape[axis]))
         if not found:
             raise node.error(f"nothing is left of dimension {axis}: {start} to {end}")
-        ranges[axis] = found
+        if step < 0:
+            value = pick(node, value, axis, found)
+        else:
+            ranges[axis] = found
+    for axis, found in enumerate(ranges):
+        if value.shape[axis] < len(found):
+            ranges[axis] = range(value.shape[axis])
     node.define(take(node, value, ranges, 0))
 
 

@@ -1,0 +1,198 @@
+"""Operators that repeat, reflect or regroup the elements of a tensor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, f32, i1, i32
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import SSAValue
+
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant.ops import StorageCastOp
+from qlower.model.nests import Nest, extract, to_index
+
+from ...entry import takes
+from ..context import NodeContext
+from ..orders import identity
+from ..values import Value
+from .elementwise import broadcast
+from .real import elementwise, number, real_operand
+
+
+def pick(node: NodeContext, value: Value, axis: int, indices: Sequence[int]) -> Value:
+    """These indices of a dimension, in any order, each as often as it is listed."""
+    if list(indices) == list(range(value.shape[axis])):
+        return value
+    at = value.order.index(axis)
+    sizes = [*value.type.get_shape()]
+    sizes[at] = len(indices)
+    node.check_elements(math.prod(sizes))
+    node.importer.charge(len(indices))
+    element = value.element
+    table = value.ssa
+    if isinstance(element, QuantizedType):
+        plain = TensorType(element.storage_type, value.type.get_shape())
+        table = node.emit(StorageCastOp(table, plain), f"stored_{axis}")
+    nest = Nest(node.builder.emitter(node.place(), f"picked_{axis}"), sizes)
+    loops: list[SSAValue] = [
+        nest.add(IndexOp(loop)).result for loop in range(len(sizes))
+    ]
+    places = nest.emitter.constant(np.array(indices, np.int32), i32)
+    loops[at] = to_index(nest, nest.input(places, (at,)))
+    (picked,) = nest.build([extract(nest, table, loops)])
+    if isinstance(element, QuantizedType):
+        cast = StorageCastOp(picked, TensorType(element, sizes))
+        picked = node.emit(cast, f"cast_{axis}")
+    return replace(value, ssa=picked)
+
+
+def import_tile(node: NodeContext) -> None:
+    value = node.value(0)
+    repeats = node.integers(1, "repeats", len(value.shape))
+    for axis, times in enumerate(repeats):
+        node.check_range("repeat", times, 1, 1 << 16)
+        value = pick(node, value, axis, [*range(value.shape[axis])] * times)
+    node.define(value)
+
+
+def import_expand(node: NodeContext) -> None:
+    """Dimensions of size 1, and missing ones, are repeated."""
+    value = node.value(0)
+    wanted = tuple(node.integers(1, "shape"))
+    for size in wanted:
+        node.check_range("size", size, 1, 1 << 30)
+    shape = broadcast(node, value.shape, wanted)
+    missing = len(shape) - len(value.shape)
+    if missing:
+        order = identity(len(value.order))
+        value = node.builder.in_order(value, order, node.place())
+        full = (1,) * missing + value.shape
+        value = node.builder.reshape(value, full, identity(len(full)), node.place())
+    for axis, size in enumerate(shape):
+        if value.shape[axis] != size:
+            value = pick(node, value, axis, [0] * size)
+    node.define(value)
+
+
+def reflected(mode: str, size: int, low: int, high: int) -> list[int]:
+    """The indices that pads of a dimension are copies of."""
+    places = np.arange(-low, size + high)
+    match mode:
+        case "edge":
+            places = np.clip(places, 0, size - 1)
+        case "reflect":
+            period = max(2 * size - 2, 1)
+            folded = places % period
+            places = np.minimum(folded, period - folded) if size > 1 else places * 0
+        case _:
+            places = places % size
+    return [int(place) for place in places]
+
+
+def _regrouped(
+    node: NodeContext, split: Sequence[int], perm: Sequence[int], shape: Sequence[int]
+) -> None:
+    """Dimensions that are split, permuted and joined."""
+    value, place = node.value(0), node.place()
+    value = node.builder.in_order(value, identity(len(value.order)), place)
+    value = node.builder.reshape(value, split, identity(len(split)), place)
+    value = node.builder.in_order(value, tuple(perm), place)
+    stored = Value(value.ssa, identity(len(perm)), value.is_real)
+    node.define(node.builder.reshape(stored, shape, identity(len(shape)), place))
+
+
+def import_depth_to_space(node: NodeContext) -> None:
+    """Blocks of channels become squares of pixels, columns first or depth first."""
+    batch, channels, height, width = node.shape(0, rank=4)
+    size = node.integer("blocksize", None, 1, 1 << 12)
+    if channels % size**2:
+        raise node.error(f"{channels} channels are no multiple of {size**2}")
+    depth = channels // size**2
+    if node.text("mode", "DCR", ["DCR", "CRD"]) == "DCR":
+        split, perm = (batch, size, size, depth, height, width), (0, 3, 4, 1, 5, 2)
+    else:
+        split, perm = (batch, depth, size, size, height, width), (0, 1, 4, 2, 5, 3)
+    _regrouped(node, split, perm, (batch, depth, height * size, width * size))
+
+
+def import_space_to_depth(node: NodeContext) -> None:
+    """Squares of pixels become blocks of channels."""
+    batch, channels, height, width = node.shape(0, rank=4)
+    size = node.integer("blocksize", None, 1, 1 << 12)
+    if height % size or width % size:
+        raise node.error(f"an image of {height}x{width} is no multiple of {size}")
+    split = (batch, channels, height // size, size, width // size, size)
+    shape = (batch, channels * size**2, height // size, width // size)
+    _regrouped(node, split, (0, 3, 5, 1, 2, 4), shape)
+
+
+def import_triangle(node: NodeContext) -> None:
+    """What lies on and above a diagonal of matrices, or below; elsewhere 0."""
+    value = real_operand(node, 0)
+    rows, columns = value.shape[-2:]
+    offset = 0
+    if node.has(1):
+        (offset,) = node.integers(1, "k", 1)
+    keep = np.triu if node.flag("upper", True) else np.tril
+    mask = keep(np.ones((rows, columns), np.bool_), offset)
+    ssa = node.builder.constant(mask, i1, node.place())
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        kept, x = elements
+        return nest.add(arith.SelectOp(kept, x, number(nest, 0.0))).result
+
+    node.define(elementwise(node, [Value(ssa, (0, 1)), value], body))
+
+
+def import_gather_elements(node: NodeContext) -> None:
+    """For each index the element there of its own row."""
+    value = node.value(0)
+    rank = len(value.shape)
+    axis = node.axis(node.integer("axis", 0), rank)
+    given = [node.axis(at, value.shape[axis], "index") for at in node.integers(1, "i")]
+    shape = node.shape(1, rank=rank)
+    value = node.builder.in_order(value, identity(rank), node.place())
+    element, table = value.element, value.ssa
+    if isinstance(element, QuantizedType):
+        plain = TensorType(element.storage_type, value.shape)
+        table = node.emit(StorageCastOp(table, plain), "stored")
+    nest = Nest(node.builder.emitter(node.place(), "gathered"), shape)
+    loops: list[SSAValue] = [nest.add(IndexOp(loop)).result for loop in range(rank)]
+    places = nest.emitter.constant(np.array(given, np.int32).reshape(shape), i32)
+    loops[axis] = to_index(nest, nest.input(places, range(rank)))
+    (picked,) = nest.build([extract(nest, table, loops)])
+    if isinstance(element, QuantizedType):
+        picked = node.emit(StorageCastOp(picked, TensorType(element, shape)))
+    node.define(replace(value, ssa=picked))
+
+
+def padded(
+    node: NodeContext, low: Sequence[int], high: Sequence[int], filler: float
+) -> Value:
+    """Real numbers with others around them."""
+    value = real_operand(node, 0)
+    emit = node.builder.emitter(node.place(), "padded")
+    sizes = value.type.get_shape()
+    first = [low[axis] for axis in value.order]
+    shape = [
+        low[axis] + size + high[axis]
+        for axis, size in zip(value.order, sizes, strict=True)
+    ]
+    node.check_elements(math.prod(shape))
+    around = emit.filled(shape, f32, float(np.float32(filler)))
+    return replace(value, ssa=emit.inserted(value.ssa, around, first))
+
+
+IMPORTERS = {
+    ("", "Tile"): takes("x, repeats", import_tile),
+    ("", "Expand"): takes("x, shape", import_expand),
+    ("", "DepthToSpace"): takes("x[4]", import_depth_to_space),
+    ("", "SpaceToDepth"): takes("x[4]", import_space_to_depth),
+    ("", "Trilu"): takes("x, k?", import_triangle),
+    ("", "GatherElements"): takes("x, indices", import_gather_elements),
+}

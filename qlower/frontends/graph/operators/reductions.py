@@ -1,0 +1,205 @@
+"""Sums and products of real numbers along dimensions, in ONNX Runtime's order.
+
+onnxruntime/core/providers/cpu/reduction: sums of rows by Eigen's packets, those of
+columns one after the other, and what lies between as a product with ones; all other
+reductions one after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.math import AbsFOp, SqrtOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from qlower.dialects import qnn
+from qlower.dialects.types import shape_of
+from qlower.emit.inline_rule import call_function
+from qlower.model.nests import Emitter, Nest
+
+from ...entry import Entry, takes
+from ..context import NodeContext
+from ..orders import identity
+from ..values import Value
+from .real import number, real_operand
+from .real_layers import layer
+from .sums import sum_rows
+
+Step: TypeAlias = Callable[[Nest, SSAValue], SSAValue]
+"""What an element becomes before or after it is reduced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """One operation on all elements in turn, each after `before`; then `after`."""
+
+    operation: type[arith.AddfOp | arith.MulfOp] = arith.AddfOp
+    start: float = 0.0
+    before: Step | None = None
+    after: Step | None = None
+
+
+def _absolute(nest: Nest, x: SSAValue) -> SSAValue:
+    return nest.add(AbsFOp(x)).result
+
+
+def _square(nest: Nest, x: SSAValue) -> SSAValue:
+    return nest.add(arith.MulfOp(x, x)).result
+
+
+def _root(nest: Nest, x: SSAValue) -> SSAValue:
+    return nest.add(SqrtOp(x)).result
+
+
+def _logarithm(nest: Nest, x: SSAValue) -> SSAValue:
+    return call_function(nest, "_glibc", "logf", x)
+
+
+IN_TURN = {
+    "ReduceL1": Reduction(before=_absolute),
+    "ReduceL2": Reduction(before=_square, after=_root),
+    "ReduceLogSum": Reduction(after=_logarithm),
+    "ReduceProd": Reduction(arith.MulfOp, 1.0),
+    "ReduceSumSquare": Reduction(before=_square),
+}
+
+
+def import_in_turn(node: NodeContext, reduction: Reduction) -> None:
+    value, axes = _operand(node)
+    rank = len(value.shape)
+    kept = [axis for axis in range(rank) if axis not in axes]
+    emit = node.builder.emitter(node.place(), "reduced")
+    if not kept and reduction.operation is arith.MulfOp:
+        raise node.error(
+            "a product of all elements is not supported; expected one of some"
+            " dimensions"
+        )
+    if kept:
+        result = _reduced(emit, value.ssa, kept, axes, reduction)
+    else:
+        result = _of_all(node, emit, value, reduction)
+    _define(node, result, value, axes)
+
+
+def _of_all(
+    node: NodeContext, emit: Emitter, value: Value, reduction: Reduction
+) -> SSAValue:
+    """The sum of a whole tensor, which Eigen adds in packets."""
+    row = node.builder.reshape(
+        value, (1, math.prod(value.shape)), (0, 1), node.place()
+    ).ssa
+    if reduction.before:
+        nest = Nest(emit, shape_of(row))
+        (row,) = nest.build([reduction.before(nest, nest.input(row, (0, 1)))])
+    total = sum_rows(emit, row)
+    if reduction.after is None:
+        return total
+    last = Nest(emit, (1,))
+    return last.build([reduction.after(last, last.input(total, (0,)))])[0]
+
+
+def _operand(node: NodeContext) -> tuple[Value, list[int]]:
+    """The operand in the order of its dimensions, and the axes, in order."""
+    value = real_operand(node, 0)
+    rank = len(value.shape)
+    axes = sorted(node.axes(1, rank) or range(rank))
+    if node.flag("noop_with_empty_axes", False) and not (
+        node.has(1) or "axes" in node.node.attributes
+    ):
+        axes = []
+    return node.builder.in_order(value, identity(rank), node.place()), axes
+
+
+def _reduced(
+    emit: Emitter,
+    value: SSAValue,
+    kept: Sequence[int],
+    axes: Sequence[int],
+    reduction: Reduction,
+) -> SSAValue:
+    """All elements along `axes` one after the other, for each place of those kept."""
+    shape, loops = shape_of(value), [*kept, *axes]
+    nest = Nest(emit, [shape[axis] for axis in loops], reductions=len(axes))
+    x = nest.input(value, [loops.index(axis) for axis in range(len(shape))])
+    if reduction.before:
+        x = reduction.before(nest, x)
+
+    def combine(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        return [nest.add(reduction.operation(before[0], x)).result]
+
+    start = emit.filled(nest.output_shape, f32, reduction.start)
+    (found,) = nest.reduce([start], combine)
+    if reduction.after is None:
+        return found
+    last = Nest(emit, nest.output_shape)
+    element = last.input(found, range(len(nest.output_shape)))
+    return last.build([reduction.after(last, element)])[0]
+
+
+def import_sum(node: NodeContext, *, is_mean: bool) -> None:
+    value, axes = _operand(node)
+    shape = value.shape
+    count = math.prod(shape[axis] for axis in axes)
+    inner = [axis for axis in range(len(shape)) if shape[axis] > 1]
+    spans = [axis for axis in inner if axis in axes]
+    before = [axis for axis in inner if not spans or axis < spans[0]]
+    behind = [axis for axis in inner if spans and axis > spans[-1]]
+    if len(before) + len(spans) + len(behind) < len(inner):
+        raise node.error(
+            f"a sum over dimensions {axes} of {list(shape)} is not supported; expected"
+            " dimensions that lie together"
+        )
+    outer, last = (math.prod(shape[axis] for axis in side) for side in (before, behind))
+    place = node.place()
+    parts = (outer, count, last)
+    block = node.builder.reshape(value, parts, identity(3), place)
+    if last == 1:
+        rows = node.builder.reshape(block, (outer, count), (0, 1), place)
+        sums = sum_rows(node.builder.emitter(place, "sums"), rows.ssa)
+    elif outer == 1:
+        emit = node.builder.emitter(place, "sums")
+        sums = _reduced(emit, block.ssa, [0, 2], [1], Reduction())
+    else:
+        ones = node.builder.constant(np.ones((outer, 1, count), np.float32), f32, place)
+        type = TensorType(f32, (outer, 1, last))
+        product = qnn.RealMatMulOp(ones, block.ssa, None, type)
+        sums = layer(node, product, "sums", is_computed=True)
+    if is_mean:
+        nest = Nest(node.builder.emitter(place, "mean"), shape_of(sums))
+        total = nest.input(sums, range(len(shape_of(sums))))
+        divisor = number(nest, count)
+        (sums,) = nest.build([nest.add(arith.DivfOp(total, divisor)).result])
+    _define(node, sums, value, axes)
+
+
+def _define(
+    node: NodeContext, result: SSAValue, value: Value, axes: Sequence[int]
+) -> None:
+    """The reduced elements, with dimensions of size 1 where they are kept."""
+    rank = len(value.shape)
+    if node.flag("keepdims", True):
+        shape = [1 if axis in axes else value.shape[axis] for axis in range(rank)]
+    else:
+        shape = [value.shape[axis] for axis in range(rank) if axis not in axes]
+    order = identity(len(shape_of(result)))
+    flat = Value(result, order, is_real=True)
+    whole = node.builder.reshape(flat, shape, identity(len(shape)), node.place())
+    node.define(whole)
+
+
+def _in_turn(kind: str) -> Entry[NodeContext]:
+    return takes("x, axes?", partial(import_in_turn, reduction=IN_TURN[kind]))
+
+
+IMPORTERS = {
+    **{("", kind): _in_turn(kind) for kind in IN_TURN},
+    ("", "ReduceMean"): takes("x, axes?", partial(import_sum, is_mean=True)),
+    ("", "ReduceSum"): takes("x, axes?", partial(import_sum, is_mean=False)),
+}

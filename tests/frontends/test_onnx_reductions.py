@@ -1,0 +1,64 @@
+"""Reductions and rearrangements of real numbers give ONNX Runtime's bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.onnx_layers import LEVELS, Layers
+
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+SHAPES = [((5, 7), [1]), ((9, 8), [0]), ((3, 9, 8), [1]), ((2, 23, 5, 2), [2, 3])]
+SUMS = ("ReduceMean", "ReduceL1", "ReduceL2", "ReduceProd", "ReduceSumSquare")
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_reductions(keepdims: int, tmp_path: Path) -> None:
+    """Of the last dimensions, the first, those between and all."""
+    build = Layers()
+    for shape, axes in (*SHAPES, ((4, 6), [0, 1])):
+        x = build.value(*shape)
+        for kind in SUMS if len(axes) < len(shape) else SUMS[:3]:
+            build.returned(build.node(kind, [x], axes=axes, keepdims=keepdims))
+        along = build.constant(np.array(axes))
+        build.returned(build.node("ReduceSum", [x, along], keepdims=keepdims))
+        size = build.node("Abs", [x])
+        logarithm = build.node("ReduceLogSum", [size], axes=axes, keepdims=keepdims)
+        build.returned(logarithm)
+    build.check(tmp_path)
+
+
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_rearrangements(qdq: str, tmp_path: Path) -> None:
+    """Of float32, and of what is quantized before and after."""
+    build = Layers()
+
+    def integers(*values: int) -> str:
+        return build.constant(np.array(values))
+
+    kinds: list[tuple[str, list[str], dict[str, Any]]] = [
+        ("Tile", [integers(1, 2, 1, 3)], {}),
+        ("Expand", [integers(2, 1, 1, 4, 6)], {}),
+        ("Slice", [integers(-1), integers(-100), integers(3), integers(-2)], {}),
+        ("DepthToSpace", [], {"blocksize": 2}),
+        ("DepthToSpace", [], {"blocksize": 2, "mode": "CRD"}),
+        ("SpaceToDepth", [], {"blocksize": 2}),
+        ("GatherElements", [build.constant(np.array([[[[3, -1]]]]))], {"axis": 3}),
+        *(
+            ("Pad", [integers(0, 0, 1, 2, 0, 0, 2, 1)], {"mode": mode})
+            for mode in ("constant", "edge", "reflect")
+        ),
+        ("Pad", [integers(0, 1, 0, 0, 0, 0, 0, 0), build.constant(0.7)], {}),
+    ]
+    for kind, more, attributes in kinds:
+        x = build.value(1, 4, 4, 6)
+        build.returned(build.node(kind, [x, *more], **attributes))
+        paired = build.node(kind, [build.pair(x, 0.02, 5), *more], **attributes)
+        build.returned(build.pair(paired, 0.03, 7))
+    x = build.value(2, 4, 5)
+    for upper in (0, 1):
+        build.returned(build.node("Trilu", [x, integers(1)], upper=upper))
+    build.check(tmp_path, qdq)
