@@ -174,6 +174,33 @@ def test_a_whole_network_takes_a_batch(tmp_path: Path) -> None:
     assert np.array_equal(qlower.jit(model)(images), run_litert(data, [images])[0])
 
 
+def test_sizes_that_are_computed_in_float32(tmp_path: Path) -> None:
+    """Half of an image's, rounded up, as `ceil(height / 2)` writes it."""
+    pytest.importorskip("ai_edge_litert")
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (1, 5, 7, 2), scale=0.1, signature=(1, -1, -1, 2))
+    shape = builder.tensor("shape", (4,), "int32")
+    sizes, half = (builder.tensor(name, (2,), "int32") for name in ("sizes", "half"))
+    real, divided, whole = (
+        builder.tensor(name, (2,), "float32") for name in ("real", "divided", "whole")
+    )
+    ends = [builder.tensor(f"at{n}", (1,), "int32", data=[n]) for n in (1, 3, 1)]
+    two = builder.tensor("two", (1,), "float32", data=np.array([2], np.float32))
+    y = builder.tensor("y", (1, 3, 4, 2), scale=0.1, signature=(1, -1, -1, 2))
+    builder.operator("SHAPE", [x], [shape], {"out_type": 2})
+    builder.operator("STRIDED_SLICE", [shape, *ends], [sizes])
+    builder.operator("CAST", [sizes], [real])
+    builder.operator("DIV", [real, two], [divided])
+    builder.operator("CEIL", [divided], [whole])
+    builder.operator("CAST", [whole], [half])
+    builder.operator("RESIZE_BILINEAR", [x, half], [y], {"half_pixel_centers": True})
+    data = builder.build([x], [y])
+    model = load(tmp_path, data, {"x": (1, 9, 4, 2)})
+    image = np.random.default_rng(0).integers(-128, 128, (1, 9, 4, 2), np.int8)
+    (wanted,) = run_litert(data, [image], kernels="opt")
+    assert np.array_equal(qlower.jit(model)(image), wanted)
+
+
 def test_dimensions_that_a_segment_product_merges(tmp_path: Path) -> None:
     """The converter writes `einsum` of open dimensions so."""
     builder = TFLiteBuilder()

@@ -23,6 +23,9 @@ from .slices import Taken, read_slice, read_strided_slice
 
 Evaluate: TypeAlias = Callable[[OperatorContext], Array | list[Array]]
 
+MOST_SIZES, LARGEST_SIZE = 16, 2.0**31
+"""Real numbers of one operand, and the least that is none of them."""
+
 MOST_ELEMENTS = 1 << 16
 """Elements of one evaluated result: shapes, indices and masks are small."""
 
@@ -36,28 +39,33 @@ class Evaluator:
     It takes what its importer does, or where none is, what the `signature` says.
     Results of INT32, INT64 and BOOL are computed; with `moves` the operator computes
     nothing, or what LiteRT does, so that FLOAT32 is as good. With `looks_only` operands
-    may have any value: their types decide.
+    may have any value: their types decide. One that `rounds` gives what IEEE 754 does,
+    and computes sizes of FLOAT32, too.
     """
 
     evaluate: Evaluate
     signature: str = ""
     moves: bool = False
     looks_only: bool = False
+    rounds: bool = False
 
     def applies(self, op: OperatorContext) -> bool:
         """Whether constants decide the results, and are of types for it."""
         if self.looks_only:
             return True
-        legal = (*INTEGRAL, "FLOAT32") if self.moves else INTEGRAL
+        takes_real = self.moves or self.rounds
+        legal = (*INTEGRAL, "FLOAT32") if takes_real else INTEGRAL
         types = {op.output(n).type for n in range(len(op.operator.outputs))}
         numbers = [n for n in range(len(op.operator.inputs)) if op.has(n)]
         return (
             types.issubset(legal)
+            and not op.options.get("fused_activation_function")
             and all(op.input(number).type in ARRAY_TYPES for number in numbers)
             and all(
                 op.graph.constant(op.input(number), op) is not None
                 for number in numbers
             )
+            and (self.moves or _are_sizes(op, numbers))
         )
 
     def results(self, op: OperatorContext) -> list[Array]:
@@ -72,6 +80,18 @@ class Evaluator:
             np.asarray(array, _dtype(op, op.output(number)))
             for number, array in enumerate(arrays)
         ]
+
+
+def _are_sizes(op: OperatorContext, numbers: Sequence[int]) -> bool:
+    """Whether constants are integral, or few numbers that are computed of shapes: what
+    a model does with its own real numbers is the contract's to say."""
+    reals = [op.array(number) for number in numbers if op.is_float(number)]
+    if not reals and op.output().type != "FLOAT32":
+        return True
+    return any(op.input(number).index in op.graph.known for number in numbers) and all(
+        array.size <= MOST_SIZES and bool((np.abs(array) < LARGEST_SIZE).all())
+        for array in reals
+    )
 
 
 def _dtype(op: OperatorContext, tensor: Tensor) -> np.dtype[np.generic]:
@@ -116,6 +136,12 @@ def _quotient(function: Callable[[Array, Array], Array]) -> Evaluate:
         return function(dividend, divisor)
 
     return evaluate
+
+
+def _divided(dividend: Array, divisor: Array) -> Array:
+    if dividend.dtype.kind == "f":
+        return np.divide(dividend, divisor)
+    return _truncated(dividend, divisor)
 
 
 def _truncated(dividend: Array, divisor: Array) -> Array:
@@ -277,6 +303,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "ABS": np.abs,
     "SIGN": np.sign,
     "LOGICAL_NOT": np.logical_not,
+    "CEIL": np.ceil,
+    "FLOOR": np.floor,
 }
 
 EVALUATORS: Mapping[str, Evaluator] = {
@@ -305,9 +333,12 @@ EVALUATORS: Mapping[str, Evaluator] = {
             ("SELECT_V2", _numpy(np.where)),
         )
     },
-    "CAST": Evaluator(_same),
-    **{name: Evaluator(_numpy(function)) for name, function in _FUNCTIONS.items()},
-    "DIV": Evaluator(_quotient(_truncated)),
+    "CAST": Evaluator(_same, rounds=True),
+    **{
+        name: Evaluator(_numpy(function), rounds=True)
+        for name, function in _FUNCTIONS.items()
+    },
+    "DIV": Evaluator(_quotient(_divided), rounds=True),
     "FLOOR_DIV": Evaluator(_quotient(np.floor_divide)),
     "FLOOR_MOD": Evaluator(_quotient(np.mod)),
     "SUM": Evaluator(_reduced(np.sum)),

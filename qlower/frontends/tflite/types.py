@@ -131,6 +131,11 @@ def _element_type(tensor: Tensor, site: Site) -> Element:
             f" the constant weights of {PACKED[tensor.type]} alone",
             help="ask the converter for INT8 weights in this operator",
         )
+    if tensor.type == "STRING":
+        raise site.error(
+            f"{tensor}: type STRING is not supported",
+            help="split text into numbers before the model, and start it behind that",
+        )
     if tensor.type not in STORAGE_RANGES:
         raise site.error(
             f"{tensor}: type {tensor.type} is not supported; expected one of"
@@ -148,7 +153,10 @@ def _quantized_type(
     if quantization.has_details:
         raise site.error(
             f"{tensor}: custom or blockwise quantization is not supported;"
-            " expected scales for the whole tensor or along one dimension"
+            " expected scales for the whole tensor or along one dimension",
+            help="ask the quantizer for channelwise weights, such as dynamic_wi4c_afp32"
+            " of ai-edge-quantizer; LiteRT's reference kernels leave the products of"
+            " blocks out",
         )
     low, high = STORAGE_RANGES.get(tensor.type, integer_range(32))
     scales, zero_points = quantization.scales, quantization.zero_points
