@@ -10,8 +10,6 @@ import numpy as np
 
 from qlower.files.arrays import Array
 
-FORMATS = ("npy", "hex", "c")
-
 C_TYPES = {
     "int8": "int8_t",
     "uint8": "uint8_t",

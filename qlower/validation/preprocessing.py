@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 Channels: TypeAlias = Literal["rgb", "bgr", "grey"]
-
-CHANNELS: tuple[Channels, ...] = get_args(Channels)
 
 _CONVERTED = frozenset(("L", "RGB", "P", "CMYK", "YCbCr", "1"))
 """Modes of pictures with a colour or grey of 8 bits for every pixel, and no more."""

@@ -18,8 +18,6 @@ from ..graph.window import as_image, from_image
 INPUT, WEIGHTS, BIAS, RESULT = 0, 3, 6, 7
 """Operands, as of a convolution."""
 
-FBGEMM = "pytorch-fbgemm"
-
 
 def import_transposed(node: NodeContext) -> None:
     """Weights are [C, O / groups, KH, KW], with one scale."""

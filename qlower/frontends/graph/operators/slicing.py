@@ -11,8 +11,6 @@ from ..context import NodeContext
 from ..values import Value, slice_of
 from .rearranging import pick
 
-LAST = (1 << 31) - 1
-
 
 def import_slice(node: NodeContext) -> None:
     """NumPy's `x[start:end:step]` for each of the axes."""

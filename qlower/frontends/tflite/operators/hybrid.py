@@ -37,8 +37,8 @@ def is_hybrid(op: OperatorContext, operand: int = 0) -> bool:
 
 def import_hybrid_conv2d(op: OperatorContext) -> None:
     """Weights with one scale meet a symmetric operand, others a zero point."""
-    batch, height, width, channels = op.shape(0, rank=4)
-    filters, *kernel, depth = op.shape(1, rank=4)
+    batch, height, width, channels = op.shape(0)
+    filters, *kernel, depth = op.shape(1)
     window = read_window(op, (height, width), (kernel[0], kernel[1]))
     weights = _weights(op, 0)
     layer = qnn.HybridConv2DOp(
@@ -57,8 +57,8 @@ def import_hybrid_conv2d(op: OperatorContext) -> None:
 
 
 def import_hybrid_depthwise(op: OperatorContext) -> None:
-    batch, height, width, _ = op.shape(0, rank=4)
-    _, *kernel, filters = op.shape(1, rank=4)
+    batch, height, width, _ = op.shape(0)
+    _, *kernel, filters = op.shape(1)
     window = read_window(op, (height, width), (kernel[0], kernel[1]))
     layer = qnn.HybridDepthwiseConv2DOp(
         op.value(0),

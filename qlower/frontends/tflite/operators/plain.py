@@ -25,8 +25,6 @@ from ..types import PLAIN_TYPES, stored_type
 Unary: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
 Binary: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 
-REAL = ("FLOAT32",)
-
 LOWEST, LARGEST = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
 
 ACTIVATION_BOUNDS: Mapping[str | None, tuple[float | None, float | None]] = {
@@ -40,11 +38,6 @@ ACTIVATION_BOUNDS: Mapping[str | None, tuple[float | None, float | None]] = {
 def is_plain(op: OperatorContext) -> bool:
     """Whether the operator is on plain numbers, not on quantized ones."""
     return op.input(0).type in PLAIN_TYPES
-
-
-def check_type(op: OperatorContext, legal: tuple[str, ...]) -> None:
-    """Refuse a first operand of another type."""
-    op.expect_type(0, *legal)
 
 
 def scalars(op: OperatorContext, rank_of: tuple[int, ...], number: int = 0) -> Scalars:

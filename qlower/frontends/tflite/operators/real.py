@@ -8,7 +8,7 @@ outside of the image are skipped there; here they add a zero, which changes no s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith
@@ -30,9 +30,7 @@ from ..window import (
     Window,
     read_window,
 )
-from .plain import LOWEST, activated, check_type, reduced_shape
-
-REAL = ("FLOAT32",)
+from .plain import LOWEST, activated, reduced_shape
 
 
 def is_real(op: OperatorContext) -> bool:
@@ -59,7 +57,7 @@ def product_batch(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> tuple[in
 def import_real_pool(op: OperatorContext) -> None:
     """The largest element, the mean of those inside the image, or the root of the mean
     of their squares."""
-    batch, height, width, channels = op.shape(0, rank=4)
+    batch, height, width, channels = op.shape(0)
     kernel = (
         op.option("filter_height", 1, MAX_KERNEL),
         op.option("filter_width", 1, MAX_KERNEL),
@@ -95,7 +93,6 @@ def import_real_pool(op: OperatorContext) -> None:
 def import_plain_mean(op: OperatorContext) -> None:
     """Sums, of integers in i64, divided by how many numbers there are: of integers cut
     toward 0."""
-    check_type(op, ("FLOAT32", "INT32", "INT64"))
     shape = op.shape(0)
     axes, result = reduced_shape(op)
     kept = [dim for dim in range(len(shape)) if dim not in axes]
@@ -114,14 +111,6 @@ def import_plain_mean(op: OperatorContext) -> None:
     divide = arith.DivfOp if op.is_float(0) else arith.DivSIOp
     mean = steps.cast(steps.step(divide(total, count)), element)
     finish(op, reshaped(op, nest.build([mean])[0], result))
-
-
-def either(
-    real: Callable[[OperatorContext], None],
-    quantized: Callable[[OperatorContext], None],
-) -> Callable[[OperatorContext], None]:
-    """The importer for the types that the operator has."""
-    return lambda op: (real if is_real(op) else quantized)(op)
 
 
 def sum_products(nest: Nest, x: SSAValue, w: SSAValue) -> SSAValue:

@@ -19,7 +19,7 @@ from ...scalars import Scalars
 from ..context import OperatorContext
 from ..nests import finish_map, start
 from ..window import MAX_KERNEL
-from .plain import LOWEST, REAL, Unary, check_type
+from .plain import LOWEST, Unary
 from .real import sum_products
 
 LEAST_NORM = float(np.float32(1e-6))
@@ -39,7 +39,6 @@ def import_real_softmax(op: OperatorContext) -> None:
 def import_real_log_softmax(op: OperatorContext) -> None:
     """How far each element is below the largest of its row, less the logarithm of the
     sum of exponentials."""
-    check_type(op, REAL)
     shape = _rows(op)
     loops = range(len(shape))
     most = _largest(op)
@@ -77,7 +76,6 @@ def import_local_response_normalization(op: OperatorContext) -> None:
     gets of the C library's pow, but where the last bit of a float64 decides: once in
     about 10^8 elements.
     """
-    check_type(op, REAL)
     shape = _rows(op)
     radius = op.option("radius", 1, MAX_KERNEL)
     bias, alpha, beta = (op.number(name) for name in ("bias", "alpha", "beta"))
@@ -159,5 +157,7 @@ def _sums(op: OperatorContext, terms: SSAValue) -> SSAValue:
 
 
 IMPORTERS = {
-    "LOCAL_RESPONSE_NORMALIZATION": takes("x", import_local_response_normalization)
+    "LOCAL_RESPONSE_NORMALIZATION": takes(
+        "x: REAL", import_local_response_normalization
+    )
 }

@@ -15,16 +15,15 @@ from qlower.operators.windows import WindowAxis, same_padding, window_extent
 from ..context import OperatorContext
 from ..nests import start, take
 from ..window import MAX_DILATION, MAX_STRIDE, SAME, VALID
-from .plain import check_type
-from .real import REAL, finish_sums, sum_products
+from .real import finish_sums, sum_products
 
 SIDES = "dhw"
 
 
 def import_conv3d(op: OperatorContext) -> None:
     """Weights are [kz, ky, kx, channel, filter]."""
-    _, *image, channels = op.shape(0, rank=5)
-    *kernel, depth, _ = op.shape(1, rank=5)
+    _, *image, channels = op.shape(0)
+    *kernel, depth, _ = op.shape(1)
     if depth != channels:
         raise op.error(f"{depth} channels of weights, expected {channels}")
     strides, dilations = _strides(op), _dilations(op)
@@ -48,11 +47,8 @@ def import_conv3d_transpose(op: OperatorContext) -> None:
     An element of the kernel's result gets its terms in the order of the image, then of
     channels, and so it does here.
     """
-    check_type(op, ("INT32",))
-    op.check_type(op.input(1), REAL[0])
-    op.check_type(op.input(2), REAL[0])
-    batch, *image, channels = op.shape(2, rank=5)
-    *kernel, filters, depth = op.shape(1, rank=5)
+    batch, *image, channels = op.shape(2)
+    *kernel, filters, depth = op.shape(1)
     result = op.integers(0, "output_shape", count=5)
     strides, dilations = _strides(op), _dilations(op)
     is_same = op.option("padding", SAME, VALID) == SAME
