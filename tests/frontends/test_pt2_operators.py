@@ -56,6 +56,27 @@ def test_operators_on_float32(name: str, tmp_path: Path) -> None:
         assert (one == other).all()
 
 
+def test_what_moves_stored_values(tmp_path: Path) -> None:
+    """Zeros around them, pixels repeated, and one slope for all channels."""
+    build = Pt2Builder()
+    stored = build.pair(build.input("x", (1, 2, 3, 4)), 0.05, 120)
+    padded = build.call("aten.pad.default", self=stored, pad=[1, 0, 2, 3])
+    large = build.call(
+        "aten.upsample_nearest2d.vec", input=padded, scale_factors=[2.0, 3.0]
+    )
+    slope = build.constant(np.array([0.3], np.float32))
+    build.output(build.call("aten.prelu.default", self=large, weight=slope))
+    x = np.random.default_rng(0).normal(size=(1, 2, 3, 4)).astype(np.float32)
+    inverse = np.float32(1) / np.float32(0.05)
+    codes = np.clip(np.rint(x * inverse) + np.float32(120), 0, 255)
+    real = (codes - np.float32(120)) * np.float32(0.05)
+    real = np.pad(real, ((0, 0), (0, 0), (2, 3), (1, 0)))
+    real = real.repeat(2, axis=2).repeat(3, axis=3)
+    expected = np.where(real > 0, real, real * np.float32(0.3))
+    (found,) = run(build.save(tmp_path / "model.pt2"), x)
+    np.testing.assert_array_equal(found, expected)
+
+
 def attention(build: Pt2Builder, parameters: Iterator[Array]) -> Name:
     """A norm, three linear layers, an attention of their results and a sum."""
 

@@ -23,7 +23,7 @@ class Name(str):
     """A value of the graph, among arguments."""
 
 
-Argument = Name | str | int | float | Sequence[int] | Sequence[Name] | None
+Argument = Name | str | int | float | Sequence[float] | Sequence[Name] | None
 
 
 class Pt2Builder:
@@ -201,4 +201,6 @@ def _argument(value: Argument) -> dict[str, Json]:
     items = list(value)
     if items and isinstance(items[0], Name):
         return {"as_tensors": [{"name": str(item)} for item in items]}
+    if items and isinstance(items[0], float):
+        return {"as_floats": [float(item) for item in items]}
     return {"as_ints": [int(item) for item in items]}

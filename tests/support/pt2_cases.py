@@ -84,6 +84,11 @@ def row_pool(includes: bool) -> Pt2Builder:
 Case = Callable[[], Pt2Builder]
 
 REAL: dict[str, Case] = {
+    "abs": lambda: real("aten.abs.default"),
+    "leaky_relu": lambda: real("aten.leaky_relu.default", negative_slope=0.3),
+    "neg": lambda: real("aten.neg.default"),
+    "pow": lambda: real("aten.pow.Tensor_Scalar", exponent=2),
+    "rsub": lambda: real("aten.rsub.Scalar", other=0.7),
     "adaptive_avg_pool2d": lambda: real(
         "aten.adaptive_avg_pool2d.default", output_size=[2, 3]
     ),

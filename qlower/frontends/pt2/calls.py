@@ -221,6 +221,39 @@ def _attention(site: CallSite) -> None:
     site.add("MatMul", [shares, value])
 
 
+def _subtracted_from(site: CallSite) -> None:
+    site.expect("alpha", 1)
+    number = site.constant(np.array(site.real("other"), np.float32), "FLOAT")
+    site.add("Sub", [number, site.tensor("self")])
+
+
+def _prelu(site: CallSite) -> None:
+    """With one slope for all channels."""
+    slope = site.given_array("weight")
+    if slope.size != 1:
+        raise site.error(f"{slope.size} slopes are not supported; expected 1")
+    site.add("PRelu", [site.tensor("self"), site.tensor("weight")])
+
+
+def _upsampled(site: CallSite) -> None:
+    """Each pixel a whole number of times."""
+    site.expect("output_size", None)
+    factors = site.argument("scale_factors")
+    if not isinstance(factors, tuple) or any(
+        not isinstance(factor, int | float) or factor != int(factor) or factor < 1
+        for factor in factors
+    ):
+        raise site.error(f"scale_factors {factors} are not supported; expected whole")
+    scales = np.array([1, 1, *factors], np.float32)
+    attributes: dict[str, AttributeValue] = {
+        "mode": "nearest",
+        "coordinate_transformation_mode": "asymmetric",
+        "nearest_mode": "floor",
+    }
+    operands = [site.tensor("input"), "", site.constant(scales, "FLOAT")]
+    site.add("Resize", operands, attributes)
+
+
 def _pad(site: CallSite) -> None:
     """Zeros around: before and after the last dimension, then the one before it."""
     site.expect("mode", "constant", None)
@@ -292,6 +325,12 @@ TABLE: Mapping[str, Translate] = {
     "aten.adaptive_avg_pool2d.default": ADAPTIVE,
     "aten.mean.dim": node("Mean", domain=TORCH, more=MEAN, expects=NO_DTYPE),
     "aten.abs.default": node("Abs"),
+    **_in_place(
+        "leaky_relu.default", node("LeakyRelu", alpha=real("negative_slope", 0.01))
+    ),
+    "aten.prelu.default": _prelu,
+    "aten.rsub.Scalar": _subtracted_from,
+    "aten.upsample_nearest2d.vec": _upsampled,
     "aten.neg.default": node("Neg"),
     "aten.pow.Tensor_Scalar": node("Mul", "self self", expects={"exponent": (2, 2.0)}),
     "aten.constant_pad_nd.default": _pad,

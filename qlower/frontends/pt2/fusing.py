@@ -19,7 +19,8 @@ from .translating import TORCH
 
 CONTRACTIONS = ("Conv", "Linear")
 MOVING = (
-    *("Flatten", "Gather", "MaxPool", "Reshape", "Slice", "Split", "Squeeze"),
+    *("Flatten", "Gather", "MaxPool", "Reshape", "Resize", "Slice", "Split"),
+    "Squeeze",
     *("Transpose", "TransposeTwo", "Unflatten", "Unsqueeze"),
 )
 
