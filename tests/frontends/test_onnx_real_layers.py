@@ -169,7 +169,8 @@ def test_softmax(opset: int, axis: int, tmp_path: Path) -> None:
         x = build.value(*shape)
         build.returned(build.node("Softmax", [x], axis=axis))
         wide = build.node("Mul", [x, build.constant(40.0)])
-        build.returned(build.node("Softmax", [wide], axis=axis))
+        for kind in ("Softmax", "LogSoftmax"):
+            build.returned(build.node(kind, [wide], axis=axis))
     if "avx512f" not in Path("/proc/cpuinfo").read_text():
         pytest.skip("ONNX Runtime adds more than eight terms in another order")
     build.check(tmp_path)
@@ -191,6 +192,25 @@ def test_normalized_rows(size: int, tmp_path: Path) -> None:
     for epsilon in (1e-5, 1.0):
         x = build.value(3, 2, size)
         build.returned(build.node("RMSNormalization", [x, factors], epsilon=epsilon))
+    build.check(tmp_path)
+
+
+@pytest.mark.parametrize("size", [(4, 5), (3, 3), (1, 3), (8, 6)])
+def test_normalized_channels(size: tuple[int, int], tmp_path: Path) -> None:
+    """Channels that begin at any place of a vector, and groups of them."""
+    build = Layers(21)
+    factors, offsets = (
+        build.constant(build.random.normal(size=6).astype(np.float32)) for _ in range(2)
+    )
+    kinds: Sequence[tuple[str, dict[str, Any]]] = (
+        ("InstanceNormalization", {}),
+        ("GroupNormalization", {"num_groups": 3}),
+    )
+    for kind, attributes in kinds:
+        x = build.value(2, 6, *size)
+        operands = [x, factors, offsets]
+        build.returned(build.node(kind, operands, epsilon=1e-4, **attributes))
+    build.returned(build.node("GlobalMaxPool", [build.value(2, 6, *size)]))
     build.check(tmp_path)
 
 

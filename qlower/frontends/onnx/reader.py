@@ -34,6 +34,9 @@ OLDEST_OPSET = 10
 MAX_FILE_BYTES = (1 << 31) - 1
 """Protocol buffers end there."""
 
+OPEN_SIZES = (0, -1)
+"""How files write that a dimension is open, beside leaving it out."""
+
 STANDARD_DOMAINS = ("", "ai.onnx")
 
 
@@ -194,7 +197,9 @@ class _Reader:
         if not tensor.HasField("shape"):
             return Port(name, type, None)
         shape = tuple(
-            int(dim.dim_value) if dim.HasField("dim_value") and dim.dim_value else None
+            int(dim.dim_value)
+            if dim.HasField("dim_value") and dim.dim_value not in OPEN_SIZES
+            else None
             for dim in tensor.shape.dim
         )
         return Port(name, type, shape)

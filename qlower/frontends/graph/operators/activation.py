@@ -73,9 +73,13 @@ def import_arg_max(node: NodeContext) -> None:
     order = tuple(d - (d > axis) for d in kept)
     type = node.typed(i64, [n for d, n in enumerate(value.shape) if d != axis], order)
     operation = qnn.ArgMaxOp(value.ssa, type, axis=value.order.index(axis))
-    if node.flag("keepdims", True):
-        raise node.unsupported("keepdims", 1, 0)
-    node.define(Value(node.emit(operation), order))
+    is_kept = node.flag("keepdims", True)
+    found = Value(node.emit(operation, "position" if is_kept else None), order)
+    if is_kept:
+        found = node.builder.in_order(found, identity(rank - 1), node.place())
+        shape = [1 if d == axis else size for d, size in enumerate(value.shape)]
+        found = node.builder.reshape(found, shape, identity(rank), node.place())
+    node.define(found)
 
 
 def function(kind: Callable[..., qnn.QnnOp], **defaults: float) -> Entry[NodeContext]:

@@ -28,10 +28,13 @@ from ..orders import identity
 from ..values import Value
 from .real import elementwise, number, real_operand
 from .real_layers import real_tensor
-from .sums import add_in_turn, fold_halves
+from .sums import add_in_turn, fold_halves, sum_rows
 
 WIDE_LANES, LANES = 4, 8
 """Numbers of float64 and of float32 in a vector of AVX2."""
+
+GROUP_CHANNELS_SINCE = 21
+"""The opset from which on each channel of a group has a factor."""
 
 SHORTEST, SHORTEST_OF_SQUARES = 8, 16
 """The shortest rows that the kernel takes, and those of RMSNormalization."""
@@ -112,6 +115,98 @@ def _normalized(
     (result,) = nest.build([x])
     flat = Value(result, (0, 1), is_real=True)
     return node.builder.reshape(flat, value.shape, order, place)
+
+
+def import_instance_normalization(node: NodeContext) -> None:
+    """Each channel of each image: `F(F(x a) + b)` with `a = F(F(1 / d) scale)` and
+    `b = F(bias - F(mean a))`, d being the deviation (nn/instance_norm.cc)."""
+    value = real_operand(node, 0)
+    shape, place = value.shape, node.place()
+    if len(shape) < 3:
+        raise node.error(f"an input of rank {len(shape)}; expected at least 3")
+    order, size = identity(len(shape)), math.prod(shape[2:])
+    whole = node.builder.in_order(value, order, place)
+    rows = (shape[0] * shape[1], size)
+    matrix = node.builder.reshape(whole, rows, (0, 1), place).ssa
+    factors, offsets = (_row(node, at, shape[1]) for at in (1, 2))
+    emit = node.builder.emitter(place, "statistics")
+    nest = Nest(emit, rows[:1])
+    total = nest.input(sum_rows(emit, matrix), (0,))
+    (mean,) = nest.build([nest.add(arith.DivfOp(total, number(nest, size))).result])
+    nest = Nest(emit, rows)
+    distance = _distance(nest, nest.input(matrix, (0, 1)), mean)
+    (squares,) = nest.build([nest.add(arith.MulfOp(distance, distance)).result])
+    sums = sum_rows(emit, squares, is_computed=True)
+    last = Nest(emit, shape[:2])
+    channel = AffineDimExpr(0) * shape[1] + AffineDimExpr(1)
+    epsilon = node.number("epsilon", 1e-5)
+    deviation = _deviation(last, last.input(sums, (channel,)), size, epsilon)
+    inverse = last.add(arith.DivfOp(number(last, 1.0), deviation)).result
+    scale = last.add(arith.MulfOp(inverse, last.input(factors, (1,)))).result
+    moved = last.add(arith.MulfOp(last.input(mean, (channel,)), scale)).result
+    offset = last.add(arith.SubfOp(last.input(offsets, (1,)), moved)).result
+    scales, shifts = last.build([scale, offset])
+    nest = Nest(node.builder.emitter(place, "rows"), (*shape[:2], size))
+    x = nest.input(matrix, (channel, 2))
+    product = nest.add(arith.MulfOp(x, nest.input(scales, (0, 1)))).result
+    shift = nest.input(shifts, (0, 1))
+    (result,) = nest.build([nest.add(arith.AddfOp(product, shift)).result])
+    flat = Value(result, (0, 1, 2), is_real=True)
+    node.define(node.builder.reshape(flat, shape, order, place))
+
+
+def import_group_normalization(node: NodeContext) -> None:
+    """Groups of channels, as the operator's function in the schema says: distances from
+    the mean by the root of `F(mean(x^2) - mean^2)`, times a factor for each channel."""
+    value = real_operand(node, 0)
+    shape, place = value.shape, node.place()
+    groups = node.integer("num_groups", None, 1, shape[1])
+    if shape[1] % groups or node.graph.model.opset < GROUP_CHANNELS_SINCE:
+        raise node.error(
+            f"{groups} groups of {shape[1]} channels in opset"
+            f" {node.graph.model.opset} are not supported; expected groups of one"
+            f" size, and opset {GROUP_CHANNELS_SINCE}"
+        )
+    order = identity(len(shape))
+    whole = node.builder.in_order(value, order, place)
+    size = math.prod(shape[1:]) // groups
+    rows = (shape[0] * groups, size)
+    matrix = node.builder.reshape(whole, rows, (0, 1), place).ssa
+    factors, offsets = (_row(node, at, shape[1]) for at in (1, 2))
+    emit = node.builder.emitter(place, "statistics")
+    nest = Nest(emit, rows)
+    x = nest.input(matrix, (0, 1))
+    (squares,) = nest.build([nest.add(arith.MulfOp(x, x)).result])
+    sums = [sum_rows(emit, numbers) for numbers in (matrix, squares)]
+    nest = Nest(emit, rows[:1])
+    mean, of_squares = (
+        nest.add(arith.DivfOp(nest.input(one, (0,)), number(nest, size))).result
+        for one in sums
+    )
+    square = nest.add(arith.MulfOp(mean, mean)).result
+    variance = nest.add(arith.SubfOp(of_squares, square)).result
+    epsilon = number(nest, node.number("epsilon", 1e-5))
+    moved = nest.add(arith.AddfOp(variance, epsilon)).result
+    means, deviations = nest.build([mean, nest.add(SqrtOp(moved)).result])
+    depth = shape[1] // groups
+    bounds = (shape[0], groups, depth, size // depth)
+    nest = Nest(node.builder.emitter(place, "rows"), bounds)
+    row = AffineDimExpr(0) * groups + AffineDimExpr(1)
+    column = AffineDimExpr(2) * (size // depth) + AffineDimExpr(3)
+    x = nest.input(matrix, (row, column))
+    distance = nest.add(arith.SubfOp(x, nest.input(means, (row,)))).result
+    x = nest.add(arith.DivfOp(distance, nest.input(deviations, (row,)))).result
+    tables = [
+        node.builder.reshape(
+            Value(one, (0,), is_real=True), (groups, depth), (0, 1), place
+        ).ssa
+        for one in (factors, offsets)
+    ]
+    factor, offset = (nest.input(table, (1, 2)) for table in tables)
+    product = nest.add(arith.MulfOp(factor, x)).result
+    (result,) = nest.build([nest.add(arith.AddfOp(product, offset)).result])
+    flat = Value(result, identity(4), is_real=True)
+    node.define(node.builder.reshape(flat, shape, order, place))
 
 
 def _row(node: NodeContext, number: int, size: int) -> SSAValue:
@@ -234,6 +329,12 @@ def _of_rows(*, is_centred: bool) -> Entry[NodeContext]:
 
 
 IMPORTERS = {
+    ("", "GroupNormalization"): takes(
+        "x, scale, bias; stash_type: 1", import_group_normalization
+    ),
+    ("", "InstanceNormalization"): takes(
+        "x, scale, bias", import_instance_normalization
+    ),
     ("", "LayerNormalization"): _of_rows(is_centred=True),
     ("", "RMSNormalization"): _of_rows(is_centred=False),
     ("", "SimplifiedLayerNormalization"): _of_rows(is_centred=False),

@@ -24,6 +24,7 @@ from qlower.model.nests import Index, Nest
 from ...entry import Entry, takes
 from ..context import NodeContext
 from ..orders import identity
+from ..real_constants import real_constant
 from ..schema import AttributeValue
 from ..values import Value
 from .elementwise import broadcast, common_order
@@ -177,7 +178,7 @@ def import_batch_normalization(node: NodeContext) -> None:
     """
     value = real_operand(node, 0)
     scale, bias, mean, variance = (
-        np.asarray(node.array(index, "parameter"), np.float32) for index in range(1, 5)
+        real_constant(node, index).reshape(-1) for index in range(1, 5)
     )
     epsilon = np.float32(node.number("epsilon", 1e-5))
     with np.errstate(all="ignore"):
@@ -266,6 +267,8 @@ def import_extreme(
     value = real_operand(node, 0)
     rank = len(value.order)
     axes = node.axes(1, rank) or range(rank)
+    if node.node.kind == "GlobalMaxPool":
+        axes = range(2, rank)
     kept = [dimension for dimension in value.order if dimension not in axes]
     loops = [*kept, *(dimension for dimension in value.order if dimension in axes)]
     emit = node.builder.emitter(node.place())
@@ -313,6 +316,9 @@ IMPORTERS = {
     ("", "LeakyRelu"): takes("x", import_leaky_relu),
     ("", "PRelu"): takes("x, slope", import_leaky_relu),
     ("", "Sigmoid"): takes("x", import_sigmoid),
+    ("", "GlobalMaxPool"): takes(
+        "x", partial(import_extreme, operation=arith.MaximumfOp)
+    ),
     ("", "ReduceMax"): takes(
         "x, axes?", partial(import_extreme, operation=arith.MaximumfOp)
     ),

@@ -8,6 +8,7 @@ lanes, so that rows of more than eight may differ.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from xdsl.dialects.arith import AddfOp, DivfOp, MaximumfOp, MulfOp, SubfOp
@@ -29,7 +30,7 @@ from .sums import add_in_turn
 LANES = 16
 
 
-def import_softmax(node: NodeContext) -> None:
+def import_softmax(node: NodeContext, *, is_log: bool = False) -> None:
     """Along one axis since opset 13, before along all dimensions from it on."""
     value = real_operand(node, 0)
     rank = len(value.shape)
@@ -44,15 +45,17 @@ def import_softmax(node: NodeContext) -> None:
     stored = Value(value.ssa, identity(rank), True)
     shape = (math.prod(value.shape) // size, size)
     matrix = node.builder.reshape(stored, shape, (0, 1), node.place()).ssa
-    result = Value(_softmax(node.builder.emitter(node.place(), "rows"), matrix), (0, 1))
+    result = Value(
+        _softmax(node.builder.emitter(node.place(), "rows"), matrix, is_log), (0, 1)
+    )
     sizes = value.type.get_shape()
     whole = node.builder.reshape(result, sizes, identity(rank), node.place())
     node.define(Value(whole.ssa, order, True))
 
 
-def _softmax(emit: Emitter, matrix: SSAValue) -> SSAValue:
-    """`F(e F(1 / sum))` for each row of a matrix, e the exponentials of the distances
-    from the largest."""
+def _softmax(emit: Emitter, matrix: SSAValue, is_log: bool) -> SSAValue:
+    """`F(e F(1 / sum))` for each row of a matrix, e the exponentials of the distances d
+    from the largest; `F(d - F(log(sum)))` of LogSoftmax."""
     rows, size = shape_of(matrix)
     nest = Nest(emit, (rows, size), reductions=1)
     x = nest.input(matrix, (0, 1))
@@ -64,6 +67,15 @@ def _softmax(emit: Emitter, matrix: SSAValue) -> SSAValue:
     below = nest.add(SubfOp(nest.input(matrix, (0, 1)), nest.input(largest, (0,))))
     (terms,) = nest.build([call_function(nest, "_mlas", "exp", below.result)])
     sums = _sum_lanes(emit, terms)
+    if is_log:
+        nest = Nest(emit, (rows,))
+        total = nest.input(sums, (0,))
+        (logarithm,) = nest.build([call_function(nest, "_glibc", "logf", total)])
+        nest = Nest(emit, (rows, size))
+        x, most = nest.input(matrix, (0, 1)), nest.input(largest, (0,))
+        distance = nest.add(SubfOp(x, most)).result
+        less = nest.add(SubfOp(distance, nest.input(logarithm, (0,)))).result
+        return nest.build([less])[0]
     nest = Nest(emit, (rows, size))
     share = nest.add(DivfOp(number(nest, 1.0), nest.input(sums, (0,)))).result
     product = nest.add(MulfOp(nest.input(terms, (0, 1)), share)).result
@@ -100,4 +112,7 @@ def _sum_lanes(emit: Emitter, terms: SSAValue) -> SSAValue:
     return nest.build(sums)[0]
 
 
-IMPORTERS = {("", "Softmax"): takes("x", import_softmax)}
+IMPORTERS = {
+    ("", "Softmax"): takes("x", import_softmax),
+    ("", "LogSoftmax"): takes("x", partial(import_softmax, is_log=True)),
+}

@@ -37,15 +37,16 @@ def fold_halves(nest: Nest, numbers: Sequence[SSAValue]) -> SSAValue:
     return numbers[0]
 
 
-def sum_rows(emit: Emitter, matrix: SSAValue) -> SSAValue:
-    """The sum of each row of a matrix [R, K], which lies at an aligned address.
+def sum_rows(emit: Emitter, matrix: SSAValue, *, is_computed: bool = False) -> SSAValue:
+    """The sum of each row of a matrix [R, K], which lies at an aligned address, or with
+    `is_computed` nowhere, so that vectors begin where rows do.
 
     ReduceMean calls Eigen's `redux_impl` (Eigen/src/Core/Redux.h) for each row: whole
     vectors from the row's first aligned element on, two in turn, then their lanes, then
     what is before and after them. So rows are added in up to `LANES` ways.
     """
     rows, size = shape_of(matrix)
-    period = LANES if size % LANES else 1
+    period = LANES if size % LANES and not is_computed else 1
     # What is returned as a layer on the way has no element that isn't written.
     sums = emit.filled((rows,), f32, 0)
     for first in range(min(period, rows)):
