@@ -62,3 +62,26 @@ def test_rearrangements(qdq: str, tmp_path: Path) -> None:
     for upper in (0, 1):
         build.returned(build.node("Trilu", [x, integers(1)], upper=upper))
     build.check(tmp_path, qdq)
+
+
+@pytest.mark.parametrize("qdq", LEVELS)
+@pytest.mark.parametrize("type", ["u1", "i1"])
+def test_interpolation(qdq: str, type: str, tmp_path: Path) -> None:
+    """Of float32 and of dequantized pixels; stored ones are refused."""
+    build = Layers()
+    for mode in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"):
+        for factors in ((2.0, 2.0), (1.5, 0.5), (1.0, 3.0)):
+            scales = build.constant(np.array([1, 1, *factors], np.float32))
+            x = build.value(1, 2, 4, 6)
+            for value, scale in (
+                (x, None),
+                (build.pair(x, 0.02, 5, type), 0.03),
+            ):
+                made = build.node(
+                    "Resize",
+                    [value, "", scales],
+                    mode="linear",
+                    coordinate_transformation_mode=mode,
+                )
+                build.returned(build.pair(made, scale, 5, type) if scale else made)
+    build.check(tmp_path, qdq)

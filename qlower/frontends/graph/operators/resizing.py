@@ -1,4 +1,4 @@
-"""Resize to the nearest: every index of a dimension several times, or some of them."""
+"""Resize to the nearest index, or between indices of images."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, f32, i32
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.model.nests import Nest, extract, to_index
 
 from ...entry import takes
 from ..context import NodeContext
+from ..orders import identity
 from ..values import Value
+from .real import real_operand
 from .rearranging import pick
 from .slicing import take
+from .sums import add_in_turn
 
 Reals = NDArray[np.float32]
 
@@ -35,12 +42,10 @@ MAX_SIZE = 1 << 20
 def import_resize(node: NodeContext) -> None:
     """Sizes, or scales that give them rounded down."""
     value = node.value(0)
-    mode = node.text("mode", "nearest")
-    if mode != "nearest":
-        raise node.error(
-            f"mode {mode!r} is not supported; expected 'nearest'",
-            help="ONNX Runtime interpolates stored integers and cuts the result off",
-        )
+    mode = node.text("mode", "nearest", ["nearest", "linear"])
+    if mode == "linear":
+        _interpolate(node, value)
+        return
     indices = [
         _sources(node, size, wanted, scale)
         for size, (wanted, scale) in zip(value.shape, _sizes(node, value), strict=True)
@@ -48,6 +53,64 @@ def import_resize(node: NodeContext) -> None:
     for axis, sources in enumerate(indices):
         value = _resized(node, value, axis, sources)
     node.define(value)
+
+
+def _interpolate(node: NodeContext, value: Value) -> None:
+    """Between four pixels, each times the product of its distances (UpsampleBilinear of
+    upsample.cc)."""
+    sizes = _sizes(node, value)
+    if len(sizes) != 4 or any(scale != 1 for _, scale in sizes[:2]):
+        raise node.error(
+            f"interpolation of {list(value.shape)} to {[size for size, _ in sizes]} is"
+            " not supported; expected images whose channels stay"
+        )
+    if not value.is_real:
+        raise node.error(
+            "interpolation of stored integers is not supported; expected real numbers",
+            help="--qdq as-written reads the model so, or give what is resized another"
+            " scale afterwards",
+        )
+    value = real_operand(node, 0)
+    value = node.builder.in_order(value, identity(4), node.place())
+    shape = [size for size, _ in sizes]
+    nest = Nest(node.builder.emitter(node.place(), "interpolated"), shape)
+    emit = nest.emitter
+    image = [nest.add(IndexOp(loop)).result for loop in (0, 1)]
+    sides = [_neighbours(node, value, axis, *sizes[axis]) for axis in (2, 3)]
+    places = [
+        [to_index(nest, nest.input(emit.constant(at, i32), (axis,))) for at in ends]
+        for axis, (ends, _) in zip((2, 3), sides, strict=True)
+    ]
+    shares = [
+        [nest.input(emit.constant(at, f32), (axis,)) for at in distances]
+        for axis, (_, distances) in zip((2, 3), sides, strict=True)
+    ]
+    terms: list[SSAValue] = []
+    for row in (0, 1):
+        for column in (0, 1):
+            at = [*image, places[0][row], places[1][column]]
+            pixel = extract(nest, value.ssa, at)
+            share = arith.MulfOp(shares[1][1 - column], shares[0][1 - row])
+            terms.append(nest.add(arith.MulfOp(nest.add(share).result, pixel)).result)
+    result = add_in_turn(nest, terms)
+    node.define(replace(value, ssa=nest.build([result])[0]))
+
+
+def _neighbours(
+    node: NodeContext, value: Value, axis: int, wanted: int, scale: float
+) -> tuple[list[NDArray[np.int32]], list[Reals]]:
+    """The two indices beside each place, and how far each is from it; halves where they
+    are one."""
+    size = value.shape[axis]
+    places = np.arange(wanted, dtype=np.float32)
+    if scale != 1:
+        places = _places(node, size, wanted, scale)
+    places = np.clip(places, np.float32(0), np.float32(size - 1))
+    low = places.astype(np.int32)
+    high = np.minimum(low + 1, size - 1).astype(np.int32)
+    distances = [np.abs(places - end.astype(np.float32)) for end in (low, high)]
+    distances = [np.where(low == high, HALF, one) for one in distances]
+    return [low, high], [one.astype(np.float32) for one in distances]
 
 
 def _sizes(node: NodeContext, value: Value) -> list[tuple[int, float]]:
@@ -80,11 +143,19 @@ def _sources(node: NodeContext, size: int, wanted: int, scale: float) -> list[in
     if size == wanted and scale == 1:
         return list(range(size))
     old = node.graph.model.opset < 11
-    transformation = node.text(
-        "coordinate_transformation_mode", "asymmetric" if old else "half_pixel"
-    )
     rounding = node.text(
         "nearest_mode", "floor" if old else "round_prefer_floor", [*ROUNDINGS]
+    )
+    place = _places(node, size, wanted, scale)
+    nearest = np.clip(ROUNDINGS[rounding](place), 0, size - 1)
+    return [int(index) for index in nearest]
+
+
+def _places(node: NodeContext, size: int, wanted: int, scale: float) -> Reals:
+    """Where each index of the result lies in the operand."""
+    old = node.graph.model.opset < 11
+    transformation = node.text(
+        "coordinate_transformation_mode", "asymmetric" if old else "half_pixel"
     )
     x, ratio = np.arange(wanted, dtype=np.float32), np.float32(scale)
     match transformation:
@@ -101,8 +172,7 @@ def _sources(node: NodeContext, size: int, wanted: int, scale: float) -> list[in
             legal = "half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"
             name = "coordinate_transformation_mode"
             raise node.unsupported(name, transformation, *legal)
-    nearest = np.clip(ROUNDINGS[rounding](place.astype(np.float32)), 0, size - 1)
-    return [int(index) for index in nearest]
+    return place.astype(np.float32)
 
 
 def _resized(node: NodeContext, value: Value, axis: int, sources: list[int]) -> Value:
@@ -139,5 +209,7 @@ def _repeated(node: NodeContext, value: Value, axis: int, factor: int) -> Value:
 
 
 IMPORTERS = {
-    ("", "Resize"): takes("x: STORED, roi, scales?, sizes?; axes: None", import_resize)
+    ("", "Resize"): takes(
+        "x: STORED | FLOAT, roi, scales?, sizes?; axes: None", import_resize
+    )
 }
