@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -162,3 +163,34 @@ def test_bounds_of_integers(tmp_path: Path) -> None:
     )
     x = array(WHOLE, "i32")
     check(tmp_path / "clamp.mlir", text, [x], np.clip(x, -128, 127))
+
+
+DIRECTIONS: dict[str, Callable[[float, float], bool]] = {
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "GE": operator.ge,
+    "GT": operator.gt,
+    "LE": operator.le,
+    "LT": operator.lt,
+}
+
+
+@pytest.mark.parametrize("type", ["f32", "i1", "i8"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_choices(direction: str, type: str, tmp_path: Path) -> None:
+    """What is compared, and chosen by that: each kind with all others."""
+    values = [0, 1, -1, -128, 127, *([math.nan, math.inf] if type == "f32" else [])]
+    pairs = [(x, y) for x in values for y in values]
+    x, y = (array([pair[place] for pair in pairs], type) for place in (0, 1))
+    kind, truth = (f"tensor<{len(pairs)}x{one}>" for one in (type, "i1"))
+    text = (
+        f"func.func @main(%x: {kind}, %y: {kind}) -> {kind} {{\n"
+        f"  %p = stablehlo.compare {direction}, %x, %y : ({kind}, {kind}) -> {truth}\n"
+        f"  %z = stablehlo.select %p, %x, %y : {truth}, {kind}\n"
+        f"  return %z : {kind}\n}}\n"
+    )
+    holds = [
+        DIRECTIONS[direction](*both)
+        for both in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+    check(tmp_path / "choice.mlir", text, [x, y], np.where(holds, x, y))

@@ -191,3 +191,19 @@ func.func @f(%x: tensor<2x8xi8>, %w: tensor<8x4xi8>) -> tensor<2x4xi8> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x8xi8>, tensor<8x4xi8>) -> tensor<2x4xi8>
   return %0 : tensor<2x4xi8>
 }
+
+// -----
+
+func.func @f(%a: tensor<4xf32>) -> tensor<4xi1> {
+  // CHECK: error: stablehlo.compare: elements of f32 are compared as FLOAT
+  %0 = stablehlo.compare LT, %a, %a, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}
+
+// -----
+
+func.func @f(%p: tensor<2xi1>, %a: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: error: stablehlo.select: the condition has another shape
+  %0 = stablehlo.select %p, %a, %a : tensor<2xi1>, tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

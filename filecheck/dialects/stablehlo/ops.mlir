@@ -118,3 +118,16 @@ func.func @integers(%x: tensor<2x8xi8>, %w: tensor<8x4xi8>, %n: tensor<2x4xi32>)
   %4 = stablehlo.convert %3 : (tensor<2x4xi32>) -> tensor<2x4xi8>
   return %4 : tensor<2x4xi8>
 }
+
+// CHECK-LABEL: func.func @choice
+func.func @choice(%a: tensor<4xi32>, %b: tensor<4xi32>, %p: tensor<i1>, %q: tensor<4x!q>) -> tensor<4x!q> {
+  // CHECK: stablehlo.compare LT, %a, %b, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %0 = stablehlo.compare  LT, %a, %b,  SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  // CHECK-NEXT: stablehlo.select %{{.*}}, %a, %b : (tensor<4xi1>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  %1 = stablehlo.select %0, %a, %b : tensor<4xi1>, tensor<4xi32>
+  // CHECK-NEXT: stablehlo.compare NE, %{{.*}}, %b : (tensor<4xi32>
+  %2 = "stablehlo.compare"(%1, %b) <{comparison_direction = #stablehlo<comparison_direction NE>}> : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  // CHECK-NEXT: stablehlo.select %p, %q, %q : (tensor<i1>, tensor<4x!quant
+  %3 = stablehlo.select %p, %q, %q : (tensor<i1>, tensor<4x!q>, tensor<4x!q>) -> tensor<4x!q>
+  return %3 : tensor<4x!q>
+}

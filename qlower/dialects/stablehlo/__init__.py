@@ -11,6 +11,7 @@ from xdsl.ir import Dialect
 from ..operations import operations_of
 from .attributes import *
 from .base import *
+from .choice import *
 from .contraction import *
 from .convolution import *
 from .elementwise import *
@@ -20,5 +21,5 @@ from .movement import *
 STABLEHLO = Dialect(
     "stablehlo",
     operations_of(StablehloOp),
-    [ConvAttr, DotAttr, GatherAttr, PrecisionAttr],
+    [ComparisonAttr, ConvAttr, DirectionAttr, DotAttr, GatherAttr, PrecisionAttr],
 )

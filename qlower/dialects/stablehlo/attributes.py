@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Data
@@ -17,6 +17,18 @@ Lists: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 
 Layout: TypeAlias = tuple[str | int, ...]
 """What each dimension of a tensor is: a letter, or the number of a spatial one."""
+
+
+Words = TypeVar("Words", bound=StrEnum)
+
+
+def _parse_word(parser: AttrParser, words: type[Words]) -> Words:
+    """One of some words, in brackets of its own or in those of the dialect."""
+    if parser.parse_optional_punctuation("<") is None:
+        return parser.parse_str_enum(words)
+    word = parser.parse_str_enum(words)
+    parser.parse_punctuation(">")
+    return word
 
 
 class Precision(StrEnum):
@@ -38,11 +50,56 @@ class PrecisionAttr(EnumAttribute[Precision]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Precision:
-        if parser.parse_optional_punctuation("<") is None:
-            return parser.parse_str_enum(Precision)
-        precision = parser.parse_str_enum(Precision)
-        parser.parse_punctuation(">")
-        return precision
+        return _parse_word(parser, Precision)
+
+
+class Direction(StrEnum):
+    """Which of two numbers is the larger, or whether they are equal."""
+
+    EQ = "EQ"
+    NE = "NE"
+    GE = "GE"
+    GT = "GT"
+    LE = "LE"
+    LT = "LT"
+
+
+@irdl_attr_definition
+class DirectionAttr(EnumAttribute[Direction]):
+    """What a comparison asks."""
+
+    name = "stablehlo.comparison_direction"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Direction:
+        return _parse_word(parser, Direction)
+
+
+class Comparison(StrEnum):
+    """How numbers are compared: each type in its own way is supported."""
+
+    NOTYPE = "NOTYPE"
+    FLOAT = "FLOAT"
+    TOTALORDER = "TOTALORDER"
+    SIGNED = "SIGNED"
+    UNSIGNED = "UNSIGNED"
+
+
+@irdl_attr_definition
+class ComparisonAttr(EnumAttribute[Comparison]):
+    """How a comparison takes its operands."""
+
+    name = "stablehlo.comparison_type"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Comparison:
+        return _parse_word(parser, Comparison)
 
 
 class _ListsAttr(Data[Lists]):

@@ -19,12 +19,14 @@ from qlower.transforms.lower_movement import (
     lower_movement,
     lower_pad,
 )
-from qlower.transforms.lower_stablehlo import contraction, elementwise, movement
+from qlower.transforms.lower_stablehlo import choice, contraction, elementwise, movement
 from qlower.transforms.lower_stablehlo.lowering import Lowering
 from qlower.transforms.lowered_function import Rows
 
 LOWERINGS: Rows = {
     stablehlo.ClampOp: elementwise.lower_clamp,
+    stablehlo.CompareOp: choice.lower_compare,
+    stablehlo.SelectOp: choice.lower_select,
     stablehlo.ConcatenateOp: lower_concat,
     stablehlo.ConstantOp: lower_constant,
     stablehlo.ConvertOp: elementwise.lower_convert,
