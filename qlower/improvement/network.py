@@ -14,8 +14,6 @@ from xdsl.ir import Operation, SSAValue
 from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType
-from qlower.dialects.types import element_type
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.extract import detach_layers
@@ -29,7 +27,7 @@ from qlower.model.weights import (
 )
 from qlower.runtime.executors import JitFunction
 from qlower.torch.device import check_supported, counts_examples
-from qlower.torch.surrogates import surrogate
+from qlower.torch.surrogates import cut_at_zero, surrogate
 from qlower.torch.tensors import array_of, tensor_of
 
 Values: TypeAlias = Mapping[str, Array]
@@ -141,10 +139,7 @@ class Network:
     def expected(
         self, op: Operation, values: Values, parameters: Values
     ) -> dict[str, Array]:
-        """The real results of one layer for the real values of its operands.
-
-        A range that ends at 0 is a RELU that a tool left to the quantization.
-        """
+        """The real results of one layer for the real values of its operands."""
         operands = [
             tensor_of(
                 values[self.names[value]]
@@ -156,7 +151,7 @@ class Network:
         with torch.no_grad():
             found = surrogate(op, operands)
         return {
-            self.names[value]: array_of(_cut_at_zero(value, real))
+            self.names[value]: array_of(cut_at_zero(value, real))
             for value, real in zip(op.results, found, strict=True)
         }
 
@@ -206,15 +201,6 @@ class Network:
             compiled = Compilation(Model(module), self.contract).function()
             self._layers[name] = compiled, sources
         return self._layers[name]
-
-
-def _cut_at_zero(value: SSAValue, real: torch.Tensor) -> torch.Tensor:
-    type = element_type(value.type)
-    if not isinstance(type, QuantizedType) or not type.is_per_tensor:
-        return real
-    low = 0.0 if type.zero_point == type.storage_min else None
-    high = 0.0 if type.zero_point == type.storage_max else None
-    return real if low is None and high is None else real.clamp(low, high)
 
 
 def _stored(spec: TensorSpec, values: Array) -> Array:

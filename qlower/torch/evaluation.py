@@ -20,7 +20,7 @@ from qlower.torch.quantizing import (
     real_input,
 )
 from qlower.torch.straight_through import DeviceFunction, Replaced, Rounded, applied
-from qlower.torch.surrogates import surrogate
+from qlower.torch.surrogates import cut_at_zero, surrogate
 from qlower.torch.tensors import arrays_of, tensor_of
 
 
@@ -78,8 +78,9 @@ def _evaluate(
                 values[value] = tensor_of(constant_real(value)).to(inputs[0])
         reals = surrogate(op, [values[value] for value in op.operands])
         for value, real in zip(op.results, reals, strict=True):
-            values[value] = real
-            if value in results:
+            if value not in results:
+                values[value] = cut_at_zero(value, real)
+            else:
                 scale = scales.get(device.result_keys.get(value, ""))
                 values[value] = _with_result(value, real, results[value], scale)
     return [values[value] for value in device.results]

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import torch
 from torch import Tensor
 from torch.nn import functional
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.qnn import WindowOp
@@ -222,3 +222,14 @@ def surrogate(op: Operation, operands: Sequence[Tensor]) -> Sequence[Tensor]:
     if isinstance(op, qnn.ActivatedOp):
         found = _ACTIVATIONS[op.activation](found)
     return (found,)
+
+
+def cut_at_zero(value: SSAValue, real: Tensor) -> Tensor:
+    """A result's real values, within a range that ends at 0: such a range is a RELU
+    that a tool left to the quantization."""
+    type = element_type(value.type)
+    if not isinstance(type, QuantizedType) or not type.is_per_tensor:
+        return real
+    low = 0.0 if type.zero_point == type.storage_min else None
+    high = 0.0 if type.zero_point == type.storage_max else None
+    return real if low is None and high is None else real.clamp(low, high)

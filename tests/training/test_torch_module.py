@@ -189,6 +189,20 @@ def test_the_surrogate_has_the_gradients_of_its_differences() -> None:
     assert torch.autograd.gradcheck(function, (x, *given), eps=1e-7)
 
 
+def test_a_range_that_ends_at_zero_is_a_relu_of_the_surrogate() -> None:
+    """As QDQ tools leave it: the file has no RELU."""
+    text = REAL_BIAS.replace("2.500000e-02:-7", "2.500000e-02:-128")
+    module = Module(qlower.Model(parse_module(text)), "exact").double()
+    x = torch.randn(6, 4, dtype=torch.float64, requires_grad=True)
+    weight, bias = module.layers["linear"].weight, module.layers["linear"].bias
+    expected = torch.relu(torch.nn.functional.linear(x, weight, bias))
+    found = module.surrogate(x)
+    torch.testing.assert_close(found, expected)
+    assert (found == 0).any()
+    assert (found > 0).any()
+    assert torch.autograd.gradcheck(module.surrogate, (x,), eps=1e-7)
+
+
 def test_what_the_device_clips_has_no_gradient() -> None:
     module = Module(MODEL)
     x = torch.full((1, 8, 8, 1), 2.0, requires_grad=True)  # the input ends at 1
