@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode, UsageError
+from qlower.cli.layer_gate import add_layer_gate, check_layers
 from qlower.cli.options import (
     add_command,
     add_contracts_of_two,
@@ -21,14 +19,10 @@ from qlower.cli.options import (
     matched_layers,
     model_of,
 )
-from qlower.cli.output import add_json, add_junit, show, terminal_width, write_junit
+from qlower.cli.output import show, terminal_width
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.tables.json_text import json_text
-
-if TYPE_CHECKING:
-    from qlower.cli.tables.junit import Case
-    from qlower.explain.diff_result import LayerDifference
 
 EXAMPLE = """  qlower diff tflite pytorch-fbgemm model.tflite --input images.npy
   qlower diff tflite device_layers.npz model.tflite --input image.npy
@@ -71,15 +65,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     add_contracts_of_two(parser)
     add_match(parser)
-    parser.add_argument(
-        "--fail-below",
-        type=float,
-        metavar="DB",
-        help="fail where a layer's signal to noise, carried, is less than this many "
-        "dB, and not wherever an element differs",
-    )
-    add_json(parser)
-    add_junit(parser)
+    add_layer_gate(parser, ", and not wherever an element differs")
     add_timing(parser)
     parser.set_defaults(run=run)
 
@@ -122,35 +108,10 @@ def run(options: argparse.Namespace) -> int:
     except UnknownSide as error:
         raise UsageError(error.message, help=error.help) from error
     clear_status()
-    bad = None if options.fail_below is None else found.below(options.fail_below)
-    write_junit(options, lambda: [_case(layer, bad) for layer in found.layers])
     if options.json:
         print(json_text(found.to_dict()))
     else:
         show(found.render(terminal_width()))
-    for layer in bad or ():
-        least = f"at least {options.fail_below:g} are asked for"
-        complain(f"error: {layer.name} has {_decibels(layer)} dB, {least}")
-    is_good = found.is_equal if bad is None else not bad
+    passes = check_layers(options, found)
+    is_good = found.is_equal if passes is None else passes
     return 0 if is_good else ExitCode.FOUND
-
-
-def _decibels(layer: LayerDifference) -> str:
-    found = layer.carried and layer.carried.decibels
-    return "unknown" if found is None else f"{found:.1f}"
-
-
-def _case(layer: LayerDifference, bad: Sequence[LayerDifference] | None) -> Case:
-    """A layer passes where none of its elements differs, or those that are bad are
-    known and it is none of them."""
-    from qlower.cli.tables.junit import Case
-
-    if bad is not None and layer not in bad:
-        return Case(layer.name)
-
-    told = [
-        f"{found.differing:,} of {found.elements:,} elements differ, {how}"
-        for how, found in (("alone", layer.alone), ("carried", layer.carried))
-        if found is not None and found.differing
-    ]
-    return Case(layer.name, "; ".join(told))

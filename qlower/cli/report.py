@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qlower.cli.exit_codes import UsageError
+from qlower.cli.exit_codes import ExitCode, UsageError
+from qlower.cli.layer_gate import add_layer_gate, check_layers
 from qlower.cli.options import (
     add_command,
     add_contract,
@@ -22,6 +23,7 @@ from qlower.cli.output import show
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.files.replacing import replacing, replacing_files
+from qlower.tables.json_text import json_text
 
 if TYPE_CHECKING:
     from qlower.report.report import Report
@@ -33,7 +35,9 @@ EXAMPLE = """  qlower report model.tflite -o report.html
 
 The page is one file that needs no network: the graph of the network, coloured by what
 differs, by time, or by what is cut; a layer opens to pictures of its tensors, the
-rounding steps of some elements, its scales, ranges and proof, and its IR."""
+rounding steps of some elements, its scales, ranges and proof, and its IR.
+
+Exits with 1 where --fail-below is missed by some layer."""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -67,6 +71,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="generate no machine code: the page has neither times nor LLVM IR, and "
         "the same command writes the same file",
     )
+    add_layer_gate(parser, "; the page is written all the same")
     add_inputs(parser)
     add_contract(parser)
     parser.set_defaults(run=run)
@@ -76,9 +81,14 @@ def run(options: argparse.Namespace) -> int:
     """Look at the model, and write what was asked for."""
     if options.output is None and options.model_explorer is None:
         raise UsageError("nothing to write", help="-o FILE or --model-explorer DIR")
+    for option in ("fail_below", "junit"):
+        if getattr(options, option) is not None and options.against is None:
+            name = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{name} needs --against", help="--against B")
     if options.verify and options.against is None:
         raise UsageError("--verify is about two contracts", help="--against CONTRACT")
 
+    said: list[str] = []
     with ExitStack() as stack:  # what can't be written is refused before the work
         page = folder = None
         explorer = Path(options.model_explorer or "")
@@ -90,12 +100,18 @@ def run(options: argparse.Namespace) -> int:
         clear_status()
         if page is not None:
             size = page.write(report.html().encode())
-            show(f"{options.output}: {size / 1e6:.1f} MB")
+            said.append(f"{options.output}: {size / 1e6:.1f} MB")
         if folder is not None:
             for name, text in report.explorer_files().items():
                 (folder / name).write_text(text)
-                show(str(explorer / name))
-    return 0
+                said.append(str(explorer / name))
+    if options.json:
+        print(json_text(report.to_dict()))
+    else:
+        show("\n".join(said))
+    found = report.difference
+    is_bad = found is not None and check_layers(options, found) is False
+    return ExitCode.FOUND if is_bad else 0
 
 
 def _report(options: argparse.Namespace) -> Report:

@@ -96,6 +96,7 @@ def make_report(
         list(_measures(found, profile, [layer for layer, _ in layers.values()])),
         {number: told for number, (_, told) in layers.items()},
         list(_verdict(look, found, equality)),
+        found,
     )
 
 

@@ -8,6 +8,7 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 
+from qlower.explain.diff_result import Diff
 from qlower.files.replacing import replacing, replacing_files
 from qlower.report.blocks import Block
 from qlower.report.graph import Node
@@ -23,6 +24,7 @@ class Report(Tabled[tuple[str, str]]):
 
     `about` has names and texts, of the whole; `layers` what a layer shows, by the
     number of its node; `verdict` what was found, in sentences, the first in short.
+    `difference` is how it differs from what it was compared with.
     """
 
     title: str
@@ -31,6 +33,7 @@ class Report(Tabled[tuple[str, str]]):
     measures: Sequence[Measure]
     layers: Mapping[int, Sequence[Block]]
     verdict: Sequence[str] = ()
+    difference: Diff | None = None
 
     @property
     def table(self) -> Table[tuple[str, str]]:
@@ -43,10 +46,12 @@ class Report(Tabled[tuple[str, str]]):
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data, without the graph: `explorer_files` has that."""
+        found = self.difference
         return {
             "title": self.title,
             "verdict": list(self.verdict),
             "about": dict(self.about),
+            "difference": None if found is None else found.to_dict(),
         }
 
     def _repr_html_(self) -> str:

@@ -33,6 +33,7 @@ COMMANDS = {
     "verify --check": "verify m.mlir --check v.json",
     "lint": "lint m.mlir --accumulator-bits 4",
     "inspect --stats": "inspect m.mlir --stats",
+    "report": "report m.mlir --against tvm --no-native -o r.html",
     "validate": "validate m.mlir --data x.npy --contract tvm --against tflite",
     "improve": "improve m.mlir --data x.npy --methods biases --limit 8",
     "contracts": "contracts",

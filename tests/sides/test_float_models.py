@@ -142,6 +142,20 @@ def test_tensors_are_matched_by_shape_and_values(
     assert "has no tensor 't3'" in capsys.readouterr().err
     assert main([*line, "--match", "y=t1"]) == 1
     assert "has no layer 'y'" in capsys.readouterr().err
+    page, gate = tmp_path / "page.html", tmp_path / "gate.xml"
+    line = ["report", str(quantized), "--against", str(real), "--no-native", *line[-2:]]
+    line += ["-o", str(page), "--junit", str(gate), "--json", "--fail-below", "10"]
+    assert main(line) == 0
+    assert json.loads(capsys.readouterr().out)["difference"]["layers"]
+    assert 'failures="0"' in gate.read_text()
+    page.unlink()
+    assert main([*line, "--match", f"{name}=t1"]) == 1
+    assert "dB, at least 10 are asked for" in capsys.readouterr().err
+    assert 'failures="1"' in gate.read_text()
+    assert page.exists()
+    alone = ["report", str(quantized), "--no-native", "-o", str(page)]
+    assert main([*alone, "--fail-below", "10"]) == 2
+    assert "--fail-below needs --against" in capsys.readouterr().err
 
 
 @needs_onnx

@@ -1,0 +1,59 @@
+"""A bound for the signal to noise of layers, and verdicts on them for other tools."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qlower.cli.colour import complain
+from qlower.cli.output import add_json, add_junit, write_junit
+
+if TYPE_CHECKING:
+    from qlower.cli.tables.junit import Case
+    from qlower.explain.diff_result import Diff, LayerDifference
+
+
+def add_layer_gate(parser: argparse.ArgumentParser, otherwise: str) -> None:
+    """The options for `check_layers`; `otherwise` says what fails without a bound."""
+    parser.add_argument(
+        "--fail-below",
+        type=float,
+        metavar="DB",
+        help="fail where a layer's signal to noise, carried, is less than this many "
+        f"dB{otherwise}",
+    )
+    add_json(parser)
+    add_junit(parser)
+
+
+def check_layers(options: argparse.Namespace, found: Diff) -> bool | None:
+    """Write JUnit's file where it is asked for, and tell which layers are below the
+    bound; returns whether none is, or None without a bound."""
+    bad = None if options.fail_below is None else found.below(options.fail_below)
+    write_junit(options, lambda: [_case(layer, bad) for layer in found.layers])
+    for layer in bad or ():
+        least = f"at least {options.fail_below:g} are asked for"
+        complain(f"error: {layer.name} has {_decibels(layer)} dB, {least}")
+    return None if bad is None else not bad
+
+
+def _decibels(layer: LayerDifference) -> str:
+    found = layer.carried and layer.carried.decibels
+    return "unknown" if found is None else f"{found:.1f}"
+
+
+def _case(layer: LayerDifference, bad: Sequence[LayerDifference] | None) -> Case:
+    """A layer passes where none of its elements differs, or those that are bad are
+    known and it is none of them."""
+    from qlower.cli.tables.junit import Case
+
+    if bad is not None and layer not in bad:
+        return Case(layer.name)
+
+    told = [
+        f"{found.differing:,} of {found.elements:,} elements differ, {how}"
+        for how, found in (("alone", layer.alone), ("carried", layer.carried))
+        if found is not None and found.differing
+    ]
+    return Case(layer.name, "; ".join(told))
