@@ -131,7 +131,9 @@ def test_one_operand(operator: str, tmp_path: Path) -> None:
     check(model, [IMAGE], tmp_path, 2)
 
 
-@pytest.mark.parametrize("operator", ["Div", "Max", "Min", "PRelu", "Sub"])
+@pytest.mark.parametrize(
+    "operator", ["Div", "Max", "Mean", "Min", "PRelu", "Sub", "Sum"]
+)
 def test_two_operands(operator: str, tmp_path: Path) -> None:
     shapes = [IMAGE, ROW]
     check(model_of(operator, shapes, {}, 3), shapes, tmp_path, 4)

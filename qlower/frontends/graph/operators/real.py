@@ -250,6 +250,20 @@ def activation(node: NodeContext, name: str, factors: AttributeValue) -> Body:
             )
 
 
+def import_mean(node: NodeContext) -> None:
+    """The operands added in turn, times `F(1 / count)`."""
+    operands = [real_operand(node, number) for number in range(node.count)]
+
+    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
+        total, *others = elements
+        for other in others:
+            total = nest.add(arith.AddfOp(total, other)).result
+        share = np.float32(1) / np.float32(node.count)
+        return nest.add(arith.MulfOp(total, number(nest, float(share)))).result
+
+    node.define(elementwise(node, operands, body))
+
+
 def import_remainder(node: NodeContext) -> None:
     """The C library's fmodf."""
 
@@ -307,6 +321,7 @@ IMPORTERS = {
     ("", "Round"): _arithmetic("x", RoundEvenOp),
     ("", "Sqrt"): _arithmetic("x", SqrtOp),
     ("", "Sum"): _arithmetic("x, more*", arith.AddfOp),
+    ("", "Mean"): takes("x, more*", import_mean),
     ("", "Mod"): takes("x, y; fmod: 1", import_remainder),
     ("", "BatchNormalization"): takes(
         "x, scale, bias, mean, variance; training_mode: 0", import_batch_normalization
