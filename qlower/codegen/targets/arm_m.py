@@ -31,6 +31,9 @@ _IMPLIED = {
 }
 
 
+_TUNING = "-use-misched"
+"""LLVM's scheduler of machine instructions moves loads ahead and spills sums."""
+
 _HALVES = Halves("llvm.arm.smlad", "llvm.arm.sxtb16", "llvm.arm.uxtb16")
 
 
@@ -48,6 +51,8 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         has_roots=False,
         prefers_integers=not has_floats,
         halves=_HALVES,
+        to_nearest="llvm.arm.vcvtr.f32" if has_floats else None,
+        tuning=_TUNING,
         relocation="static",
         is_experimental=True,
     )

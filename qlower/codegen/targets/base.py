@@ -143,12 +143,14 @@ class Target:
     `converts_in_hardware` of a conversion to the nearest i32, `orders_floats` of
     minimum and maximum, `has_roots` of a square root. With `prefers_integers` there are
     no floats at all, but in contracts that ask for them. `fixed_point` and `packs` are
-    None where LLVM finds all there is. `byte_tables` look up many bytes and `tiles` are
-    registers for matrices, where there are any; `halves` does two products in a general
-    register. A machine without vectors has those of one lane, 32 bits. `float_control`
-    holds the float environment; with None the caller must have left it as it was. Where
-    it `masks_lanes`, an instruction reads or writes some lanes of a vector's memory and
-    leaves the rest alone, so that vectors may have any number of lanes.
+    None where LLVM finds all there is. `to_nearest` converts one float32 to an i32, in
+    a register for floats: ties to even, saturated, and 0 of NaN. `byte_tables` look up
+    many bytes and `tiles` are registers for matrices, where there are any; `halves`
+    does two products in a general register. A machine without vectors has those of one
+    lane, 32 bits. `float_control` holds the float environment; with None the caller
+    must have left it as it was. Where it `masks_lanes`, an instruction reads or writes
+    some lanes of a vector's memory and leaves the rest alone, so that vectors may have
+    any number of lanes.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
@@ -182,6 +184,7 @@ class Target:
     is_experimental: bool = False
     fixed_point: FixedPoint | None = None
     packs: Packs | None = None
+    to_nearest: str | None = None
     byte_tables: ByteTables | None = None
     signed_matrix: Dot | None = None
     unsigned_matrix: Dot | None = None

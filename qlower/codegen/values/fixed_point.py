@@ -157,6 +157,9 @@ def convert_float(
     known = target.fixed_point
     wide = x.type.of(f"i{x.type.bits}")
     bits = Type(scalar).bits
+    is_single = x.type.scalar == "float" and bits <= wide.bits
+    if target.to_nearest is not None and mode == "half_even" and is_single:
+        return _to_nearest(f, target.to_nearest, x, Type(scalar))
     if known is None or mode not in known.convert:
         return None
     if bits > wide.bits or bits not in _LANE_BITS:
@@ -165,6 +168,21 @@ def convert_float(
     if integer is None or integer.type.scalar == scalar:
         return integer
     return saturate(f, target, integer, scalar, unsigned=False)
+
+
+def _to_nearest(f: Function, intrinsic: str, x: Value, scalar: Type) -> Value:
+    """Each lane of float32 by an instruction that saturates to i32, and then on."""
+    wide, limit = Type("i32"), 1 << (scalar.bits - 1)
+    lanes: list[Value] = []
+    for lane in range(x.type.lanes):
+        converted = f.call(intrinsic, Type("float"), [f.extract(x, lane)])
+        number = f.bitcast(converted, wide)
+        if scalar.bits < wide.bits:
+            number = f.intrinsic("smax", number, constant(wide, -limit))
+            number = f.intrinsic("smin", number, constant(wide, limit - 1))
+            number = f.cast("trunc", number, scalar.scalar)
+        lanes.append(number)
+    return f.join(lanes)
 
 
 def _fills_registers(target: Target, type: Type) -> bool:

@@ -33,11 +33,13 @@ class HalvesStep(Step):
 
     halves: Halves = field(kw_only=True)
 
-    cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=4.0)
+    # a chunk's products are two instructions, what is loaded takes three, the loop two
+    cost = StepCost(load=1.5, weight=1.5, fixed=1.0, tile=30.0, part=4.0)
 
     def registers(self, rows: int, summed: int, loads: int) -> int:
-        # a pixel's sums, halves and address, and the address of each channel's weights
-        return rows * (summed + self.depth // 2 + 1) + summed - 2
+        # a pixel's sums and halves, and a channel's halves, are in use at once; two
+        # pixels by two channels are what LLVM finds registers for
+        return rows * (summed + self.depth // 2) + summed - 1
 
     def split(
         self, f: Function, word: Value, size: int, *, signed: bool
