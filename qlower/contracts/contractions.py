@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from qlower.contracts import Contract, Rule
 from qlower.contracts.accumulator_range import centred_rows, sum_bounds
-from qlower.contracts.products import EXACT
+from qlower.contracts.products import EXACT, IN_PAIRS
 from qlower.contracts.values import (
     Values,
     activation_values,
@@ -104,7 +104,7 @@ def product_of(contract: Contract, op: Contraction) -> str:
         }
         product = chosen_product(contract, rule, values, op)
     weight = quantized_element(op.weight.type)
-    if product != EXACT and not weight.signed:
+    if product in IN_PAIRS and not weight.signed:
         raise QlowerError(
             f"contract {contract.name} multiplies in saturating pairs, which needs "
             "int8 weights, not uint8",
@@ -126,6 +126,25 @@ def chosen_product(
             op.location,
         )
     return products[int(choice)]
+
+
+def group_of(contract: Contract, op: Contraction) -> int:
+    """How many products a contract that sums in turn adds before `accumulate`."""
+    if "accumulate" not in contract.rules:
+        raise QlowerError(
+            f"contract {contract.name} sums in turn without the rule accumulate",
+            op.location,
+        )
+    if "accumulate_group" not in contract.rules:
+        return 1
+    (group,) = contract.rule("accumulate_group").evaluate(layer_values(op))
+    if int(group) < 1:
+        raise QlowerError(
+            f"rule accumulate_group of contract {contract.name} gives {group}, it must "
+            "be 1 or more",
+            op.location,
+        )
+    return int(group)
 
 
 def contraction_rule(op: Contraction) -> str:

@@ -1,10 +1,10 @@
-// The arithmetic of ESP-DL on the ESP32-P4 (esp-dl 12c0616d): as `esp-dl-s3`, but half to even.
+// The arithmetic of ESP-DL on the ESP32-P4 (esp-dl 12c0616d): as `esp-dl-esp32`, but half to even.
 // # Formula
-// As `esp-dl-s3`, with shifts and averages that round to the nearest, half to even.
+// As `esp-dl-esp32`, with shifts and averages that round to the nearest, half to even.
 // # Ties
 // Half to even.
 // # Operands
-// As `esp-dl-s3`; convolutions and linear layers have an exponent for each channel.
+// As `esp-dl-esp32`; convolutions and linear layers have an exponent for each channel.
 // # Quirks
 // - Sums have 32 bits and more: nothing saturates.
 // # Not matched
@@ -16,7 +16,7 @@
 // # Sources
 // - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp
 
-module attributes {contract.family = "Espressif", contract.base = "esp-dl-s3",
+module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32",
     contract.summary = "ESP-DL on ESP32-P4: powers of two, half to even"} {
 
 func.func private @round_shift(%x: i64, %places: i64) -> i64 {

@@ -1,50 +1,41 @@
-// The arithmetic of ESP-DL on the ESP32-S3 and the ESP32 (esp-dl 12c0616d): powers of two, shifts
-// that round half up.
+// The arithmetic of ESP-DL on the ESP32-S3 (esp-dl 12c0616d): as `esp-dl-esp32`, but its vector unit
+// sums in lanes of 20 bits, which saturate.
 // # Formula
-// - conv2d, depthwise_conv2d, linear: `y = clamp((acc + 2^(n - 1)) >> n)`, n of the exponents
-// - avg_pool2d, mean: `y = clamp(floor(F(F(sum F(2^e / count)) + 0.5)))`
+// acc = the bias; then after each product acc = clamp(acc + x w, -2^19, 2^19 - 1), in the order of the
+// weights: row, column, channel. Then as `esp-dl-esp32`.
 // # Ties
 // Half up.
 // # Operands
-// Exponents: a ratio of scales that isn't a power of two is refused, and so are zero points.
+// As `esp-dl-esp32`.
 // # Quirks
-// - The ESP32-P4 rounds to even instead: `esp-dl-p4`.
+// - 33 products of 127 * 127 fill a lane. `lint` names the layers whose sums can reach its ends, and
+//   `verify --equal esp-dl-esp32 esp-dl-s3` those that give other results then.
 // # Not matched
-// - The S3's vector unit sums in lanes of 20 bits that saturate after each product: models for
-//   which `verify --accumulator-bits 20` finds no room are not computed so.
-// - Operations that aren't named here have the arithmetic of `pow2-shift`, read in no source.
+// - Weights of several scales: the assembly adds their bias behind the sum.
 // # Checked against
-// Compiled source: `shift_and_round` without CONFIG_ROUND_HALF_EVEN_ENABLED; the rest from
-// source. Nothing ran on a chip.
+// From source: the assembly clears QACC, loads the bias, and multiplies. The saturation is as it was
+// reported from a chip; nothing ran on one here.
 // # Sources
-// - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp, dl_base_avg_pool2d.cpp
+// - espressif/esp-dl at 12c0616d, esp-dl/dl/base/isa/tie728/dl_tie728_s8_conv2d.S
+// - espressif/qemu, issue 165: EE.VMULAS.S8.QACC saturates at every product
 
-module attributes {contract.family = "Espressif", contract.base = "requant-shift",
-    contract.summary = "ESP-DL on ESP32-S3: powers of two, half up"} {
+module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32",
+    contract.summary = "ESP-DL on ESP32-S3: lanes of 20 bits that saturate, half up"} {
 
-func.func private @require_multiplier(%multiplier: i64) {
-  // the mantissa of 1
-  %power = arith.cmpi eq, %multiplier, 1073741824 : i64
-  cf.assert %power, "the ratio of the scales is no power of two, which this device needs"
-  %points = arith.ori %input_zero_point, %output_zero_point : i32
-  %none = arith.cmpi eq, %points, 0 : i32
-  cf.assert %none, "this device has no zero points"
+// A lane of QACC.
+func.func @accumulate(%accumulator: i32) -> i32 {
+  %above = arith.maxsi %accumulator, -524288 : i32
+  %result = arith.minsi %above, 524287 : i32
 }
 
-// tool::round of a float
-func.func private @round_mean(%steps: f32) -> i32 {
-  %moved = arith.addf %steps, 0.5 : f32
-  %result = fixed.convert %moved {rounding = floor} : f32 to i32
-}
+// A lane saturates at every product.
+func.func @accumulate_group() -> i32 { %result = arith.constant 1 : i32 }
 
-func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 serves avg_pool2d, adaptive_avg_pool2d, mean {
-  %ratio = arith.divf %input_scale, %output_scale : f32
-  %n = arith.sitofp %count : i32 to f32
-  %scale = arith.divf %ratio, %n : f32
-  %sum = arith.sitofp @centred_sum : i32 to f32
-  %steps = arith.mulf %sum, %scale : f32
-  %rounded = func.call @round_mean(%steps) : (f32) -> i32
-  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
+func.func private @from_lane(%accumulator: i32) -> i32
+    serves conv2d, depthwise_conv2d, linear attributes {contract.product = "in_turn"} {
+  %one = arith.cmpi eq, %one_weight_scale, true : i1
+  cf.assert %one, "weights of several scales, whose bias this device adds behind the sum"
+  %result = func.call @conv2d(%accumulator) : (i32) -> i32
 }
 
 }

@@ -17,7 +17,7 @@
 // # Sources
 // - analogdevicesinc/ai8x-synthesis at ab4f4c0, izer/simulate.py, izer/compute.py
 
-module attributes {contract.family = "Analog Devices", contract.base = "esp-dl-s3",
+module attributes {contract.family = "Analog Devices", contract.base = "esp-dl-esp32",
     contract.summary = "MAX78000: powers of two, half up, averages toward zero"} {
 
 func.func private @require_equal_scales() {

@@ -10,6 +10,11 @@ codes (`fixed.pair_dot`), and differ in which products are paired:
 - taps: neighbouring taps (kh, kw) of one channel of a depthwise convolution, the last
   of an odd number alone; padding holds the zero point. It is flat for such layers.
 
+Sums are made in turn where a register is narrower than 32 bits: in the order of the
+weights in memory, each product, less zero points, is added to the bias (or 0 where the
+rule adds that), and the rule `accumulate` says what is left after each group of
+`accumulate_group` products, by default after each. Padding adds 0.
+
 Layers on real numbers with stored weights quantize each row (image) of their input by a
 range of its own, or the whole tensor by one.
 
@@ -26,14 +31,16 @@ EXACT = "exact"
 FLAT = "saturating_pairs_flat"
 PIXEL = "saturating_pairs_pixel"
 TAPS = "saturating_pairs_taps"
+IN_PAIRS = (FLAT, PIXEL, TAPS)
+IN_TURN = "in_turn"
 
 ROWS = "row_ranges"
 TENSOR = "tensor_range"
 
 PRODUCTS: Mapping[str, tuple[str, ...]] = {
-    "conv2d": (EXACT, FLAT, PIXEL),
-    "depthwise_conv2d": (EXACT, FLAT, TAPS),
-    "linear": (EXACT, FLAT, PIXEL),
+    "conv2d": (EXACT, FLAT, PIXEL, IN_TURN),
+    "depthwise_conv2d": (EXACT, FLAT, TAPS, IN_TURN),
+    "linear": (EXACT, FLAT, PIXEL, IN_TURN),
     "real_conv2d": tuple(WINDOW_ORDERS),
     "real_depthwise_conv2d": tuple(WINDOW_ORDERS),
     "real_linear": tuple(ROW_ORDERS),

@@ -266,6 +266,10 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     # Between a bias in real numbers and one that can be added to an accumulator.
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
     "dequantize_bias": RuleSignature({}, {"bias": i32, **_BIAS_SCALES}, (f32,)),
+    # What a register of sums made in turn holds (`products.py`) of the sum of what it
+    # held and a group of products; and how many products make a group.
+    "accumulate": RuleSignature({"accumulator": i32}, {}),
+    "accumulate_group": RuleSignature({}, _LAYER),
     # What a weight without its zero point adds to `weight_total`.
     "weight_addend": RuleSignature({"weight": i32}, _INPUT, (f32,)),
     # What a stored integer adds to `sum`, in a type of the contract's choice: 0 for the
@@ -419,9 +423,13 @@ AUXILIARY = frozenset(
         *("conv2d_product", "depthwise_conv2d_product", "linear_product"),
         *(f"{rule}_{choice}" for rule, _ in _REAL_SIZES for choice in _CHOICES),
         *("avg_pool2d_addend", "sum_addend", "weight_addend"),
+        *("accumulate", "accumulate_group"),
     }
 )
 """Rules that serve another rule of the same contract and are wanted only by some."""
+
+OF_OPERANDS = frozenset({"accumulate", "weight_addend"})
+"""Rules of numbers that aren't elements of a result."""
 
 FREELY_TYPED = frozenset({"term", "sum"})
 """Values whose type a contract chooses."""

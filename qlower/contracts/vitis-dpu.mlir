@@ -21,7 +21,7 @@
 // Files of Xilinx/Vitis-AI at b2b22792, src/vai_library/cpu_task:
 // - ops/conv2d-fix, eltwise-fix, pool-fix.cpp, util.hpp
 
-module attributes {contract.family = "AMD", contract.base = "esp-dl-s3",
+module attributes {contract.family = "AMD", contract.base = "esp-dl-esp32",
     contract.summary = "AMD Vitis AI DPU: powers of two, half up, pools by a table"} {
 
 // 1 / k as N 2^-M

@@ -19,6 +19,9 @@ from qlower.interp.values import Array
 from qlower.model.nests import Combine, Emitter, Nest, widen
 from qlower.operators.sums import Sums
 
+Step: TypeAlias = Callable[[Nest, SSAValue, SSAValue], Combine]
+"""From a nest and two numbers in it to what combines a sum and their product."""
+
 Start: TypeAlias = Callable[[Sequence[int], Sequence[int]], SSAValue]
 """From the sizes of the loops over results, and those loops that are output channels,
 to what the sums start from."""
@@ -51,9 +54,11 @@ def sum_products(
     factors: tuple[Factor, Factor],
     start: Start,
     element: IntegerType = i32,
+    step: Step | None = None,
 ) -> SSAValue:
     """The sums of an operator, of its result's shape. Integers are widened to `element`
-    and multiplied there; the sums are of the type that they start from."""
+    and multiplied there; the sums are of the type that they start from. Without `step`
+    products are added."""
     structure, (first, second) = sums.structure, factors
     bounds = sums.bounds(shape_of(first.tensor), shape_of(second.tensor))
     low, high = sums.padding()
@@ -78,7 +83,7 @@ def sum_products(
             for scalar, factor in zip(scalars, factors, strict=True)
         ]
     init = start(nest.output_shape, channels)
-    (result,) = nest.reduce([init], multiply_accumulate(nest, *scalars))
+    (result,) = nest.reduce([init], (step or multiply_accumulate)(nest, *scalars))
     shape = sums.result_shape(shape_of(first.tensor), shape_of(second.tensor))
     return reshape(emit, result, shape)
 

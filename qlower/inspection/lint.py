@@ -19,7 +19,8 @@ from qlower.contracts.accumulator_range import (
 )
 from qlower.contracts.contractions import Contraction, product_of
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
-from qlower.contracts.products import EXACT, FLAT
+from qlower.contracts.products import EXACT, FLAT, IN_PAIRS, IN_TURN
+from qlower.contracts.registers import register_bits
 from qlower.contracts.values import contract_of
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
@@ -113,7 +114,10 @@ def lint(
                 product = FLAT
             start = _start(op, chosen)
             start = np.zeros((), np.int64) if start is None else start
-            found += _findings(model, op, product, start, bits, values)
+            width = bits
+            if chosen is not None and product == IN_TURN:
+                width = min(bits, register_bits(chosen))
+            found += _findings(model, op, product, start, width, values)
         else:
             found += _finding_of_sums(op, bits)
     return found
@@ -124,7 +128,7 @@ def saturates_elsewhere(model: Model, contract: str) -> bool:
     contract of its own, which is named after this one."""
     names = [name for name in contract_names() if name.startswith(f"{contract}-")]
     return any(
-        product_of(load_contract(name), op) != EXACT
+        product_of(load_contract(name), op) in IN_PAIRS
         for name in names
         for op in layers(model.module)
         if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp)
@@ -302,7 +306,7 @@ def _findings(
     if out is not None:
         data = _accumulators_on_data(model, op, start, bits, values)
         yield _finding(op, ACCUMULATOR, out, bits, data)
-    pairs = pair_bounds(op, product) if product != EXACT and _has_pairs(op) else None
+    pairs = pair_bounds(op, product) if product in IN_PAIRS and _has_pairs(op) else None
     out = _outside(pairs, PAIR_BITS) if pairs is not None else None
     if out is not None:
         yield _finding(

@@ -321,10 +321,11 @@ def narrow(
     return nest.add(SaturateOp(value, type, unsigned=unsigned)).result
 
 
-def row_major_index(nest: Nest) -> SSAValue:
-    """The position, as i32, in a tensor over the parallel loops of `nest`."""
+def row_major_index(nest: Nest, loops: Sequence[int] | None = None) -> SSAValue:
+    """The position, as i32, in a tensor over loops of `nest`: the parallel ones."""
     position: SSAValue | None = None
-    for loop, size in enumerate(nest.output_shape):
+    for loop in range(nest.parallel) if loops is None else loops:
+        size = nest.bounds[loop]
         if size == 1:
             continue
         index = nest.add(IndexOp(loop)).result

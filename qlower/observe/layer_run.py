@@ -16,7 +16,7 @@ from qlower.contracts import Contract, Rule, load_contract
 from qlower.contracts.contractions import product_of, start_of_sum
 from qlower.contracts.products import EXACT
 from qlower.contracts.real_sums import block_of, order_of, starts_from_bias
-from qlower.contracts.rules import RULES
+from qlower.contracts.rules import OF_OPERANDS, RULES
 from qlower.contracts.values import LoadContract, contract_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
@@ -272,7 +272,11 @@ def run_layer(
     result, *_ = run_qnn_function(
         module, name, given, contract=default, load=watch, listeners=[inner]
     )
-    runtime = tuple(one for one in seen if RULES[one.rule.name].runtime)
+    runtime = tuple(
+        one
+        for one in seen
+        if RULES[one.rule.name].runtime and one.rule.name not in OF_OPERANDS
+    )
     prepared = tuple(one for one in seen if not RULES[one.rule.name].runtime)
     used = contract_of(op, default, load)
     return LayerRun(op, used, inner.values, result, runtime, prepared)

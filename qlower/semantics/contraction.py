@@ -16,13 +16,14 @@ from qlower.contracts.contractions import (
     product_of,
     start_of_sum,
 )
-from qlower.contracts.products import EXACT
+from qlower.contracts.products import EXACT, IN_TURN
 from qlower.contracts.values import operation_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.interp.engine import implement, register_implementations
 from qlower.interp.values import Array
 
+from .in_turn import sums_in_turn
 from .pairs import pair_sums
 from .rules import RuleFunctions, centred
 
@@ -48,9 +49,14 @@ class ContractionFunctions(RuleFunctions):
     @implement(qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp)
     def run_contraction(self, op: Contraction, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
-        sums = self.sums(op, product_of(contract, op), args[0], args[1])
+        product = product_of(contract, op)
         bias: Array = args[2] if op.bias is not None else np.zeros((), np.int32)
-        total = sums.astype(np.int64) + start_of_sum(contract, op, lambda: bias)
+        start = start_of_sum(contract, op, lambda: bias)
+        if product == IN_TURN:
+            total = sums_in_turn(contract, op, start, args[0], args[1])
+        else:
+            sums = self.sums(op, product, args[0], args[1])
+            total = sums.astype(np.int64) + start
         wide = quantized_element(op.input.type).storage_width > 8
         wrapped = total if wide else total.astype(np.int32)
         if qnn.gives_sums(op):

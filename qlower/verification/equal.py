@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument
 
 from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
-from qlower.contracts.products import EXACT
+from qlower.contracts.products import IN_PAIRS, IN_TURN
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
@@ -31,7 +31,7 @@ from qlower.observe.place import Index
 from qlower.process.float_environment import default_floats
 from qlower.sides.sides import Computed, Values
 from qlower.verification.decide import Decision, decide, same
-from qlower.verification.fits import pair_fit
+from qlower.verification.fits import pair_fit, turning_inputs
 from qlower.verification.hashes import hashes_of
 from qlower.verification.questions import Question, have_same_rules, questions
 from qlower.verification.reach import Operands
@@ -128,9 +128,12 @@ class LayerEquality:
         return self._decided(verdict, asked, (a, b), values)
 
     def _saturating(self, runs: tuple[LayerRun, LayerRun]) -> Iterator[Values]:
-        """Inputs for which a pair of products saturates, by either contract."""
+        """Inputs for which a pair of products, or a narrow register, saturates, by
+        either contract."""
         for side, run in zip(self.sides, runs, strict=True):
-            if run.product != EXACT:
+            if run.product == IN_TURN:
+                yield from turning_inputs(side.model, side.contract, run.op)
+            if run.product in IN_PAIRS:
                 worst = pair_fit(side.model, side.contract, run.op, run.product).worst
                 if worst is not None:
                     yield worst.inputs

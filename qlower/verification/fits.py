@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
@@ -18,7 +18,7 @@ from qlower.contracts.contractions import (
     product_of,
 )
 from qlower.contracts.pair_range import PAIR_BITS, row_bounds, weight_rows
-from qlower.contracts.products import EXACT
+from qlower.contracts.products import IN_PAIRS
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
@@ -106,7 +106,7 @@ def _layer_fits(
     sums = work.accumulator(start)
     if decided is not None:
         decided(work, start)
-    return [sums] if product == EXACT else [sums, work.pairs(product)]
+    return [sums, work.pairs(product)] if product in IN_PAIRS else [sums]
 
 
 def _fit_of_addends(
@@ -175,6 +175,30 @@ def _sums(least: Integers, most: Integers, start: Integers, order: Order) -> Bou
     sums = (np.cumsum(np.hstack([first, part]), axis=1) for part in (least, most))
     low, high = sums
     return low.min(axis=1), high.max(axis=1)
+
+
+def turning_inputs(
+    model: Model, contract: str | None, op: Operation
+) -> Iterator[Mapping[str, Array]]:
+    """Inputs of a contraction for which all products up to some place move a sum one
+    way, and all behind it the other way: a narrow register is cut in between."""
+    assert isinstance(op, CONTRACTIONS), "only these have products"
+    work = LayerSums(model, contract, op, 32, "any")
+    terms = product_terms(op)
+    assert terms is not None, "the weights are constant"
+    spans = terms[1] - terms[0]
+    channel, count = int(spans.sum(axis=1).argmax()), spans.shape[1]
+    type = quantized_element(op.input.type)
+    ends = type.storage_min, type.storage_max
+    for place in (count // 2, count * 3 // 4):
+        for is_up in (True, False):
+
+            def stored(
+                number: int, weight: int, up: bool = is_up, at: int = place
+            ) -> int:
+                return ends[((weight > 0) == up) == (number < at)]
+
+            yield work.held(channel, stored).inputs
 
 
 def pair_fit(model: Model, contract: str | None, op: Operation, product: str) -> Fit:

@@ -12,9 +12,10 @@ from xdsl.ir import Block, SSAValue
 from xdsl.traits import SymbolTable
 
 from qlower.contracts.accumulator_range import accumulator_range, product_bounds
-from qlower.contracts.contractions import Contraction
+from qlower.contracts.contractions import Contraction, group_of
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
-from qlower.contracts.products import EXACT
+from qlower.contracts.products import IN_PAIRS, IN_TURN
+from qlower.contracts.registers import keeps_sums
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, integer_range
@@ -57,6 +58,8 @@ def have_same_rules(runs: Runs) -> bool:
     """Whether a layer has the same rules with the same constants on both sides."""
     a, b = runs
     if (a.product, a.order) != (b.product, b.order):
+        return False
+    if a.product == IN_TURN and not _accumulate_alike(a, b):
         return False
     if len(a.evaluations) != len(b.evaluations):
         return False
@@ -230,9 +233,20 @@ def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
     return _POSITION if asked is None else [asked]
 
 
+def _accumulate_alike(a: LayerRun, b: LayerRun) -> bool:
+    """Whether registers of both sides are cut alike."""
+    if not isinstance(a.op, CONTRACTIONS) or not isinstance(b.op, CONTRACTIONS):
+        return True
+    one, other = (run.contract.rule("accumulate").function for run in (a, b))
+    alike = group_of(a.contract, a.op) == group_of(b.contract, b.op)
+    return alike and _same_function(one, other, set())
+
+
 def _slack(runs: Runs, op: Contraction) -> int | str:
     """By how much saturated pairs can leave the bounds of exact sums; or why the sums
     of both sides may differ."""
+    if not all(keeps_sums(run.contract, op, run.start) for run in runs):
+        return "a register that is narrower than the sums may cut them"
     excess = [_excess(op, run.product) for run in runs]
     if not any(excess):
         return 0
@@ -243,7 +257,7 @@ def _slack(runs: Runs, op: Contraction) -> int | str:
 
 def _excess(op: Contraction, product: str) -> int:
     """The most that a sum can lose or gain as its pairs saturate."""
-    if product == EXACT:
+    if product not in IN_PAIRS:
         return 0
     bounds = pair_bounds(op, product)
     assert bounds is not None, "the weights are constant"

@@ -111,14 +111,14 @@ def _nnom(root: Path) -> tuple[str, list[str]]:
 
 SOURCES: dict[str, Source] = {
     "esp-nn": lambda root: (ESP_NN, [f"-I{root}/esp-nn/src/common"]),
-    "esp-dl-s3": lambda root: (_esp_dl(root, "_half_up<int32_t>"), []),
+    "esp-dl-esp32": lambda root: (_esp_dl(root, "_half_up<int32_t>"), []),
     "esp-dl-p4": lambda root: (_esp_dl(root, "_half_even<int32_t>"), []),
     "deeploy": _deeploy("true"),
     "pulp-nn": _deeploy("false"),
     "nnom": _nnom,
 }
 
-POWERS = ("esp-dl-s3", "esp-dl-p4", "nnom")
+POWERS = ("esp-dl-esp32", "esp-dl-p4", "nnom")
 
 
 @pytest.mark.parametrize("name", SOURCES)

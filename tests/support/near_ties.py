@@ -29,7 +29,7 @@ WITHOUT_ZERO_POINTS = ("ncnn", "ncnn-arm64")
 REFUSING = (
     *WITHOUT_ZERO_POINTS,
     *("requant-shift", "deeploy", "pulp-nn", "tpu-mlir", "gemmini"),
-    *("esp-dl-s3", "esp-dl-p4", "vitis-dpu", "max78000", "nnom"),
+    *("esp-dl-esp32", "esp-dl-s3", "esp-dl-p4", "vitis-dpu", "max78000", "nnom"),
 )
 """Contracts that refuse layers of usual models: their zero points, their scales, or
 layers that their systems compute in ways that aren't known."""

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
+from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.contracts.contractions import (
     Contraction,
     contraction_rule,
     contraction_values,
+    group_of,
     product_of,
 )
-from qlower.contracts.products import EXACT
+from qlower.contracts.products import EXACT, IN_TURN
 from qlower.contracts.values import operation_values
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
-from qlower.emit.sums import Factor, from_zero, sum_products
-from qlower.model.nests import Nest
+from qlower.emit.inline_rule import inline_rule
+from qlower.emit.sums import (
+    Factor,
+    Step,
+    from_zero,
+    multiply_accumulate,
+    sum_products,
+)
+from qlower.model.nests import Combine, Nest, row_major_index, scalar_constant
 from qlower.transforms.lower_qnn.bias import (
     accumulator_type,
     computed_bias,
@@ -33,7 +44,9 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> SSAValue:
     """Sums of products, and the rule."""
     product = product_of(lowering.contract, op)
     if product == EXACT:
-        accumulator = _accumulate_exactly(lowering, op)
+        accumulator = _accumulate(lowering, op)
+    elif product == IN_TURN:
+        accumulator = _accumulate(lowering, op, _in_turn(lowering, op))
     else:
         accumulator = accumulate_pairs(lowering, op, product)
     if qnn.gives_sums(op):
@@ -51,15 +64,55 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> SSAValue:
     )
 
 
-def _accumulate_exactly(lowering: Lowering, op: Contraction) -> SSAValue:
+def _in_turn(lowering: Lowering, op: Contraction) -> Step:
+    """Adds products, and has the contract's `accumulate` after each group."""
+    rule = lowering.contract.rule("accumulate")
+    group = group_of(lowering.contract, op)
+
+    def step(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
+        add = multiply_accumulate(nest, a, b)
+
+        def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+            (total,) = add(accumulators)
+            (kept,) = inline_rule(rule, {"accumulator": total}, {}, nest)
+            if group == 1:
+                return [kept]
+            is_end = _ends_group(nest, group)
+            return [nest.add(arith.SelectOp(is_end, kept, total)).result]
+
+        return combine
+
+    return step
+
+
+def _ends_group(nest: Nest, group: int) -> SSAValue:
+    """Whether the product is the last of a group, or of all."""
+    loops = range(nest.parallel, len(nest.bounds))
+    place = row_major_index(nest, loops)
+    size = nest.add(scalar_constant(group, i32)).result
+    within = nest.add(arith.RemSIOp(place, size)).result
+    last = math.prod(nest.bounds[loop] for loop in loops) - 1
+    ends = [(within, group - 1), (place, last)]
+    found = [
+        nest.add(arith.CmpiOp(x, nest.add(scalar_constant(n, i32)).result, "eq")).result
+        for x, n in ends
+    ]
+    return nest.add(arith.OrIOp(found[0], found[1])).result
+
+
+def _accumulate(
+    lowering: Lowering, op: Contraction, step: Step | None = None
+) -> SSAValue:
     """`bias + sum((x - x_zero_point) * (w - w_zero_point))`, exact modulo 2^32, or 2^64
-    for elements of 16 bits."""
+    for elements of 16 bits; or what `step` makes of it."""
 
     def start(shape: Sequence[int], channels: Sequence[int]) -> SSAValue:
         none = np.zeros((), np.int32)
         return initial_accumulator(lowering, op, shape, channels, none)
 
-    return sum_products(lowering.emit, op.sums, _factors(lowering, op), start)
+    return sum_products(
+        lowering.emit, op.sums, _factors(lowering, op), start, step=step
+    )
 
 
 def _factors(
