@@ -22,6 +22,20 @@ def test_the_device_recovers_more_than_fake_quantization() -> None:
     assert device > (plain + intended) / 2
 
 
+@pytest.mark.long
+def test_rounding_for_the_device_is_nearer_than_rounding_for_none() -> None:
+    for name in ("torch", "aimet_onnx", "nncf"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    script = EXAMPLE.with_name("rounding_methods.py")
+    line = [sys.executable, str(script), "--seeds", "1", "--iterations", "20"]
+    text = subprocess.check_output(line, text=True)
+    rows = {row[:44].strip(): row[44:].split() for row in text.splitlines()}
+    shifted = {name: float(row[4]) for name, row in rows.items() if len(row) == 8}
+    nearest, learned = "4 bits: nearest", "4 bits: qlower's rounding"
+    assert shifted[learned] > shifted["4 bits: AIMET's AdaRound"]
+    assert shifted[learned] > shifted[nearest]
+
+
 def test_torch_is_imported_when_it_is_used() -> None:
     source = (
         "import sys, qlower.torch; dir(qlower.torch); print('torch' in sys.modules)"
