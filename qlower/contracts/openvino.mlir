@@ -39,7 +39,8 @@
 // # Checked against
 // OpenVINO 2026.4.1 live, `tests/contracts/test_phone_systems_live.py`: 300,000 outputs of drawn
 // layers of each rule but dequantize, and 2,359,296 near ties of each with weights, no mismatch;
-// mutants with one step changed differ.
+// mutants with one step changed differ. MLPerf Tiny's autoencoder of ten linear layers, by its
+// reader of TFLite files: 0 of 960,000 outputs differ, and 275 from `tflite`.
 // # Sources
 // Files of openvinotoolkit/openvino:
 // - src/plugins/intel_cpu/src/nodes/fake_quantize.cpp, dnnl_postops_composer.cpp
