@@ -32,7 +32,7 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // FLOATS-NOT: {{smull|smlal|__aeabi}}
 // FLOATS: vmul.f32
 // FLOATS: vadd.f32
-// FLOATS: vcvt.s32.f32
+// FLOATS: vcvtr.s32.f32
 // FLOATS: ssat {{r[0-9]+|lr}}, #8,
 
 // WASM: i32x4.dot_i16x8_s
