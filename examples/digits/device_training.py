@@ -2,6 +2,7 @@
 
     pip install '.[torch]'
     python examples/digits/device_training.py [--seeds N] [--plot curves.svg]
+                                              [--per-tensor BITS]
 
 The contract `pow2-shift` rounds every ratio of scales to a power of two, which
 `digits.mlir` was not trained for. The network is trained on two thirds of the held-out
@@ -10,6 +11,9 @@ images, once with PyTorch's fake quantization and once through the device's own 
 model is also improved without training or labels (`qlower improve`), on the images of
 the first two thirds. Each seed draws another split. Takes about three minutes on two
 idle cores.
+
+With `--per-tensor`, the device also has one scale for all weights of a layer, a power
+of two, and so many bits for each.
 """
 
 from __future__ import annotations
@@ -23,13 +27,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
 import qlower
-from qlower.dialects.quant import quantized_element
+from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.improvement.improve import improve
+from qlower.improvement.rounding import correct_biases, learn_rounding
+from qlower.improvement.work import Work
 from qlower.model.layers import layer_name, layers
+from qlower.model.scales import weight_types
 from qlower.model.weights import weight_specs
 from qlower.torch import Module
 
@@ -51,11 +59,20 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, choices=STUDENT)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--plot", metavar="FILE", help="draw the curves (matplotlib)")
+    parser.add_argument(
+        "--per-tensor",
+        type=int,
+        choices=range(3, 9),
+        metavar="BITS",
+        help="one power of two as the scale of a layer's weights of so many bits",
+    )
     given = parser.parse_args()
     torch.set_num_threads(1)
     images = np.load(FOLDER / "test_images.npy").reshape(-1, 8, 8, 1)
     labels = np.load(FOLDER / "test_labels.npy").astype(np.int64)
     model = qlower.load(FOLDER / "digits.mlir", outputs=["logits"])
+    start = Module(model).state_dict()
+    work = coarse(model, given.per_tensor)
     curves: dict[str, list[list[float]]] = {"fake quantization": [], "device": []}
     intended: list[float] = []
     improved: list[float] = []
@@ -68,15 +85,44 @@ def main() -> None:
             for part in (training, tested)
         ]
         intended.append(accuracy(Module(model), sets[1]))
-        better = improve(model, images[training][:, None], contract=CONTRACT)
-        improved.append(accuracy(Module(better.model, CONTRACT), sets[1]))
+        better = without_labels(work, images[training], given.per_tensor is not None)
+        improved.append(accuracy(Module(better, CONTRACT), sets[1]))
         for name, curve in curves.items():
-            module = Module(model, CONTRACT)
-            network = module if name == "device" else fake_quantized(module, model)
+            module = Module(work.model, CONTRACT)
+            module.load_state_dict(start)
+            network = module if name == "device" else fake_quantized(module, work.model)
             curve.append(train(module, network, sets[0], sets[1], given.epochs))
     report(intended, improved, curves)
     if given.plot:
         draw(given.plot, intended, curves)
+
+
+def coarse(model: qlower.Model, bits: int | None) -> Work:
+    """The model with the real weights that it stands for; where `bits` are given, with
+    one scale for the weights of a layer, the least power of two that holds them."""
+    real = {spec.name: spec.real for spec in weight_specs(model.module)}
+    work = Work(model, real, (), CONTRACT, {})
+    if bits is None:
+        return work
+    high = (1 << bits - 1) - 1
+    types: dict[str, QuantizedType] = {}
+    for name, type in weight_types(model.module).items():
+        scale = 2.0 ** np.ceil(np.log2(np.abs(real[name]).max() / high))
+        scales = [float(scale)] * len(type.scales)
+        types[name] = QuantizedType.per_axis(
+            8, True, type.axis or 0, scales, storage_min=-high, storage_max=high
+        )
+    return work.rescaled({}, types)
+
+
+def without_labels(
+    work: Work, images: NDArray[np.int8], has_narrow_weights: bool
+) -> qlower.Model:
+    """The model improved on images alone. `improve` takes the stored weights for the
+    real ones; narrow weights are rounded anew from those before."""
+    if not has_narrow_weights:
+        return improve(work.model, images[:, None], contract=CONTRACT).model
+    return correct_biases(learn_rounding(work.on([images]))).model
 
 
 def train(

@@ -129,12 +129,12 @@ def with_scales(
     function.function_type = FunctionType.from_lists(
         list(block.arg_types), [value.type for value in block.last_op.operands]
     )
-    verify_module(module)
-    changed = replace(model, module=module, path=None)
     stored = {
         spec.name: spec.quantize(reals[spec.name]) for spec in weight_specs(module)
     }
-    return with_weights(changed, stored)
+    changed = with_weights(replace(model, module=module, path=None), stored)
+    verify_module(changed.module)  # now that what is stored has the new types' range
+    return changed
 
 
 def _retype(value: SSAValue, type: QuantizedType) -> None:

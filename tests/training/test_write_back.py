@@ -238,3 +238,18 @@ def test_biases_of_16_bit_inputs_have_64() -> None:
     )
     with pytest.raises(QlowerError, match="the model has no 'none' to quantize"):
         with_scales(model, {"none": next(iter(wide.values()))})
+
+
+def test_weights_of_fewer_bits() -> None:
+    """What is stored is checked in the range of the new type alone."""
+    model = small_model()
+    name, type = next(iter(weight_types(model.module).items()))
+    (old,) = (s for s in weight_specs(model.module) if s.name == name)
+    scale = float(np.abs(old.real).max() / 7)
+    narrow = QuantizedType.per_axis(
+        8, True, 0, [scale] * len(type.scales), storage_min=-7, storage_max=7
+    )
+    changed = with_scales(model, {}, {name: narrow})
+    (new,) = (s for s in weight_specs(changed.module) if s.name == name)
+    assert np.abs(old.stored).max() > 7 >= np.abs(new.stored).max()
+    np.testing.assert_allclose(new.real, old.real, atol=scale / 2 * 1.0001)
