@@ -107,6 +107,8 @@ def without_repeats() -> Generator[None]:
     told = set[str]()
 
     def is_new(record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
         message = record.getMessage()
         if message in told:
             return False

@@ -9,7 +9,14 @@ import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import CallSiteLoc, FusedLoc, NameLoc, NoneAttr, StringAttr
 
-from qlower.diagnostics import QlowerError, location_name, make_file_location, warn
+from qlower.diagnostics import (
+    LOGGER,
+    QlowerError,
+    location_name,
+    make_file_location,
+    warn,
+    without_repeats,
+)
 from qlower.model.layers import layer_name
 
 
@@ -65,3 +72,11 @@ def test_warnings_go_to_the_log(caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.WARNING, logger="qlower"):
         warn("odd", make_file_location("m.mlir", 1, 2))
     assert caplog.messages == ["m.mlir:1:2: warning: odd"]
+
+
+def test_a_warning_is_told_once_and_a_state_each_time(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.INFO, logger="qlower"), without_repeats():
+        for _ in range(2):
+            warn("odd")
+            LOGGER.info("compiling")
+    assert caplog.messages == ["warning: odd", "compiling", "compiling"]

@@ -21,7 +21,7 @@ from qlower.cli.parser import (
     section,
 )
 from qlower.compilation.observing import observed_by
-from qlower.diagnostics import LOGGER
+from qlower.diagnostics import LOGGER, without_repeats
 from qlower.process.garbage import keep_freed_memory, search_rarely
 from qlower.process.quick_imports import import_quickly
 from qlower.version import __version__
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = make_parser(*given[:1]).parse_args(given)
         keep_freed_memory()
         handler.be_verbose(options.verbose)
-        with observed_by(make_observers(options)):
+        with without_repeats(), observed_by(make_observers(options)):
             code: int = options.run(options)
             sys.stdout.flush()
         return code
