@@ -12,8 +12,8 @@ model is also improved without training or labels (`qlower improve`), on the ima
 the first two thirds. Each seed draws another split. Takes about three minutes on two
 idle cores.
 
-With `--per-tensor`, the device also has one scale for all weights of a layer, a power
-of two, and so many bits for each.
+With `--per-tensor BITS`, the device also has weights of BITS bits, and one power of two
+as the scale of all weights of a layer.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
         type=int,
         choices=range(3, 9),
         metavar="BITS",
-        help="one power of two as the scale of a layer's weights of so many bits",
+        help="weights of BITS bits, and one power of two as their scale in a layer",
     )
     given = parser.parse_args()
     torch.set_num_threads(1)

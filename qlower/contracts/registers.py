@@ -16,7 +16,7 @@ MOST_SUMS = 1 << 25
 
 
 def register_bits(contract: Contract) -> int:
-    """The largest width of which a register keeps both ends."""
+    """The largest width whose two ends a register keeps."""
     for bits in range(32, 1, -1):
         ends = np.array(integer_range(bits), np.int32)
         if (_left(contract, ends) == ends).all():

@@ -244,7 +244,7 @@ def _sentence(findings: Sequence[Finding]) -> str:
 
 
 def _idle(dropped: Sequence[Dropped]) -> Iterator[str]:
-    """What whoever trained the model is told of products that change nothing."""
+    """Say how many products and weights change no output, and in which layers."""
     products = sum(one.products for one in dropped)
     idle = products - sum(one.needed for one in dropped)
     if not idle:
@@ -262,8 +262,8 @@ def _idle(dropped: Sequence[Dropped]) -> Iterator[str]:
         f"{idle:,} of {products:,} products ({idle / products:.0%}), and "
         f"{idle_weights:,} of {weights:,} weights, change no output: their channels "
         "have one value for all inputs, or meet zero weights only. Machine code "
-        f"leaves them out.{channels} They are capacity that the model paid for and "
-        "doesn't use: train with less weight decay, or with fewer channels."
+        f"leaves them out.{channels} The model has capacity that it doesn't use: "
+        "train it with less weight decay, or with fewer channels."
     )
 
 

@@ -76,7 +76,7 @@ def lint(
     try:
         dropped = channels_dropped(plain_compilation.arith) if used else []
     except QlowerError:
-        dropped = []  # what a contract refuses is told where code is asked for
+        dropped = []  # compiling says what a contract refuses
     is_empty = not any(isinstance(op, QnnOp) for op in layers(loaded.module))
     return Lint(found, elsewhere, not_looked_at(loaded, contract), is_empty, dropped)
 

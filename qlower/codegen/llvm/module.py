@@ -67,7 +67,7 @@ class Packing:
 
 @dataclass(frozen=True)
 class PackedData:
-    """So many bytes that a packing makes, at a position among all that it makes: the
+    """One run of bytes that a packing makes, `position`-th of all that it makes: the
     caller gives their address after those of the arguments."""
 
     packing: Packing

@@ -221,7 +221,7 @@ class _Conversion(StablehloOp):
 class ConvertOp(_Conversion, name="stablehlo.convert"):
     """
     Numbers of another plain type: real ones cut toward 0 and kept in an integer's
-    range, of which NaN is 0; integers rounded to the nearest real one, half to even;
+    range, NaN as 0; integers rounded to the nearest real one, half to even;
     and integers whose higher bits go, or copy the sign. An `i1` is 0 or 1, and whether
     a number isn't 0.
 

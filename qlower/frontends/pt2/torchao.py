@@ -25,7 +25,7 @@ QUANTIZED_ROWS = "torchao.quantized_rows"
 """Rows quantized by their own range and made real again."""
 
 MOST_FOLDED = 4
-"""Numbers computed for each byte of the file, of whose weights each is taken thrice."""
+"""Numbers computed for each byte of the file: each weight is used up to three times."""
 
 UINT8, INT8, INT32, FLOAT32 = 1, 2, 4, 7
 """The schema's numbers of element types."""

@@ -39,7 +39,7 @@ UNROLLED_BUDGET = 1 << 20
 """What loops may take besides: they do use the same things again and again."""
 
 WIDENED = 4
-"""Numbers that a byte of weights holds, each of which a DEQUANTIZE makes real."""
+"""Numbers in a byte of weights, which a DEQUANTIZE makes real one by one."""
 
 DEEPEST_SUBGRAPH = 8
 """Subgraphs inside of each other; the schema lets one run itself."""

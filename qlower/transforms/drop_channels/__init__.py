@@ -66,7 +66,7 @@ class DropChannelsPass(ModulePass):
 
     The module says which machine it is for, and so how many channels are computed at
     once: a rest of them is kept if leaving it out saves nothing; `unit` is another such
-    number. With `limit` the first so many tensors lose channels.
+    number. Only the first `limit` tensors lose channels.
     """
 
     name = "drop-channels"

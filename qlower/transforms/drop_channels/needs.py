@@ -41,8 +41,8 @@ class LoopUse:
 
 @dataclass
 class NestUses:
-    """What each loop of a nest counts, and the tensors of which one reads or writes
-    channels in any other way."""
+    """What each loop of a nest counts, and the tensors whose channels the nest reads or
+    writes in any other way."""
 
     loops: list[LoopUse]
     whole: list[SSAValue] = field(default_factory=list[SSAValue])

@@ -82,7 +82,7 @@ def is_bytes(value: SSAValue) -> bool:
 
 
 def anything(channels: int) -> Span:
-    """The span of channels of which nothing is known."""
+    """The span of channels about which nothing is known."""
     return np.full(channels, _LOW), np.full(channels, _HIGH)
 
 

@@ -132,8 +132,8 @@ def _total(nest: NestOp, terms: Array) -> Integers:
 
 @dataclass(frozen=True)
 class Products:
-    """What a nest sums: the input number `activation`, a byte, of which `of_byte` makes
-    the factor, [256] from -128; and the `weights`, with an axis for every loop."""
+    """What a nest sums: the bytes of the input number `activation`, whose factors are
+    `of_byte`, [256] from -128; and the `weights`, with an axis for every loop."""
 
     activation: int
     of_byte: Integers

@@ -223,8 +223,8 @@ def _row(node: NodeContext, number: int, size: int) -> SSAValue:
 
 
 def _mean(emit: Emitter, matrix: SSAValue) -> SSAValue:
-    """`F(D(sum / size))` of each row: sums of float64 in four lanes, of which the first
-    and third are added and the second and fourth, then what fills no vector."""
+    """`F(D(sum / size))` of each row: sums of float64 in four lanes. The first and
+    third are added, the second and fourth, then both, then what fills no vector."""
     rows, size = shape_of(matrix)
     nest = Nest(emit, (rows, WIDE_LANES, size // WIDE_LANES), reductions=1)
     nest.window((1, 2))
@@ -248,9 +248,9 @@ def _inverse_deviation(
     emit: Emitter, matrix: SSAValue, mean: SSAValue | None, epsilon: float
 ) -> SSAValue:
     """`F(1 / F(sqrt(F(F(sum / size) + epsilon))))` of each row, with the sum of squared
-    distances from the mean in eight lanes of FMAs, of which those four apart are
-    added, and so on. Of what fills no vector, four squares are rounded before they are
-    added, the others not."""
+    distances from the mean in eight lanes of FMAs. Lanes four apart are added, then
+    those two apart, and so on. Where four numbers or more fill no vector, the squares
+    of the first four are rounded before they are added, the others aren't."""
     rows, size = shape_of(matrix)
     nest = Nest(emit, (rows, LANES, size // LANES), reductions=1)
     nest.window((1, 2))

@@ -123,8 +123,8 @@ def import_cast(op: OperatorContext) -> None:
 def _saturated(
     steps: Scalars, value: SSAValue, type: IntegerType, is_unsigned: bool
 ) -> SSAValue:
-    """A real number cut toward 0 and kept in an integer's range, of which NaN is the
-    largest (cast.cc, copyCast)."""
+    """A real number cut toward 0 and kept in an integer's range; NaN becomes the
+    largest integer (cast.cc, copyCast)."""
     cut = steps.cast(value, type)
     if is_unsigned:
         cut = steps.step(SaturateOp(steps.cast(value, i32), type, unsigned=True))
