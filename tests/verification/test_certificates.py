@@ -18,7 +18,7 @@ from support.lanes import LARGE_VARIABLE, is_asked_for
 from xdsl.dialects.func import FuncOp
 
 from qlower.cli import main
-from qlower.contracts import Rule
+from qlower.contracts import Rule, contract_names, load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects.fixed import RoundingMode
 from qlower.interp import evaluate_function
@@ -313,6 +313,74 @@ def check_function(body: str, source: str, target: str, given: list[Array]) -> N
         for numbers in zip(*(x.tolist() for x in given), strict=True)
     ]
     np.testing.assert_array_equal(np.array(found, expected.dtype), expected)
+
+
+@pytest.mark.parametrize("name", contract_names())
+def test_whole_rules_mean_what_the_interpreter_computes(name: str) -> None:
+    """The steps of a contract's rules on drawn operands, inlined calls and all."""
+    contract = load_contract(name)
+    compared = 0
+    for own, _, _ in check_certificate.RULES.values():
+        if own not in contract.rules:
+            continue
+        rule = contract.rule(own)
+        try:
+            made: Any = program(rule)
+        except QlowerError:
+            continue  # refused by name
+        random = np.random.default_rng(len(rule.values))
+        found: list[float] = []
+        kept: list[list[Any]] = []
+        for _ in range(24):
+            given = [drawn(one, type, random) for one, type in made["arguments"]]
+            try:
+                values = dict(zip(rule.values, given, strict=True))
+                run = check_certificate.Program(made, values)
+            except (ValueError, LookupError):
+                continue  # the contract asserts, or the checker rejects
+            found.append(run.result)
+            kept.append(given)
+        if not kept:
+            continue
+        types = rule.function.function_type.inputs.data
+        columns = [
+            np.array(column, numpy_type(str(type)))
+            for column, type in zip(zip(*kept, strict=True), types, strict=True)
+        ]
+        (expected,) = evaluate_function(rule.function, columns)
+        np.testing.assert_array_equal(found, expected, own)
+        compared += len(kept)
+    assert (compared == 0) == (name in NOT_COMPARED)
+
+
+NOT_COMPARED = {
+    *("ncnn", "ncnn-arm64", "openvino", "openvino-avx2", "tvm-relay-shift"),
+    *("pytorch-fbgemm", "pytorch-fbgemm-avx2", "pytorch-nchw", "pytorch-x86"),
+}
+"""Contracts whose rules have operations that the checker rejects, or assert what drawn
+scales don't have."""
+
+
+def numpy_type(type: str) -> str:
+    return {"i1": "?", "f32": "f4", "f64": "f8"}.get(type, f"i{int(type[1:]) // 8}")
+
+
+def drawn(name: str, type: str, random: np.random.Generator) -> Any:
+    """A likely value of a rule's argument."""
+    if type == "i1":
+        return bool(random.integers(2))
+    if type[0] == "f":
+        value = 2.0 ** random.uniform(-12, 1)
+        return float(np.float32(value))
+    if name.endswith("min"):
+        return -(1 << 20) if name.startswith("accumulator") else -128
+    if name.endswith("max"):
+        return (1 << 20) - 1 if name.startswith("accumulator") else 127
+    if name == "accumulator":
+        return int(random.integers(-(1 << 18), 1 << 18))
+    if name in ("count", "channel_count"):
+        return int(random.integers(1, 50))
+    return int(random.integers(-128, 128))
 
 
 def rule_of(body: str, source: str, target: str, count: int) -> Rule:
