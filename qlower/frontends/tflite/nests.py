@@ -28,12 +28,17 @@ from qlower.model.nests import (
 from .context import OperatorContext
 
 
+def emitter(op: OperatorContext, output: int = 0) -> Emitter:
+    """Adds ops that are called like a result."""
+    location = NameLoc(StringAttr(op.graph.name(op.output(output))), op.location)
+    return Emitter(op.graph.append, location)
+
+
 def start(
     op: OperatorContext, bounds: Sequence[int], reductions: int = 0, output: int = 0
 ) -> Nest:
     """A nest over `bounds`, of which the last are `reductions`."""
-    location = NameLoc(StringAttr(op.graph.name(op.output(output))), op.location)
-    return Nest(Emitter(op.graph.append, location), bounds, reductions)
+    return Nest(emitter(op, output), bounds, reductions)
 
 
 def read(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32, i1, i8, i32, i64
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import qnn
@@ -23,6 +23,7 @@ from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
+from qlower.emit.reductions import axes_nest, reduced_by
 from qlower.model.nests import Emitter, Index, Nest, widen
 
 from ...entry import takes
@@ -198,20 +199,10 @@ def _extreme(
     operation: type[arith.MinimumfOp | arith.MaximumfOp],
 ) -> SSAValue:
     """The smallest or largest element of a matrix, or 0: of columns, then of all."""
-    rows, columns = shape_of(matrix)
-
-    def fold(
-        value: SSAValue, bounds: Sequence[int], indices: Sequence[int]
-    ) -> SSAValue:
-        nest = Nest(emit, bounds, reductions=1)
-        element = nest.input(value, indices)
-
-        def combine(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-            return [nest.add(operation(before[0], element)).result]
-
-        return nest.reduce([emit.filled(nest.output_shape, f32, 0)], combine)[0]
-
-    return fold(fold(matrix, (columns, rows), (1, 0)), (columns,), (0,))
+    for _ in shape_of(matrix):
+        nest, indices = axes_nest(emit, shape_of(matrix), [0])
+        matrix = reduced_by(nest, operation, nest.input(matrix, indices), 0)
+    return matrix
 
 
 def import_matmul_integer(node: NodeContext) -> None:

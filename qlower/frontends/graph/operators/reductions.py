@@ -17,11 +17,12 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.math import AbsFOp, SqrtOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function
+from qlower.emit.reductions import axes_nest, reduced_by
 from qlower.model.nests import Emitter, Nest
 
 from ...entry import Entry, takes
@@ -73,18 +74,17 @@ IN_TURN = {
 
 def import_in_turn(node: NodeContext, reduction: Reduction) -> None:
     value, axes = _operand(node)
-    rank = len(value.shape)
-    kept = [axis for axis in range(rank) if axis not in axes]
+    is_whole = len(axes) == len(value.shape)
     emit = node.builder.emitter(node.place(), "reduced")
-    if not kept and reduction.operation is arith.MulfOp:
+    if is_whole and reduction.operation is arith.MulfOp:
         raise node.error(
             "a product of all elements is not supported; expected one of some"
             " dimensions"
         )
-    if kept:
-        result = _reduced(emit, value.ssa, kept, axes, reduction)
-    else:
+    if is_whole:
         result = _of_all(node, emit, value, reduction)
+    else:
+        result = _reduced(emit, value.ssa, axes, reduction)
     _define(node, result, value, axes)
 
 
@@ -118,24 +118,14 @@ def _operand(node: NodeContext) -> tuple[Value, list[int]]:
 
 
 def _reduced(
-    emit: Emitter,
-    value: SSAValue,
-    kept: Sequence[int],
-    axes: Sequence[int],
-    reduction: Reduction,
+    emit: Emitter, value: SSAValue, axes: Sequence[int], reduction: Reduction
 ) -> SSAValue:
-    """All elements along `axes` one after the other, for each place of those kept."""
-    shape, loops = shape_of(value), [*kept, *axes]
-    nest = Nest(emit, [shape[axis] for axis in loops], reductions=len(axes))
-    x = nest.input(value, [loops.index(axis) for axis in range(len(shape))])
+    """All elements along `axes` one after the other, for each place of the others."""
+    nest, indices = axes_nest(emit, shape_of(value), axes)
+    x = nest.input(value, indices)
     if reduction.before:
         x = reduction.before(nest, x)
-
-    def combine(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return [nest.add(reduction.operation(before[0], x)).result]
-
-    start = emit.filled(nest.output_shape, f32, reduction.start)
-    (found,) = nest.reduce([start], combine)
+    found = reduced_by(nest, reduction.operation, x, reduction.start)
     if reduction.after is None:
         return found
     last = Nest(emit, nest.output_shape)
@@ -165,7 +155,7 @@ def import_sum(node: NodeContext, *, is_mean: bool) -> None:
         sums = sum_rows(node.builder.emitter(place, "sums"), rows.ssa)
     elif outer == 1:
         emit = node.builder.emitter(place, "sums")
-        sums = _reduced(emit, block.ssa, [0, 2], [1], Reduction())
+        sums = _reduced(emit, block.ssa, [1], Reduction())
     else:
         ones = node.builder.constant(np.ones((outer, 1, count), np.float32), f32, place)
         type = TensorType(f32, (outer, 1, last))

@@ -19,11 +19,12 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function, call_results
+from qlower.emit.reductions import axes_nest, reduced_by
 from qlower.model.nests import dense
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..nests import start
+from ..nests import emitter, start
 from ..types import MAX_RANK, Element
 from ..weights import check_weights, read_real_bias
 from ..window import read_window
@@ -183,11 +184,6 @@ def _extreme(
     """The end of each row's range, or 0: of the columns of images, then of all."""
     shape = shape_of(values)
     inner = range(1, max(len(shape) - 1, 2))
-    order = [*(dim for dim in range(len(shape)) if dim not in inner), *inner]
-    nest = start(op, [shape[dim] for dim in order], reductions=len(inner))
-    value = nest.input(values, [order.index(dim) for dim in range(len(shape))])
-    init = nest.emitter.filled(nest.output_shape, f32, 0.0)
-    (folded,) = nest.reduce(
-        [init], lambda before: [nest.add(further(before[0], value)).result]
-    )
+    nest, indices = axes_nest(emitter(op), shape, inner)
+    folded = reduced_by(nest, further, nest.input(values, indices), 0)
     return folded if len(shape) == 2 else _extreme(op, folded, further)
