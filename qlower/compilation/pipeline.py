@@ -150,12 +150,7 @@ def lower_to_kernel(
 @default_floats()
 def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
     """What lowering an arith-level module for the target proves of its epilogues."""
-    from qlower.transforms.form_kernels import FormKernelsPass
-    from qlower.transforms.prove_epilogues import Machine, prove_epilogues
-
-    kernels = apply_passes(module, [FormKernelsPass()])
-    machine = Machine.of(target)
-    return [] if machine is None else prove_epilogues(kernels, machine)
+    return _proofs(_formed(module), target)
 
 
 @default_floats()
@@ -163,9 +158,33 @@ def channels_dropped(module: ModuleOp) -> list[Dropped]:
     """Which products of an arith-level module no result depends on: those of channels
     that are constant, or that nobody reads."""
     from qlower.transforms.drop_channels import dropped_channels
+
+    return dropped_channels(_formed(module))
+
+
+@default_floats()
+def proofs_and_dropped(
+    module: ModuleOp, target: Target
+) -> tuple[list[Proof], list[Dropped]]:
+    """`epilogue_proofs` and `channels_dropped`, of kernels that are formed once."""
+    from qlower.transforms.drop_channels import dropped_channels
+
+    kernels = _formed(module)
+    dropped = dropped_channels(kernels)  # before proofs rewrite what it reads
+    return _proofs(kernels, target), dropped
+
+
+def _formed(module: ModuleOp) -> ModuleOp:
     from qlower.transforms.form_kernels import FormKernelsPass
 
-    return dropped_channels(apply_passes(module, [FormKernelsPass()]))
+    return apply_passes(module, [FormKernelsPass()])
+
+
+def _proofs(kernels: ModuleOp, target: Target) -> list[Proof]:
+    from qlower.transforms.prove_epilogues import Machine, prove_epilogues
+
+    machine = Machine.of(target)
+    return [] if machine is None else prove_epilogues(kernels, machine)
 
 
 @default_floats()

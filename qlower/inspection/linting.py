@@ -52,7 +52,6 @@ def lint(
         model, contract, with_layers=True, layer_contracts=layer_contracts or {}
     )
     loaded = compilation.model
-    plain_compilation = replace(compilation, with_layers=False)
     own = module_contract(loaded.module)
     if own is not None:
         # what layers take is what the model itself computes
@@ -73,8 +72,10 @@ def lint(
         is_own = [row.what != PAIRS or row.layer in kept for row in found]
         elsewhere = [row for row, own in zip(found, is_own, strict=True) if not own]
         found = [row for row, own in zip(found, is_own, strict=True) if own]
+    # a layer whose value is asked for needs all of its channels
+    whole = Compilation(model, contract, layer_contracts=layer_contracts or {})
     try:
-        dropped = channels_dropped(plain_compilation.arith) if used else []
+        dropped = channels_dropped(whole.arith) if used else []
     except QlowerError:
         dropped = []  # compiling says what a contract refuses
     is_empty = not any(isinstance(op, QnnOp) for op in layers(loaded.module))

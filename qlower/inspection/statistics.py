@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import channels_dropped, epilogue_proofs
+from qlower.compilation.pipeline import proofs_and_dropped
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
@@ -60,8 +60,7 @@ def stats_of(
     for name in filter(None, dict.fromkeys([default, *named])):
         load_contract(name)
     try:
-        proofs = epilogue_proofs(compilation.arith, compilation.target)
-        dropped = channels_dropped(compilation.arith)
+        proofs, dropped = proofs_and_dropped(compilation.arith, compilation.target)
     except QlowerError:
         given = (compilation.model.module, compilation.contract, compilation.target)
         proofs, refused = known_proofs(*given)

@@ -9,7 +9,7 @@ from functools import cached_property
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import Flavour
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import channels_dropped, epilogue_proofs
+from qlower.compilation.pipeline import proofs_and_dropped
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
@@ -182,8 +182,7 @@ class _Look:
     ) -> Seen:
         """All that isn't of one layer."""
         compilation = self.compilation
-        proofs = epilogue_proofs(compilation.arith, compilation.target)
-        dropped = channels_dropped(compilation.arith)
+        proofs, dropped = proofs_and_dropped(compilation.arith, compilation.target)
         given = compilation.model.module, proofs, compilation.contract
         rows = layer_statistics(*given, dropped)
         levels = Levels.of(compilation, code)
