@@ -6,9 +6,7 @@ import math as numbers
 from collections.abc import Callable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    AnyFloat,
-)
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Operation
 
 from qlower.dialects.fixed import ConvertOp
@@ -18,9 +16,9 @@ from .c_types import (
     c_type,
     real_of,
     stored_bits,
-    unsigned,
 )
 from .helpers import Helpers, real_number
+from .integers import extend_unsigned
 from .step import SIGNS, Expression, Step, type_of, without_c
 
 
@@ -88,10 +86,6 @@ def _from_integer(step: Step, op: Operation, v: list[str]) -> str:
     return f"({c_type(type_of(op))}){v[0]}"
 
 
-def _from_unsigned(step: Step, op: Operation, v: list[str]) -> str:
-    return f"({c_type(type_of(op))}){unsigned(op.operands[0].type, v[0])}"
-
-
 def _between_floats(step: Step, op: Operation, v: list[str]) -> str:
     return f"({c_type(type_of(op))}){v[0]}"
 
@@ -131,7 +125,7 @@ FLOATS: dict[str, Expression] = {
     "arith.minimumf": _extreme("minimum"),
     "arith.maximumf": _extreme("maximum"),
     "arith.sitofp": _from_integer,
-    "arith.uitofp": _from_unsigned,
+    "arith.uitofp": extend_unsigned,
     "arith.extf": _between_floats,
     "arith.truncf": _between_floats,
     "arith.bitcast": _bitcast,

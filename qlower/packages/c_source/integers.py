@@ -69,27 +69,19 @@ def _divide(operator: str, *, is_signed: bool) -> Expression:
     return write
 
 
-def _shift_left(step: Step, op: Operation, v: list[str]) -> str:
-    type = type_of(op)
-    return (
-        v[0]
-        if bits_of(type) == 1
-        else signed(type, f"{unsigned(type, v[0])} << {v[1]}")
-    )
+def _shift_unsigned(operator: str) -> Expression:
+    def write(step: Step, op: Operation, v: list[str]) -> str:
+        type = type_of(op)
+        if bits_of(type) == 1:
+            return v[0]
+        return signed(type, f"{unsigned(type, v[0])} {operator} {v[1]}")
+
+    return write
 
 
 def _shift_right_signed(step: Step, op: Operation, v: list[str]) -> str:
     type = type_of(op)
     return v[0] if bits_of(type) == 1 else f"({c_type(type)})({v[0]} >> {v[1]})"
-
-
-def _shift_right_unsigned(step: Step, op: Operation, v: list[str]) -> str:
-    type = type_of(op)
-    return (
-        v[0]
-        if bits_of(type) == 1
-        else signed(type, f"{unsigned(type, v[0])} >> {v[1]}")
-    )
 
 
 def _extreme_integer(comparison: str, *, is_signed: bool) -> Expression:
@@ -110,7 +102,7 @@ def _extend(step: Step, op: Operation, v: list[str]) -> str:
     return f"({c_type(type_of(op))}){v[0]}"
 
 
-def _extend_unsigned(step: Step, op: Operation, v: list[str]) -> str:
+def extend_unsigned(step: Step, op: Operation, v: list[str]) -> str:
     return f"({c_type(type_of(op))}){unsigned(op.operands[0].type, v[0])}"
 
 
@@ -227,15 +219,15 @@ INTEGERS: dict[str, Expression] = {
     "arith.andi": _bitwise("&"),
     "arith.ori": _bitwise("|"),
     "arith.xori": _bitwise("^"),
-    "arith.shli": _shift_left,
+    "arith.shli": _shift_unsigned("<<"),
     "arith.shrsi": _shift_right_signed,
-    "arith.shrui": _shift_right_unsigned,
+    "arith.shrui": _shift_unsigned(">>"),
     "arith.minsi": _extreme_integer("<", is_signed=True),
     "arith.maxsi": _extreme_integer(">", is_signed=True),
     "arith.minui": _extreme_integer("<", is_signed=False),
     "arith.maxui": _extreme_integer(">", is_signed=False),
     "arith.extsi": _extend,
-    "arith.extui": _extend_unsigned,
+    "arith.extui": extend_unsigned,
     "arith.trunci": _truncate,
     "arith.index_cast": _cast_index,
     "arith.cmpi": _compare,
