@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, TypeVar
+from typing import ClassVar, Generic, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Data
@@ -22,13 +22,22 @@ Layout: TypeAlias = tuple[str | int, ...]
 Words = TypeVar("Words", bound=StrEnum)
 
 
-def _parse_word(parser: AttrParser, words: type[Words]) -> Words:
+class _Bracketed(Generic[Words]):
     """One of some words, in brackets of its own or in those of the dialect."""
-    if parser.parse_optional_punctuation("<") is None:
-        return parser.parse_str_enum(words)
-    word = parser.parse_str_enum(words)
-    parser.parse_punctuation(">")
-    return word
+
+    enum_type: ClassVar[type[StrEnum]]
+    data: Words
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Words:
+        has_brackets = parser.parse_optional_punctuation("<") is not None
+        word = cast(Words, parser.parse_str_enum(cls.enum_type))
+        if has_brackets:
+            parser.parse_punctuation(">")
+        return word
 
 
 class Precision(StrEnum):
@@ -40,17 +49,10 @@ class Precision(StrEnum):
 
 
 @irdl_attr_definition
-class PrecisionAttr(EnumAttribute[Precision]):
+class PrecisionAttr(_Bracketed[Precision], EnumAttribute[Precision]):
     """The wish of one operand."""
 
     name = "stablehlo.precision"
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Precision:
-        return _parse_word(parser, Precision)
 
 
 class Direction(StrEnum):
@@ -65,17 +67,10 @@ class Direction(StrEnum):
 
 
 @irdl_attr_definition
-class DirectionAttr(EnumAttribute[Direction]):
+class DirectionAttr(_Bracketed[Direction], EnumAttribute[Direction]):
     """What a comparison asks."""
 
     name = "stablehlo.comparison_direction"
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Direction:
-        return _parse_word(parser, Direction)
 
 
 class Comparison(StrEnum):
@@ -89,17 +84,10 @@ class Comparison(StrEnum):
 
 
 @irdl_attr_definition
-class ComparisonAttr(EnumAttribute[Comparison]):
+class ComparisonAttr(_Bracketed[Comparison], EnumAttribute[Comparison]):
     """How a comparison takes its operands."""
 
     name = "stablehlo.comparison_type"
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Comparison:
-        return _parse_word(parser, Comparison)
 
 
 class _ListsAttr(Data[Lists]):
