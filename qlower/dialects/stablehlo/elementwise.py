@@ -186,7 +186,7 @@ UNARY = (
 BINARY = ("add", "divide", "maximum", "minimum", "multiply", "subtract")
 
 SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
-"""Of integers; by as many bits as they have or more, nothing but the sign is left."""
+"""Shifts of integers; one by all of their bits or more leaves the sign alone."""
 
 INTEGRAL = frozenset(
     {"add", "clamp", "maximum", "minimum", "multiply", "subtract", *SHIFTS}

@@ -133,7 +133,7 @@ def _softsign(site: CallSite) -> None:
 
 
 def _softmax(site: CallSite) -> None:
-    """Of dequantized values, and quantized again."""
+    """The softmax of dequantized values, quantized again."""
     name = site.call.results[0]
     real, shares = f"{name}/real", f"{name}/shares"
     site.add(DEQUANTIZE, site.operands("self#"), results=[real])

@@ -19,9 +19,7 @@ from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
 from .real import elementwise, number, real_operand
-
-PACKET = 4
-"""Numbers in a vector of SSE, for which ONNX Runtime compiles Eigen."""
+from .sums import LANES
 
 Parameters = Sequence[tuple[str, float]]
 """Attributes that a function takes after its argument, and their defaults."""
@@ -54,12 +52,12 @@ def _import_packets(
     packet by another one, `alone`."""
     value = real_operand(node, 0)
     count = math.prod(value.shape)
-    tail = count % PACKET
+    tail = count % LANES
     if tail and alone is None:
         raise node.error(
             f"ONNX Runtime computes the last {tail} of {count} elements by the C"
             " library's log1pf, which is not supported; expected a multiple of"
-            f" {PACKET} elements"
+            f" {LANES} elements"
         )
     if tail:
         whole = identity(len(value.order))
@@ -89,7 +87,7 @@ def import_gelu(node: NodeContext) -> None:
 
 
 def import_biased_gelu(node: NodeContext, function: str) -> None:
-    """Of what a vector along the last dimension is added to."""
+    """A function of the sum of a tensor and a vector along its last dimension."""
 
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
         x, *bias = elements

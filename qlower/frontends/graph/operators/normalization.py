@@ -44,13 +44,14 @@ def import_layer_normalization(node: NodeContext, *, is_centred: bool) -> None:
     """Rows of the dimensions from `axis` on, times a factor for each place of a row."""
     value = real_operand(node, 0)
     axis = node.axis(node.integer("axis", -1), len(value.shape))
-    node.define(_normalized(node, value, axis, [1, 2][: 2 if is_centred else 1]))
+    node.define(_normalized(node, value, axis, [1, 2] if is_centred else [1]))
 
 
 def import_skip_layer_normalization(node: NodeContext) -> None:
-    """Of the sum of two tensors of one shape and a bias, by Welford's corrections
-    whatever the size (contrib_ops/cpu/skip_layer_norm.cc). Where ONNX Runtime doesn't
-    fuse an addition with what follows, rows as those of LayerNormalization."""
+    """The sum of two tensors of one shape and a bias, normalized by Welford's
+    corrections whatever the size (contrib_ops/cpu/skip_layer_norm.cc). Where ONNX
+    Runtime doesn't fuse an addition with what follows, its rows are normalized as those
+    of LayerNormalization."""
     operands = [real_tensor(node, 0), real_tensor(node, 1)]
     shapes = {value.shape for value in operands}
     is_fused = len(shapes) == 1 and len(operands[0].shape) == 3
