@@ -97,3 +97,10 @@ def test_what_ended_is_no_nesting():
     """Lists beside each other in each of seventy aliases, which count twice."""
     text = _chain("#a0 = [1]", "#a$n = [[1], [1], #a$m]", 70) + _used("#a70")
     assert parse_module(text)
+
+
+def test_what_ended_makes_nothing_less_deep():
+    for beside in ("[1], ", "[1], [1], ", "[[[1]]], "):
+        text = _chain("#a0 = [1]", f"#a$n = [{beside}#a$m]", 200) + _used("#a200")
+        with pytest.raises(QlowerError, match="more than 150 attributes are nested"):
+            parse_module(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.random_layers import LAYERS, random_layer_inputs
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 
 import qlower
@@ -16,6 +16,7 @@ from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.kernel import NestOp, Schedule, TileAttr, TileRegistersAttr
+from qlower.dialects.quant import QuantizedType
 from qlower.kept.cache import keep_entry
 from qlower.model.build import constant, make_module, quantized
 from qlower.runtime import tuning
@@ -117,3 +118,29 @@ def product_of(size: int) -> ModuleOp:
         return [qnn.LinearOp(x, w, None, quantized((4, size), 0.5)).result]
 
     return make_module([quantized((4, 8), 0.5)], body)
+
+
+def test_other_reads_are_measured_anew(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nests of the same loops, whose types or places of what they read differ."""
+    target = host_target()
+    monkeypatch.setattr(tuning, "_fastest", lambda *_: TileAttr(1, 1))
+    for dilation, bits in ((1, 8), (2, 8), (1, 16), (2, 8)):
+        model = qlower.Model(window_of(dilation, bits))
+        tune(lower_to_kernel(lower_to_arith(model.module, "tflite"), target), target)
+    assert len(list(cache.glob("*.tuned"))) == 3
+
+
+def window_of(dilation: int, bits: int) -> ModuleOp:
+    """A convolution with 4x4 outputs, whose taps lie `dilation` apart."""
+    weights = np.ones((8, 3, 3, 8), np.int8)
+    size = 4 + 2 * dilation
+    element = QuantizedType.per_tensor(bits, True, 0.5, 0)
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(weights, quantized(weights.shape, 0.5))
+        y = TensorType(element, (1, 4, 4, 8))
+        window = {"stride": (1, 1), "pad": (0, 0, 0, 0)}
+        conv = qnn.Conv2DOp(x, w, None, y, **window, dilation=(dilation, dilation))
+        return [conv.result]
+
+    return make_module([TensorType(element, (1, size, size, 8))], body)

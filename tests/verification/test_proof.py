@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qlower.contracts import parse_contract
-from qlower.verification.decide import Domain, decide
+from qlower.verification.decide import AFFORDABLE, Domain, decide
 from qlower.verification.functions import NO_OFFSET, WHOLE, Given, RuleFunction
 from qlower.verification.proof import prove
 
@@ -77,3 +77,13 @@ def test_a_number_without_a_result() -> None:
             assert found.count == 0
             assert found.why is not None
             assert found.why.startswith("some value has no result: too small")
+
+
+def test_too_many_numbers() -> None:
+    """Without a proof none counts as looked at, however many there are."""
+    squares = function_of("%y = arith.muli %x, %x : i32")
+    ends = np.array([-AFFORDABLE], np.int64), np.array([AFFORDABLE], np.int64)
+    found = decide([squares, squares], Domain(np.array([0], np.int64), *ends))
+    assert (found.count, found.intervals, found.apart) == (0, (), frozenset())
+    assert found.why is not None
+    assert found.why.endswith(f"; {2 * AFFORDABLE + 1:,} numbers are too many")
