@@ -19,7 +19,7 @@ from qlower.tables.json_text import json_text
 if TYPE_CHECKING:
     from qlower.circuits.rtl.verify import Subject
 
-_OPTIONS = ("top", "layer", "rule", "port", "value", "channel", "latency")
+_OPTIONS = ("top", "rule", "port", "value", "channel", "latency")
 """Options for --rtl only."""
 
 
@@ -34,9 +34,6 @@ def add_rtl(parser: argparse.ArgumentParser) -> None:
         "solver)",
     )
     group.add_argument("--top", metavar="NAME", help="with --rtl: the module")
-    group.add_argument(
-        "--layer", metavar="LAYER", help="with --rtl: the layer, by number or name"
-    )
     group.add_argument(
         "--rule", metavar="RULE", help="with --rtl and a contract: its rule"
     )

@@ -42,6 +42,7 @@ EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --native --target aarch64-linux-gnu
   qlower verify model.tflite --groups
   qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
+  qlower verify model.tflite --equal tflite tflite-ruy --layer conv1
   qlower verify model.tflite --equal tflite tflite-ruy --smt claims --solvers all
   qlower verify model.tflite --equal tflite tosa-double --certificate proof
   qlower verify model.tflite --check verdict.json
@@ -147,6 +148,12 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         metavar="SECONDS",
         help="with --solvers or --rtl: what a solver has for a claim (default: 60)",
     )
+    parser.add_argument(
+        "--layer",
+        metavar="LAYER",
+        help="look at these layers alone: a number, a name or a glob of names (not "
+        "with --groups or -o)",
+    )
     add_rtl(parser)
     add_contracts_of_two(parser)
     add_target(parser, cpu="CPU[,CPU...]")
@@ -192,6 +199,8 @@ def run(options: argparse.Namespace) -> int:
     if options.time_limit is not None and not options.time_limit > 0:
         raise UsageError(f"--time-limit must be positive, not {options.time_limit:g}")
     _check_options(options)
+    if options.layer is not None and (options.output or options.certificate):
+        raise UsageError("a verdict's file has all layers: no --layer with -o")
     if options.check is not None:
         return _check(options)
     claims = None
@@ -259,10 +268,10 @@ def _solve(options: argparse.Namespace, claims: Claims) -> bool:
 _LAYERS, _CODE = ("layer_contract",), ("target", "cpu", "features")
 _FILES = ("output", "save", "junit")
 _TAKEN: Mapping[str, Collection[str]] = {
-    "equal": (*_FILES, *_LAYERS, "b_layer_contract"),
-    "native": (*_FILES, *_LAYERS, *_CODE, "contract"),
+    "equal": (*_FILES, *_LAYERS, "b_layer_contract", "layer"),
+    "native": (*_FILES, *_LAYERS, *_CODE, "contract", "layer"),
     "groups": ("output", "junit"),
-    "accumulator_bits": (*_FILES, *_LAYERS, "contract", "order"),
+    "accumulator_bits": (*_FILES, *_LAYERS, "contract", "order", "layer"),
     "check": ("sample",),
 }
 """The options of each question; any other would be left aside in silence."""
@@ -355,6 +364,7 @@ def _decide(
         return verify(
             given_model(options),
             native=True,
+            layer=options.layer,
             contract=options.contract,
             target=options.target,
             cpu=options.cpu,
@@ -366,6 +376,7 @@ def _decide(
         return verify(
             given_model(options),
             accumulator_bits=options.accumulator_bits,
+            layer=options.layer,
             contract=options.contract,
             order=options.order,
             layer_contracts=layers,
@@ -375,6 +386,7 @@ def _decide(
     return verify(
         given_model(options),
         equal=(a, b),
+        layer=options.layer,
         layer_contracts=layers,
         b_layer_contracts=layer_contracts(
             options.b_layer_contract, "--b-layer-contract"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
@@ -56,6 +56,7 @@ def fits(
     contract: str | None = None,
     order: Order = "any",
     layer_contracts: Mapping[str, str] | None = None,
+    only: Collection[str] | None = None,
     decided: Decided | None = None,
 ) -> Fits:
     """Whether no sum on the way to an accumulator leaves `bits`, for any input.
@@ -63,8 +64,8 @@ def fits(
     These are the sums of products, of pools, means and sums, of the squares of a
     normalization and of the exponentials of a softmax. Where the contract, by default
     the model's own, multiplies in saturating pairs, these are looked at too, at 16
-    bits. `decided` is called for each contraction's accumulators, with what they
-    start from.
+    bits. With `only` no other layers are looked at. `decided` is called for each
+    contraction's accumulators, with what they start from.
     """
     chosen = dict(layer_contracts or {})
     loaded = Compilation(model, contract, layer_contracts=chosen).model
@@ -74,6 +75,8 @@ def fits(
     stated = own_arithmetic(loaded.module)
     for op in layers(loaded.module):
         name, kind = layer_name(op) or op.name, op.name.removeprefix("qnn.")
+        if only is not None and name not in only:
+            continue
         try:
             if stated is not None:
                 raise Unseen(f"{stated} states its own arithmetic")

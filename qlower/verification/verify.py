@@ -8,7 +8,8 @@ from typing import Literal, overload
 
 from qlower.codegen.targets.resolve import levels_of, resolve_levels
 from qlower.explain.diff import Progress, no_progress
-from qlower.frontends.load import ModelOrPath
+from qlower.frontends.load import ModelOrPath, as_model
+from qlower.model.selection import select_layers
 from qlower.verification.equal import equal as decide_equal
 from qlower.verification.fit_table import Fits, Order
 from qlower.verification.fits import fits
@@ -27,6 +28,7 @@ def verify(
     model: ModelOrPath,
     *,
     equal: tuple[str, str],
+    layer: str | None = None,
     layer_contracts: Mapping[str, str] | None = None,
     b_layer_contracts: Mapping[str, str] | None = None,
     claims: Claims | None = None,
@@ -39,6 +41,7 @@ def verify(
     model: ModelOrPath,
     *,
     accumulator_bits: int,
+    layer: str | None = None,
     contract: str | None = None,
     order: Order = "any",
     layer_contracts: Mapping[str, str] | None = None,
@@ -60,6 +63,7 @@ def verify(
     model: ModelOrPath,
     *,
     native: Literal[True],
+    layer: str | None = None,
     contract: str | None = None,
     target: str | None = None,
     cpu: str | Sequence[str] | None = None,
@@ -76,6 +80,7 @@ def verify(
     accumulator_bits: int = 32,
     native: bool = False,
     groups: bool = False,
+    layer: str | None = None,
     contract: str | None = None,
     order: Order = "any",
     target: str | None = None,
@@ -92,25 +97,30 @@ def verify(
     whether machine code is the same as the contract, for all levels of this machine, or
     those of `target`, `cpu` and `features`, as in `compile`; or which `groups` of all
     contracts are the same; or whether no sum on the way to an accumulator leaves
-    `accumulator_bits`, with products added in `any` order or in that of `memory`.
+    `accumulator_bits`, with products added in `any` order or in that of `memory`. All
+    but `groups` look at some layers alone where `layer` is a number, a name or a glob.
     `layer_contracts` is as in `lower`; `b_layer_contracts` are for the second contract
     only. What is decided of contracts or sums is entered in `claims`, for SMT solvers.
     """
     if groups:
         return find_groups(model, progress=progress)
+    loaded = as_model(model, equal or ([contract] if contract else ()))
+    only = None if layer is None else select_layers(loaded.module, layer)
     if native:
         named = cpu or features
         return verify_native(
-            model,
+            loaded,
             resolve_levels(target, cpu, features) if named else levels_of(target),
+            only=only,
             contract=contract,
             layer_contracts=layer_contracts,
             progress=progress,
         )
     if equal is None:
         return fits(
-            model,
+            loaded,
             accumulator_bits,
+            only=only,
             contract=contract,
             order=order,
             layer_contracts=layer_contracts,
@@ -118,7 +128,8 @@ def verify(
         )
     return decide_equal(
         *equal,
-        model,
+        loaded,
+        only=only,
         layer_contracts=layer_contracts,
         b_layer_contracts=b_layer_contracts,
         decided=None if claims is None else partial(add_equality, claims, equal),

@@ -198,6 +198,50 @@ def test_the_script_needs_no_qlower(tmp_path: Path) -> None:
     assert "42 claims: 0 disagreements, 0 undecided." in done.stdout
 
 
+@NEEDS_SOLVER
+@pytest.mark.parametrize("others", [True, False])
+def test_a_solver_without_a_logic_is_not_asked(
+    others: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What others decide is decided; what no solver has a logic for is not."""
+    solver = next(name for name in SOLVERS if name != "bitwuzla")
+    asked = {"other": ["no-such-program"]} | (
+        {solver: SOLVERS[solver]} if others else {}
+    )
+    monkeypatch.setattr(solve, "find_solvers", lambda: asked)
+    monkeypatch.setitem(solve.CANT, "other", ("QF_LIA",))
+    command = ["verify", str(DIGITS), "--accumulator-bits", "20", "--layer", "conv1"]
+    more = ["--smt", str(tmp_path), "--solvers", "all", "--contract", "tflite"]
+    code = main([*command, *more])
+    out = capsys.readouterr().out
+    assert "has no such logic" in out
+    assert code == (0 if others else ExitCode.FOUND)
+    assert ("no solver that was asked has its logic" in out) != others
+
+
+def test_one_layer_is_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By every question but --groups; a verdict's file has all layers."""
+    for question in (
+        ["--equal", "tflite", "tflite-ruy"],
+        ["--accumulator-bits", "20", "--contract", "tflite"],
+        ["--native", "--cpu", "x86-64"],
+    ):
+        command = ["verify", str(DIGITS), *question, "--layer"]
+        assert main([*command, "conv1", "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)["layers"]
+        assert {row["layer"] for row in rows} == {"conv1"}
+        assert main([*command, "nosuch"]) == ExitCode.FOUND
+        assert "the model has no layer 'nosuch'" in capsys.readouterr().err
+        assert main([*command, "conv1", "-o", str(tmp_path / "x")]) == ExitCode.USAGE
+    assert not list(tmp_path.iterdir())
+    assert main(["verify", str(DIGITS), "--groups", "--layer", "1"]) == ExitCode.USAGE
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

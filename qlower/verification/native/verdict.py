@@ -156,7 +156,8 @@ class Native(Tabled[list[NativeVerdict]]):
         notes.append(
             "A function's verdict is about what it makes of its sums, or of bytes. "
             "That it adds up the right products, and reads what others wrote, only "
-            "the drawn inputs show."
+            "the drawn inputs show"
+            + ("." if self.whole else ", and none were run: that takes all layers.")
         )
         if self.moved:
             notes.append(

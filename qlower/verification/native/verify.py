@@ -62,7 +62,8 @@ def native(
     ]
     computed = {name for _, nest, _ in every for name in layer_names(nest)}
     names = (layer_name(op) or op.name for op in layers(shared.model.module))
-    moved = [name for name in names if name not in computed]
+    looked_at = (name for name in names if only is None or name in only)
+    moved = [name for name in looked_at if name not in computed]
     work = [
         one
         for one in every

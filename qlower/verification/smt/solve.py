@@ -55,7 +55,7 @@ class Answer:
 @dataclass
 class Row:
     """A claim of the list: its file, qlower's verdict, its variables, the layers and
-    channels that it is `of`, and what each solver says."""
+    channels that it is `of`, and what each solver says that has its logic."""
 
     file: str
     expected: str
@@ -167,9 +167,7 @@ def solve(
         file = folder / row.file
         logic = re.findall(r"\(set-logic (\w+)\)", file.read_text())[0]
         for name, command in solvers.items():
-            if logic in CANT.get(name, ()):
-                row.answers[name] = Answer(f"undecided: has no {logic}", 0.0)
-            else:
+            if logic not in CANT.get(name, ()):
                 row.answers[name] = ask(command, file, row.variables, limit)
         found = [asdict(row) for row in rows[: number + 1]]
         (folder / VERDICTS).write_text(json.dumps(found, indent=1) + "\n")
@@ -201,13 +199,15 @@ def is_open(answer: Answer) -> bool:
 
 
 def undecided(rows: Sequence[Row]) -> list[str]:
-    """The claims that a solver left open, with why."""
-    return [
-        f"{row.file}: {name} {one.verdict}"
-        for row in rows
-        for name, one in row.answers.items()
-        if is_open(one)
-    ]
+    """The claims that a solver left open, with why, or that none has the logic of."""
+    found: list[str] = []
+    for row in rows:
+        for name, one in row.answers.items():
+            if is_open(one):
+                found.append(f"{row.file}: {name} {one.verdict}")
+        if not row.answers:
+            found.append(f"{row.file}: no solver that was asked has its logic")
+    return found
 
 
 def table(rows: Sequence[Row], names: Sequence[str]) -> list[list[str]]:
@@ -218,10 +218,15 @@ def table(rows: Sequence[Row], names: Sequence[str]) -> list[list[str]]:
         own = [row for row in rows if any(one == layer for one, _ in row.of)]
         cells = [layer, str(len(own)), verdict_of([row.expected for row in own])]
         for name in names:
-            answers = [row.answers[name] for row in own]
+            answers = [row.answers[name] for row in own if name in row.answers]
+            if not answers:
+                cells.append("has no such logic")
+                continue
             seconds = sum(one.seconds for one in answers)
             open_ones = sum(map(is_open, answers))
             more = f", {open_ones} open" if open_ones else ""
+            if len(answers) < len(own):
+                more += f", {len(own) - len(answers)} not in its logics"
             verdict = verdict_of([one.verdict for one in answers])
             cells.append(f"{verdict} {seconds:.1f}{more}")
         lines.append(cells)
