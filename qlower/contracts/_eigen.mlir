@@ -374,4 +374,69 @@ func.func private @softplus(%x: f32) -> f32 {
   %result = arith.select %is_positive, %moved, %curve : f32
 }
 
+// min(max(F(F(alpha x) + beta), 0), 1)
+func.func private @hard_sigmoid(%x: f32, %alpha: f32, %beta: f32) -> f32 {
+  %scaled = arith.mulf %x, %alpha : f32
+  %moved = arith.addf %scaled, %beta : f32
+  %above = arith.maximumf %moved, 0.0 : f32
+  %result = arith.minimumf %above, 1.0 : f32
+}
+
+// x HardSigmoid(x) with 1/6 and 1/2, which ONNX defines it as
+func.func private @hard_swish(%x: f32) -> f32 {
+  %share = func.call @hard_sigmoid(%x, 0.16666666666666666, 0.5) : (f32, f32, f32) -> f32
+  %result = arith.mulf %x, %share : f32
+}
+
+// F(alpha x) where x is negative
+func.func private @leaky_relu(%x: f32, %alpha: f32) -> f32 {
+  %leak = arith.mulf %x, %alpha : f32
+  %is_positive = arith.cmpf oge, %x, 0.0 : f32
+  %result = arith.select %is_positive, %x, %leak : f32
+}
+
+// x F(1 / F(1 + |x|))
+func.func private @softsign(%x: f32) -> f32 {
+  %opposite = arith.negf %x : f32
+  %size = arith.maximumf %x, %opposite : f32
+  %more = arith.addf 1.0, %size : f32
+  %share = arith.divf 1.0, %more : f32
+  %result = arith.mulf %x, %share : f32
+}
+
+func.func private @one_over(%x: f32) -> f32 {
+  %result = arith.divf 1.0, %x : f32
+}
+
+// x above alpha, elsewhere 0
+func.func private @thresholded_relu(%x: f32, %alpha: f32) -> f32 {
+  %is_above = arith.cmpf ogt, %x, %alpha : f32
+  %result = arith.select %is_above, %x, 0.0 : f32
+}
+
+// x + bias below -lambd, x - bias above lambd, elsewhere 0
+func.func private @shrink(%x: f32, %bias: f32, %lambd: f32) -> f32 {
+  %lowest = arith.negf %lambd : f32
+  %is_low = arith.cmpf olt, %x, %lowest : f32
+  %is_high = arith.cmpf ogt, %x, %lambd : f32
+  %raised = arith.addf %x, %bias : f32
+  %lowered = arith.subf %x, %bias : f32
+  %high = arith.select %is_high, %lowered, 0.0 : f32
+  %result = arith.select %is_low, %raised, %high : f32
+}
+
+// 1, 0 or -1; NaN is 0
+func.func private @sign(%x: f32) -> f32 {
+  %is_high = arith.cmpf ogt, %x, 0.0 : f32
+  %is_low = arith.cmpf olt, %x, 0.0 : f32
+  %below = arith.select %is_low, -1.0, 0.0 : f32
+  %result = arith.select %is_high, 1.0, %below : f32
+}
+
+// A product that a sum from 0 begins with.
+func.func private @product_from_zero(%x: f32, %y: f32) -> f32 {
+  %product = arith.mulf %x, %y : f32
+  %result = arith.addf 0.0, %product : f32
+}
+
 }

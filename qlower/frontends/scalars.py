@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TypeAlias
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
@@ -159,6 +162,31 @@ class Scalars:
         if type.bitwidth < source.bitwidth:
             return self.step(arith.TruncIOp(x, type))
         return self.step((arith.ExtUIOp if unsigned else arith.ExtSIOp)(x, type))
+
+
+Unary: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
+Binary: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
+Steps: TypeAlias = Callable[..., SSAValue]
+Compute: TypeAlias = Unary | Binary | Steps
+"""The steps of a function of scalars."""
+
+
+def text(library: str, name: str) -> Steps:
+    """A function that is text beside the contracts."""
+
+    def compute(steps: Scalars, *operands: SSAValue) -> SSAValue:
+        return call_function(steps.nest, library, name, *operands)
+
+    return compute
+
+
+def in_turn(compute: Binary) -> Steps:
+    """A function of two numbers on the first ones, then on that and the next."""
+
+    def of_all(steps: Scalars, *elements: SSAValue) -> SSAValue:
+        return reduce(partial(compute, steps), elements)
+
+    return of_all
 
 
 def _real(x: SSAValue) -> bool:

@@ -12,12 +12,11 @@ from qlower.dialects import qnn
 from ..entry import Entry, quantized, takes
 from ..graph.context import NodeContext
 from ..graph.operators.activation import function
-from ..graph.operators.real import elementwise
+from ..graph.operators.real import body_of, elementwise
 from ..graph.window import as_image, from_image
 from ..pt2.operators import IMPORTERS as PT2
 from ..pt2.operators.real import hard_sigmoid
 from ..pt2.translating import TORCH
-from ..scalars import Scalars
 from .transposed import import_transposed
 
 
@@ -54,7 +53,7 @@ def import_hard_sigmoid(node: NodeContext) -> None:
                 node.emit(qnn.DequantizeOp(value.ssa, source), "real"), value.order
             )
         ],
-        lambda nest, elements: hard_sigmoid(Scalars(nest), elements[0]),
+        body_of(hard_sigmoid),
     )
     result = node.typed(node.quantization(3, 4), real.shape, real.order)
     node.finish(qnn.QuantizeOp(real.ssa, result), real)

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
-from xdsl.dialects.math import AbsFOp, CeilOp, FloorOp, RoundEvenOp, SqrtOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.math import RoundEvenOp
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
-from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Index, Nest
 
 from ...entry import Entry, takes
+from ...scalars import Compute, Scalars, Steps, in_turn, text
+from ...signature import signature_of
 from ..context import NodeContext
 from ..orders import identity
 from ..real_constants import real_constant
@@ -69,18 +71,46 @@ def number(nest: Nest, value: float) -> SSAValue:
     return nest.constant(np.array(value, np.float32), f32)
 
 
-def import_elementwise(node: NodeContext, operation: type[Operation]) -> None:
-    """An operation of IEEE 754; a binary one on several operands in turn."""
-    operands = [real_operand(node, index) for index in range(len(node.node.inputs))]
+def eigen(name: str) -> Steps:
+    """One of Eigen's, or what ONNX Runtime writes with it."""
+    return text("_eigen", name)
+
+
+def body_of(compute: Compute, *parameters: float) -> Body:
+    """The steps of a function, with numbers after the elements of its operands."""
+
+    call: Steps = compute
 
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        first, *others = elements
-        for taken in [[other] for other in others] or [[]]:
-            result = operation.create(operands=[first, *taken], result_types=[f32])
-            first = nest.add(result).results[0]
-        return first
+        given = [number(nest, parameter) for parameter in parameters]
+        return call(Scalars(nest), *elements, *given)
 
-    node.define(elementwise(node, operands, body))
+    return body
+
+
+def function(signature: str, compute: Compute, **defaults: float) -> Entry[NodeContext]:
+    """A function of real numbers, or of truth values where the signature has BOOL, and
+    of attributes with defaults."""
+    truths = [operand.types == ("BOOL",) for operand in signature_of(signature)]
+
+    def build(node: NodeContext) -> None:
+        operands = [
+            node.value(at)
+            if truths[min(at, len(truths) - 1)]
+            else real_operand(node, at)
+            for at in range(node.count)
+        ]
+        parameters = [node.number(name, default) for name, default in defaults.items()]
+        result = elementwise(node, operands, body_of(compute, *parameters))
+        node.define(replace(result, is_real=result.element == f32))
+
+    return takes(signature, build)
+
+
+HARD_SIGMOID, LEAKY_RELU = eigen("hard_sigmoid"), eigen("leaky_relu")
+
+SIGMOID = text("onnxruntime", "logistic")
+"""MLAS's quotient of polynomials, which the contract has for QLinearSigmoid."""
 
 
 def import_add(node: NodeContext) -> None:
@@ -96,80 +126,20 @@ def import_add(node: NodeContext) -> None:
                     " that is not supported",
                     help="--qdq as-written reads the model so",
                 )
-    import_elementwise(node, arith.AddfOp)
+    node.define(_of_two(node, Scalars.add))
 
 
 def import_mul(node: NodeContext) -> None:
     """`F(a b)`; with a constant in blocks a convolution, whose sums start at 0."""
-    if not node.importer.blocks.scales(node):
-        import_elementwise(node, arith.MulfOp)
-        return
-
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        one, other = elements
-        product = nest.add(arith.MulfOp(one, other)).result
-        return nest.add(arith.AddfOp(number(nest, 0.0), product)).result
-
-    operands = [real_operand(node, index) for index in range(2)]
-    node.define(elementwise(node, operands, body))
+    compute = Scalars.multiply
+    if node.importer.blocks.scales(node):
+        compute = eigen("product_from_zero")
+    node.define(_of_two(node, compute))
 
 
-def _hard_sigmoid(nest: Nest, x: SSAValue, alpha: float, beta: float) -> SSAValue:
-    scaled = nest.add(arith.MulfOp(x, number(nest, alpha))).result
-    moved = nest.add(arith.AddfOp(scaled, number(nest, beta))).result
-    above = nest.add(arith.MaximumfOp(moved, number(nest, 0.0))).result
-    return nest.add(arith.MinimumfOp(above, number(nest, 1.0))).result
-
-
-def import_hard_sigmoid(node: NodeContext) -> None:
-    """`min(max(F(F(alpha x) + beta), 0), 1)`."""
-    alpha, beta = node.number("alpha", 0.2), node.number("beta", 0.5)
-
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        return _hard_sigmoid(nest, elements[0], alpha, beta)
-
-    node.define(elementwise(node, [real_operand(node, 0)], body))
-
-
-def import_hard_swish(node: NodeContext) -> None:
-    """`F(x HardSigmoid(x))` with 1/6 and 1/2, which ONNX defines it as."""
-
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        (x,) = elements
-        share = _hard_sigmoid(nest, x, 1 / 6, 0.5)
-        return nest.add(arith.MulfOp(x, share)).result
-
-    node.define(elementwise(node, [real_operand(node, 0)], body))
-
-
-def import_sigmoid(node: NodeContext) -> None:
-    node.define(elementwise(node, [real_operand(node, 0)], _logistic()))
-
-
-def _logistic() -> Body:
-    """MLAS's quotient of polynomials, which the contract has for QLinearSigmoid."""
-
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        return call_function(nest, "onnxruntime", "logistic", *elements)
-
-    return body
-
-
-def import_leaky_relu(node: NodeContext) -> None:
-    """`F(alpha x)` where x is negative, alpha a constant or, of PRelu, an operand."""
-    operands = [real_operand(node, index) for index in range(len(node.node.inputs))]
-    node.define(elementwise(node, operands, _leaking(node.number("alpha", 0.01))))
-
-
-def _leaking(alpha: float) -> Body:
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        x, *slope = elements
-        factor = slope[0] if slope else number(nest, alpha)
-        leak = nest.add(arith.MulfOp(x, factor)).result
-        is_positive = nest.add(arith.CmpfOp(x, number(nest, 0.0), "oge")).result
-        return nest.add(arith.SelectOp(is_positive, x, leak)).result
-
-    return body
+def _of_two(node: NodeContext, compute: Compute) -> Value:
+    operands = [real_operand(node, at) for at in (0, 1)]
+    return elementwise(node, operands, body_of(compute))
 
 
 def import_batch_normalization(node: NodeContext) -> None:
@@ -199,12 +169,11 @@ def import_batch_normalization(node: NodeContext) -> None:
         for array in (factors, offsets)
     ]
 
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        x, factor, offset = elements
-        product = nest.add(arith.MulfOp(x, factor)).result
-        return nest.add(arith.AddfOp(product, offset)).result
+    node.define(elementwise(node, [value, *parameters], body_of(_line)))
 
-    node.define(elementwise(node, [value, *parameters], body))
+
+def _line(steps: Scalars, x: SSAValue, factor: SSAValue, offset: SSAValue) -> SSAValue:
+    return steps.add(steps.multiply(x, factor), offset)
 
 
 def import_bounded(node: NodeContext, low: float, high: float) -> None:
@@ -213,21 +182,19 @@ def import_bounded(node: NodeContext, low: float, high: float) -> None:
 
 
 def _bounding(low: float, high: float) -> Body:
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        (x,) = elements
+    def compute(steps: Scalars, x: SSAValue) -> SSAValue:
         if low > -math.inf:
-            x = nest.add(arith.MaximumfOp(x, number(nest, low))).result
+            x = steps.step(arith.MaximumfOp(x, steps.constant(low, f32)))
         if high < math.inf:
-            x = nest.add(arith.MinimumfOp(x, number(nest, high))).result
+            x = steps.step(arith.MinimumfOp(x, steps.constant(high, f32)))
         return x
 
-    return body
+    return body_of(compute)
 
 
 def sum_of(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
     """`F(a + b)`"""
-    one, other = elements
-    return nest.add(arith.AddfOp(one, other)).result
+    return Scalars(nest).add(*elements)
 
 
 def activation(node: NodeContext, name: str, factors: AttributeValue) -> Body:
@@ -238,11 +205,11 @@ def activation(node: NodeContext, name: str, factors: AttributeValue) -> Body:
         case "Clip", (float(low), float(high)):
             return _bounding(low, high)
         case "LeakyRelu", (float(alpha),):
-            return _leaking(alpha)
+            return body_of(LEAKY_RELU, alpha)
         case "HardSigmoid", (float(alpha), float(beta)):
-            return lambda nest, elements: _hard_sigmoid(nest, elements[0], alpha, beta)
+            return body_of(HARD_SIGMOID, alpha, beta)
         case "Sigmoid", ():
-            return _logistic()
+            return body_of(SIGMOID)
         case _:
             raise node.error(
                 f"activation {name!r} of {factors} is not supported; expected"
@@ -250,28 +217,11 @@ def activation(node: NodeContext, name: str, factors: AttributeValue) -> Body:
             )
 
 
-def import_mean(node: NodeContext) -> None:
+def _mean(steps: Scalars, *elements: SSAValue) -> SSAValue:
     """The operands added in turn, times `F(1 / count)`."""
-    operands = [real_operand(node, number) for number in range(node.count)]
-
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        total, *others = elements
-        for other in others:
-            total = nest.add(arith.AddfOp(total, other)).result
-        share = np.float32(1) / np.float32(node.count)
-        return nest.add(arith.MulfOp(total, number(nest, float(share)))).result
-
-    node.define(elementwise(node, operands, body))
-
-
-def import_remainder(node: NodeContext) -> None:
-    """The C library's fmodf."""
-
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        return call_function(nest, "_glibc", "fmodf", *elements)
-
-    operands = [real_operand(node, number) for number in (0, 1)]
-    node.define(elementwise(node, operands, body))
+    share = np.float32(1) / np.float32(len(elements))
+    total = in_turn(Scalars.add)(steps, *elements)
+    return steps.multiply(total, steps.constant(float(share), f32))
 
 
 def import_extreme(
@@ -303,34 +253,34 @@ def import_extreme(
     node.define(result)
 
 
-def _arithmetic(signature: str, operation: type[Operation]) -> Entry[NodeContext]:
-    return takes(signature, partial(import_elementwise, operation=operation))
-
-
 IMPORTERS = {
     ("", "Add"): takes("x, y", import_add),
-    ("", "Sub"): _arithmetic("x, y", arith.SubfOp),
+    ("", "Sub"): function("x, y", Scalars.subtract),
     ("", "Mul"): takes("x, y", import_mul),
-    ("", "Div"): _arithmetic("x, y", arith.DivfOp),
-    ("", "Max"): _arithmetic("x, y, more*", arith.MaximumfOp),
-    ("", "Min"): _arithmetic("x, y, more*", arith.MinimumfOp),
-    ("", "Abs"): _arithmetic("x", AbsFOp),
-    ("", "Ceil"): _arithmetic("x", CeilOp),
-    ("", "Floor"): _arithmetic("x", FloorOp),
-    ("", "Neg"): _arithmetic("x", arith.NegfOp),
-    ("", "Round"): _arithmetic("x", RoundEvenOp),
-    ("", "Sqrt"): _arithmetic("x", SqrtOp),
-    ("", "Sum"): _arithmetic("x, more*", arith.AddfOp),
-    ("", "Mean"): takes("x, more*", import_mean),
-    ("", "Mod"): takes("x, y; fmod: 1", import_remainder),
+    ("", "Div"): function("x, y", Scalars.divide),
+    ("", "Max"): function(
+        "x, y, more*", in_turn(lambda s, x, y: s.step(arith.MaximumfOp(x, y)))
+    ),
+    ("", "Min"): function(
+        "x, y, more*", in_turn(lambda s, x, y: s.step(arith.MinimumfOp(x, y)))
+    ),
+    ("", "Abs"): function("x", Scalars.absolute),
+    ("", "Ceil"): function("x", Scalars.ceil),
+    ("", "Floor"): function("x", Scalars.floor),
+    ("", "Neg"): function("x", Scalars.negate),
+    ("", "Round"): function("x", lambda steps, x: steps.step(RoundEvenOp(x))),
+    ("", "Sqrt"): function("x", Scalars.sqrt),
+    ("", "Sum"): function("x, more*", in_turn(Scalars.add)),
+    ("", "Mean"): function("x, more*", _mean),
+    ("", "Mod"): function("x, y; fmod: 1", text("_glibc", "fmodf")),
     ("", "BatchNormalization"): takes(
         "x, scale, bias, mean, variance; training_mode: 0", import_batch_normalization
     ),
-    ("", "HardSigmoid"): takes("x", import_hard_sigmoid),
-    ("", "HardSwish"): takes("x", import_hard_swish),
-    ("", "LeakyRelu"): takes("x", import_leaky_relu),
-    ("", "PRelu"): takes("x, slope", import_leaky_relu),
-    ("", "Sigmoid"): takes("x", import_sigmoid),
+    ("", "HardSigmoid"): function("x", HARD_SIGMOID, alpha=0.2, beta=0.5),
+    ("", "HardSwish"): function("x", eigen("hard_swish")),
+    ("", "LeakyRelu"): function("x", LEAKY_RELU, alpha=0.01),
+    ("", "PRelu"): function("x, slope", LEAKY_RELU),
+    ("", "Sigmoid"): function("x", SIGMOID),
     ("", "GlobalMaxPool"): takes(
         "x", partial(import_extreme, operation=arith.MaximumfOp)
     ),

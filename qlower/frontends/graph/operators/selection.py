@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, i1, i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
@@ -20,12 +19,13 @@ from qlower.dialects.types import shape_of
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
 
 from ...entry import quantized, takes
+from ...scalars import Binary, Scalars
 from ..context import STORED_TYPES, NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..quantizations import find_quantization
 from ..values import Value
-from .real import elementwise, real_operand
+from .real import body_of, elementwise, function
 from .slicing import take
 
 
@@ -123,17 +123,6 @@ def _finish(node: NodeContext, stored: SSAValue, like: Value) -> None:
     node.define(replace(like, ssa=stored, order=identity(len(shape))))
 
 
-def _choose(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-    condition, one, other = elements
-    return nest.add(arith.SelectOp(condition, one, other)).result
-
-
-def import_where(node: NodeContext) -> None:
-    """Choose between real numbers: where a condition holds, the first."""
-    operands = [node.value(0), real_operand(node, 1), real_operand(node, 2)]
-    node.define(elementwise(node, operands, _choose))
-
-
 def import_qlinear_where(node: NodeContext) -> None:
     """Each of the operands is brought to the result's scale first, all of it."""
     result = node.quantization(7, 8)
@@ -145,61 +134,35 @@ def import_qlinear_where(node: NodeContext) -> None:
             step = node.emit(qnn.RequantizeOp(value.ssa, type), f"operand_{number}")
             value = replace(value, ssa=step)
         operands.append(replace(value, ssa=_plain(node, value)))
-    chosen = elementwise(node, operands, _choose)
+    chosen = elementwise(node, operands, body_of(Scalars.select))
     type = TensorType(result, chosen.type.get_shape())
     node.define(
         replace(chosen, ssa=node.emit(StorageCastOp(chosen.ssa, type)), is_real=False)
     )
 
 
-def import_comparison(node: NodeContext, predicate: str) -> None:
-    """Compare real numbers; NaN compares with nothing."""
-
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        one, other = elements
-        return nest.add(arith.CmpfOp(one, other, predicate)).result
-
-    operands = [real_operand(node, number) for number in (0, 1)]
-    node.define(replace(elementwise(node, operands, body), is_real=False))
-
-
-def import_logical(
-    node: NodeContext, operation: type[arith.AndIOp | arith.OrIOp | arith.XOrIOp]
-) -> None:
-    """Not is the other one of true."""
-
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        one, *others = elements
-        other = others[0] if others else nest.constant(np.array(True), i1)
-        return nest.add(operation(one, other)).result
-
-    operands = [node.value(number) for number in range(len(node.node.inputs))]
-    node.define(replace(elementwise(node, operands, body), is_real=False))
+def _comparison(predicate: str) -> Binary:
+    return lambda steps, x, y: steps.compare(predicate, x, y)
 
 
 IMPORTERS = {
     ("", "Gather"): takes("x, indices: INDEX", import_gather),
-    ("", "Where"): takes("condition: BOOL, x, y", import_where),
+    ("", "Where"): function("condition: BOOL, x, y", Scalars.select),
     (MICROSOFT, "QLinearWhere"): takes(
         f"condition: BOOL, {quantized('x', 'y')}, scale, zero_point",
         import_qlinear_where,
     ),
     **{
-        ("", kind): takes("x, y", partial(import_comparison, predicate=predicate))
+        ("", kind): function("x, y", _comparison(predicate))
         for kind, predicate in (
-            ("Equal", "oeq"),
-            ("Greater", "ogt"),
-            ("GreaterOrEqual", "oge"),
-            ("Less", "olt"),
-            ("LessOrEqual", "ole"),
+            ("Equal", "eq"),
+            ("Greater", "gt"),
+            ("GreaterOrEqual", "ge"),
+            ("Less", "lt"),
+            ("LessOrEqual", "le"),
         )
     },
-    **{
-        ("", kind): takes(signature, partial(import_logical, operation=operation))
-        for kind, operation, signature in (
-            ("And", arith.AndIOp, "x: BOOL, y: BOOL"),
-            ("Or", arith.OrIOp, "x: BOOL, y: BOOL"),
-            ("Not", arith.XOrIOp, "x: BOOL"),
-        )
-    },
+    ("", "And"): function("x: BOOL, y: BOOL", lambda s, x, y: s.logical("and", x, y)),
+    ("", "Or"): function("x: BOOL, y: BOOL", lambda s, x, y: s.logical("or", x, y)),
+    ("", "Not"): function("x: BOOL", Scalars.invert),
 }

@@ -8,7 +8,6 @@ vectors and the C library's for what is left over.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import f32, i32
@@ -19,29 +18,15 @@ from xdsl.ir import SSAValue
 from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Nest
 
-from ...entry import Entry, takes
+from ...entry import takes
 from ...graph.bounds import bounds
 from ...graph.context import NodeContext
-from ...graph.operators.real import elementwise, import_bounded, real_operand
+from ...graph.operators.real import function, import_bounded
 from ...scalars import Scalars
 from ..translating import TORCH
 
 STEP = 32
 """Elements of a step of ATen's loops: two vectors of AVX-512."""
-
-Function = Callable[[Scalars, SSAValue], SSAValue]
-
-
-def _function(compute: Function) -> Entry[NodeContext]:
-    """A function of one number."""
-
-    def build(node: NodeContext) -> None:
-        def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-            return compute(Scalars(nest), elements[0])
-
-        node.define(elementwise(node, [real_operand(node, 0)], body))
-
-    return takes("x", build)
 
 
 def _gate(steps: Scalars, x: SSAValue) -> SSAValue:
@@ -105,10 +90,10 @@ def import_bounds(node: NodeContext) -> None:
 IMPORTERS = {
     ("", "Relu"): takes("x", import_bounds),
     ("", "Clip"): takes("x", import_bounds),
-    (TORCH, "HardSigmoid"): _function(hard_sigmoid),
-    (TORCH, "HardSwish"): _function(hard_swish),
-    (TORCH, "Sigmoid"): _function(sigmoid),
-    (TORCH, "SiLU"): _function(silu),
-    (TORCH, "Sqrt"): _function(Scalars.sqrt),
-    (TORCH, "Tanh"): _function(lambda steps, x: steps.step(TanhOp(x))),
+    (TORCH, "HardSigmoid"): function("x", hard_sigmoid),
+    (TORCH, "HardSwish"): function("x", hard_swish),
+    (TORCH, "Sigmoid"): function("x", sigmoid),
+    (TORCH, "SiLU"): function("x", silu),
+    (TORCH, "Sqrt"): function("x", Scalars.sqrt),
+    (TORCH, "Tanh"): function("x", lambda steps, x: steps.step(TanhOp(x))),
 }
