@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
-    f32,
     f64,
     i1,
     i32,
@@ -117,28 +116,8 @@ class Scalars:
     def sqrt(self, x: SSAValue) -> SSAValue:
         return self.step(math.SqrtOp(x))
 
-    def logistic(self, x: SSAValue) -> SSAValue:
-        """As internal/reference/logistic.h, with a straight line at either end."""
-        one = self.constant(1.0, x.type)
-        highest = self.constant(16.619047164916992188, x.type)
-        lowest = self.constant(-9.0, x.type)
-        quotient = self.divide(one, self.add(one, self.c("expf", self.negate(x))))
-        below = self.select(self.compare("lt", x, lowest), self.c("expf", x), quotient)
-        return self.select(self.compare("gt", x, highest), one, below)
-
     def ceil(self, x: SSAValue) -> SSAValue:
         return self.step(math.CeilOp(x))
-
-    def round_half_even(self, x: SSAValue) -> SSAValue:
-        """RoundToNearest of LiteRT, by which what is rounded up to 0 is +0."""
-        floor = self.floor(x)
-        rest = self.subtract(x, floor)
-        half = self.constant(0.5, f32)
-        halved = self.multiply(floor, half)
-        even = self.compare("eq", self.floor(halved), halved)
-        tie = self.logical("and", self.compare("eq", rest, half), even)
-        down = self.logical("or", self.compare("lt", rest, half), tie)
-        return self.select(down, floor, self.add(floor, self.constant(1.0, f32)))
 
     def cast(self, x: SSAValue, type: Attribute) -> SSAValue:
         """C++'s static_cast; a real number beyond an integer's range saturates."""

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.rule_values import LAYERS, LIMITS, answers
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i64
 
 from qlower.contracts import Contract, contract_names, load_contract
 from qlower.contracts.outline import functions_of
@@ -29,7 +29,7 @@ from qlower.interp.values import Array
 
 ANSWERS = Path(__file__).with_name("answers")
 
-LIBRARIES = ("_eigen", "_mlas", "_sleef", "stablehlo")
+LIBRARIES = ("_eigen", "_litert", "_mlas", "_sleef", "stablehlo")
 
 F = np.float32
 
@@ -184,7 +184,8 @@ def changed_limits(root: str, rules: Sequence[str]) -> list[str]:
 
 
 def answers_of_library(name: str) -> list[str]:
-    """What each function of float32 numbers gives: near 0, of any size, special."""
+    """What each function of float32 numbers gives: near 0, of any size, special; and
+    each of 64-bit integers: of 32 bits, near 0, at the ends."""
     random = np.random.default_rng(0)
     bits = random.integers(0, 1 << 32, 1000, dtype=np.uint64).astype(np.uint32)
     near = random.normal(0, 4, 3000).astype(np.float32)
@@ -194,13 +195,19 @@ def answers_of_library(name: str) -> list[str]:
     ends += [-38.469669342041016, 5.891750812530518]
     special = np.array(ends, F)
     x = np.concatenate([special, near, bits.view(F)])
+    integers = bits.view(np.int32).astype(np.int64)
+    integers = np.concatenate(
+        [[0, 1, -1, 2**31 - 1, -(2**31)], integers, integers >> 26, [3, 2, -7, 5, 0, 9]]
+    )
     lines: list[str] = []
     definition = load_contract(name).definition
     for piece in definition.outlines[0].pieces:
         rule = definition.function(piece.name)
         types = rule.function.function_type
-        if {*types.inputs, *types.outputs} == {f32}:
-            columns = [np.roll(x, number) for number in range(len(types.inputs))]
+        kinds = {*types.inputs, *types.outputs}
+        values = x if kinds == {f32} else integers if kinds == {i64} else None
+        if values is not None:
+            columns = [np.roll(values, number) for number in range(len(types.inputs))]
             found = evaluate_function(rule.function, columns)
             lines.append(f"{piece.name}: {written(found)}")
     return lines

@@ -6,15 +6,13 @@ import math
 from functools import partial
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
 from ...entry import Entry, takes
-from ...scalars import Scalars
 from ..context import OperatorContext
 from ..types import LEAST_SCALE
-from .plain import c_function, hard_swish, import_real_leaky_relu, map_one, unary
+from .plain import c_function, litert, map_elements, unary
 from .quantized import quantized
 from .real_norms import import_real_log_softmax, import_real_softmax
 
@@ -58,23 +56,13 @@ def import_softmax(op: OperatorContext) -> None:
 def import_fake_quant(op: OperatorContext) -> None:
     """Rounding to one of 2 ** num_bits codes, whose zero point is one of them, too
     (internal/reference/fake_quant.h, FakeQuantizeArray)."""
-    scale, lowest, highest = _nudged_range(op)
+    scale, lowest, highest = map(float, _nudged_range(op))
+    inverse = float(np.float32(1) / np.float32(scale))
+    map_elements(op, litert("fake_quantize"), lowest, highest, scale, inverse)
 
-    def compute(steps: Scalars, x: SSAValue) -> SSAValue:
-        low, high, step, inverse = (
-            steps.constant(float(value), x.type)
-            for value in (lowest, highest, scale, np.float32(1) / scale)
-        )
-        clamped = steps.smaller(steps.larger(x, low), high)
-        codes = steps.multiply(steps.subtract(clamped, low), inverse)
-        floor = steps.floor(codes)
-        rest = steps.subtract(codes, floor)
-        is_up = steps.compare("ge", rest, steps.constant(0.5, x.type))
-        above = steps.add(floor, steps.constant(1.0, x.type))
-        rounded = steps.select(is_up, above, floor)
-        return steps.add(steps.multiply(rounded, step), low)
 
-    map_one(op, compute)
+def import_real_leaky_relu(op: OperatorContext) -> None:
+    map_elements(op, litert("leaky_relu"), op.number("alpha"))
 
 
 def _nudged_range(op: OperatorContext) -> tuple[np.float32, np.float32, np.float32]:
@@ -102,9 +90,9 @@ IMPORTERS = {
     "RELU_N1_TO_1": quantized(partial(qnn.ClampOp, min=-1.0, max=1.0))
     | _clamp(-1.0, 1.0),
     "RELU_0_TO_1": quantized(partial(qnn.ClampOp, min=0.0, max=1.0)) | _clamp(0.0, 1.0),
-    "LOGISTIC": quantized(qnn.SigmoidOp) | unary(Scalars.logistic),
+    "LOGISTIC": quantized(qnn.SigmoidOp) | unary(litert("logistic")),
     "TANH": quantized(qnn.TanhOp) | unary(c_function("tanhf")),
-    "HARD_SWISH": quantized(qnn.HardSwishOp) | unary(hard_swish),
+    "HARD_SWISH": quantized(qnn.HardSwishOp) | unary(litert("hard_swish")),
     "ELU": quantized(qnn.EluOp) | unary(c_function("elu")),
     "LEAKY_RELU": quantized(qnn.LeakyReluOp, "x: STORED", "alpha")
     | takes("x: REAL", import_real_leaky_relu),

@@ -15,11 +15,11 @@ from qlower.files.arrays import Array
 from qlower.interp.math import round_half_away
 
 from ...entry import Entry, takes
-from ...scalars import Scalars
+from ...scalars import Binary, Scalars
 from ..context import OperatorContext
 from ..nests import finish, finish_map, read
 from ..types import quantized_type
-from .plain import ACTIVATION_BOUNDS, Binary, binary, scalars
+from .plain import ACTIVATION_BOUNDS, binary, scalars
 from .quantized import quantized
 
 POWER_WITHIN = 1e-3

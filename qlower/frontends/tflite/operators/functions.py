@@ -15,20 +15,18 @@ from qlower.dialects import qnn
 from qlower.model.nests import row_major_index
 
 from ...entry import Entry, takes
-from ...scalars import PACKET, Scalars
+from ...scalars import PACKET, Compute, Scalars, text
 from ..context import OperatorContext
 from ..nests import finish_map, read
-from .integers import cut_divide, integer_power
+from .integers import of_integers
 from .plain import (
-    Unary,
     binary,
     bounded,
     c_function,
     folded,
     folded_bits,
-    map_one,
-    map_two,
-    reciprocal_root,
+    litert,
+    map_elements,
     reduced_shape,
     scalars,
     squared_difference,
@@ -43,7 +41,7 @@ WHOLE_WITHIN = float(np.float32(1e-5))
 
 
 def _function(
-    name: str, real: Unary, plain: str = "REAL", stored: str = "INT8 | INT16"
+    name: str, real: Compute, plain: str = "REAL", stored: str = "INT8 | INT16"
 ) -> Entry[OperatorContext]:
     """A function of quantized values, or of plain ones, of some types each."""
     of_stored = quantized(partial(qnn.FunctionOp, function=name), f"x: {stored}")
@@ -58,7 +56,7 @@ def import_gelu(op: OperatorContext) -> None:
 
 def _import_real_gelu(op: OperatorContext) -> None:
     if op.flag("approximate"):
-        map_one(op, lambda steps, x: steps.eigen("gelu_by_tanh", x))
+        map_elements(op, text("_eigen", "gelu_by_tanh"))
         return
     steps = scalars(op, op.shape(0))
     x = read(op, steps.nest, 0)
@@ -71,21 +69,16 @@ def _import_real_gelu(op: OperatorContext) -> None:
     finish_map(op, steps.nest, result)
 
 
-def _prelu(steps: Scalars, x: SSAValue, alpha: SSAValue) -> SSAValue:
-    positive = steps.compare("ge", x, steps.constant(0.0, x.type))
-    return steps.select(positive, x, steps.multiply(x, alpha))
-
-
 def import_power(op: OperatorContext) -> None:
     """powf; by one whole exponent from 1 on, products (optimized_ops.h, BroadcastPow4D
     and IntegerExponentPow, which are the reference's, too)."""
     whole = _whole_exponent(op)
     if whole is not None:
-        map_two(op, lambda steps, x, _: _product(steps, x, whole))
+        map_elements(op, lambda steps, x, _: _product(steps, x, whole))
     elif op.is_float(0):
-        map_two(op, lambda steps, x, y: steps.c("powf", x, y))
+        map_elements(op, c_function("powf"))
     else:
-        map_two(op, integer_power)
+        map_elements(op, of_integers("power"))
 
 
 def _whole_exponent(op: OperatorContext) -> int | None:
@@ -141,7 +134,7 @@ def import_product(op: OperatorContext) -> None:
 
 IMPORTERS = {
     "ABS": _function("abs", Scalars.absolute, "FLOAT32 | INT32"),
-    "RSQRT": _function("rsqrt", reciprocal_root),
+    "RSQRT": _function("rsqrt", litert("inverse_root")),
     "SQRT": _function("sqrt", Scalars.sqrt),
     "EXP": _function("exp", c_function("expf")),
     "LOG": _function("log", c_function("logf")),
@@ -149,9 +142,9 @@ IMPORTERS = {
     "SQUARED_DIFFERENCE": binary(squared_difference, "NUMBER")
     | quantized(qnn.SquaredDifferenceOp, "x: INT8, y"),
     "DIV": binary(Scalars.divide, "REAL")
-    | binary(cut_divide, "INT32")
+    | binary(of_integers("cut_quotient"), "INT32")
     | quantized(qnn.DivOp, "x: STORED, y", activates=True),
-    "PRELU": binary(_prelu, "REAL") | quantized(qnn.PReluOp, "x: BYTE, y"),
+    "PRELU": binary(litert("prelu"), "REAL") | quantized(qnn.PReluOp, "x: BYTE, y"),
     "POW": takes("x: FLOAT32 | INT32, y: as x", import_power),
     "SUM": takes("x: BOOL, axes", folded_bits("or"))
     | takes("x: NUMBER, axes", folded(Scalars.add, "0"))

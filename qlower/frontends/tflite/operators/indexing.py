@@ -20,11 +20,11 @@ from xdsl.ir.affine import AffineConstantExpr
 from qlower.model.nests import Nest, extract, to_index
 
 from ...entry import Entry, takes
-from ...scalars import Scalars
+from ...scalars import Binary, Scalars
 from ..context import OperatorContext
 from ..nests import finish, finish_map, start
 from ..types import MAX_ELEMENTS, MAX_RANK
-from .plain import Binary, initial_value
+from .plain import initial_value
 
 
 def import_gather_nd(op: OperatorContext) -> None:

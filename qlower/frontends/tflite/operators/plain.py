@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import cast
 
 import numpy as np
 from xdsl.dialects import arith
@@ -17,13 +17,10 @@ from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.types import integer_range
 
 from ...entry import Entry, takes
-from ...scalars import Scalars
+from ...scalars import Binary, Compute, Scalars, Steps, text
 from ..context import OperatorContext
 from ..nests import finish, finish_map, read, start, take
 from ..types import PLAIN_TYPES, stored_type
-
-Unary: TypeAlias = Callable[[Scalars, SSAValue], SSAValue]
-Binary: TypeAlias = Callable[[Scalars, SSAValue, SSAValue], SSAValue]
 
 LOWEST, LARGEST = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
 
@@ -45,35 +42,37 @@ def scalars(op: OperatorContext, rank_of: tuple[int, ...], number: int = 0) -> S
     return Scalars(start(op, rank_of), op.input(number).type == "UINT8")
 
 
-def c_function(name: str) -> Unary:
+def c_function(name: str) -> Steps:
     """A function of the C library."""
-    return lambda steps, x: steps.c(name, x)
+    return text("_glibc", name)
 
 
-def unary(compute: Unary, legal: str = "REAL") -> Entry[OperatorContext]:
+def litert(name: str) -> Steps:
+    """A function that LiteRT's kernels write out."""
+    return text("_litert", name)
+
+
+def unary(compute: Compute, legal: str = "REAL") -> Entry[OperatorContext]:
     """An operator on one element."""
-    return takes(f"x: {legal}", lambda op: map_one(op, compute))
+    return takes(f"x: {legal}", lambda op: map_elements(op, compute))
 
 
-def binary(compute: Binary, legal: str) -> Entry[OperatorContext]:
+def binary(compute: Compute, legal: str) -> Entry[OperatorContext]:
     """An operator on two operands."""
-    return takes(f"x: {legal}, y: as x", lambda op: map_two(op, compute))
+    return takes(f"x: {legal}, y: as x", lambda op: map_elements(op, compute))
 
 
-def map_one(op: OperatorContext, compute: Unary) -> None:
-    """The operator on each element of its operand."""
-    steps = scalars(op, op.shape(0))
-    finish_map(op, steps.nest, compute(steps, read(op, steps.nest, 0)))
-
-
-def map_two(op: OperatorContext, compute: Binary) -> None:
-    """The operator on elements of two operands that broadcast, and its activation."""
-    steps = scalars(op, op.broadcast_shape(0, 1))
-    x, y = (read(op, steps.nest, number) for number in (0, 1))
-    value = compute(steps, x, y)
+def map_elements(op: OperatorContext, compute: Compute, *parameters: float) -> None:
+    """The operator on elements of operands that broadcast and on numbers of float32,
+    and its activation."""
+    operands, call = range(op.count), cast(Steps, compute)
+    steps = scalars(op, op.broadcast_shape(*operands))
+    elements = [read(op, steps.nest, number) for number in operands]
+    given = [steps.constant(parameter, f32) for parameter in parameters]
+    value = call(steps, *elements, *given)
     if "fused_activation_function" in op.options:
         value = activated(op, steps, value)
-    if value.type == x.type:
+    if value.type == elements[0].type:
         op.check_type(op.output(), op.input(0).type)
     finish_map(op, steps.nest, value)
 
@@ -275,40 +274,19 @@ def initial_value(initial: str, type: str) -> float:
     return int(limits.min if initial == "lowest" else limits.max)
 
 
-def import_real_leaky_relu(op: OperatorContext) -> None:
-    alpha = op.number("alpha")
-
-    def compute(steps: Scalars, x: SSAValue) -> SSAValue:
-        positive = steps.compare("gt", x, steps.constant(0.0, x.type))
-        below = steps.multiply(x, steps.constant(alpha, x.type))
-        return steps.select(positive, x, below)
-
-    map_one(op, compute)
-
-
-def hard_swish(steps: Scalars, x: SSAValue) -> SSAValue:
-    three, six = (steps.constant(value, x.type) for value in (3.0, 6.0))
-    gate = steps.clamp(steps.add(x, three), 0.0, 6.0)
-    return steps.divide(steps.multiply(x, gate), six)
-
-
-def reciprocal_root(steps: Scalars, x: SSAValue) -> SSAValue:
-    return steps.divide(steps.constant(1.0, x.type), steps.sqrt(x))
-
-
 IMPORTERS = {
     "NEG": unary(Scalars.negate, "NUMBER | INT8 | INT16"),
     "SQUARE": unary(lambda steps, x: steps.multiply(x, x)),
     "FLOOR": unary(Scalars.floor),
     "CEIL": unary(Scalars.ceil),
-    "ROUND": unary(Scalars.round_half_even),
+    "ROUND": unary(litert("round_half_even")),
     "SIN": unary(c_function("sinf")),
     "COS": unary(c_function("cosf")),
     "SIGN": unary(sign, "NUMBER"),
     "LOGICAL_NOT": unary(Scalars.invert, "BOOL"),
     "LOGICAL_AND": binary(lambda s, x, y: s.logical("and", x, y), "BOOL"),
     "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), "BOOL"),
-    "ATAN2": binary(lambda steps, y, x: steps.c("atan2f", y, x), "REAL"),
+    "ATAN2": binary(c_function("atan2f"), "REAL"),
     "CUMSUM": takes("x: NUMBER, axis", import_cumsum),
     "ADD_N": takes("x: NUMBER, more*: as x", import_add_n),
     "MAXIMUM": binary(Scalars.larger, "NUMBER | STORED"),

@@ -15,11 +15,11 @@ from xdsl.ir.affine import AffineDimExpr
 from qlower.dialects import qnn
 
 from ...entry import takes
-from ...scalars import Scalars
+from ...scalars import Scalars, Unary
 from ..context import OperatorContext
 from ..nests import finish_map, start
 from ..window import MAX_KERNEL
-from .plain import LOWEST, Unary
+from .plain import LOWEST
 from .real import sum_products
 
 LEAST_NORM = float(np.float32(1e-6))

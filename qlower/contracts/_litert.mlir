@@ -1,0 +1,191 @@
+// Functions of single numbers as LiteRT's reference kernels write them out: of float32, and of
+// integers in 64 bits. It defines no rule.
+
+module attributes {contract.base = "_glibc"} {
+
+// ---------------------------------------------------------------- float32
+
+// internal/reference/logistic.h: a straight line at either end
+func.func private @logistic(%x: f32) -> f32 {
+  %opposite = arith.negf %x : f32
+  %e = func.call @expf(%opposite) : (f32) -> f32
+  %more = arith.addf 1.0, %e : f32
+  %quotient = arith.divf 1.0, %more : f32
+  %is_low = arith.cmpf olt, %x, -9.0 : f32
+  %power = func.call @expf(%x) : (f32) -> f32
+  %below = arith.select %is_low, %power, %quotient : f32
+  %is_high = arith.cmpf ogt, %x, 16.619047164916992188 : f32
+  %result = arith.select %is_high, 1.0, %below : f32
+}
+
+// RoundToNearest: half to even; what is rounded up to 0 is +0
+func.func private @round_half_even(%x: f32) -> f32 {
+  %floor = math.floor %x : f32
+  %rest = arith.subf %x, %floor : f32
+  %halved = arith.mulf %floor, 0.5 : f32
+  %whole = math.floor %halved : f32
+  %is_even = arith.cmpf oeq, %whole, %halved : f32
+  %is_half = arith.cmpf oeq, %rest, 0.5 : f32
+  %is_tie = arith.andi %is_half, %is_even : i1
+  %is_less = arith.cmpf olt, %rest, 0.5 : f32
+  %is_down = arith.ori %is_less, %is_tie : i1
+  %above = arith.addf %floor, 1.0 : f32
+  %result = arith.select %is_down, %floor, %above : f32
+}
+
+// x min(max(F(x + 3), 0), 6) / 6
+func.func private @hard_swish(%x: f32) -> f32 {
+  %moved = arith.addf %x, 3.0 : f32
+  %is_low = arith.cmpf olt, %moved, 0.0 : f32
+  %not_low = arith.select %is_low, 0.0, %moved : f32
+  %is_high = arith.cmpf ogt, %not_low, 6.0 : f32
+  %gate = arith.select %is_high, 6.0, %not_low : f32
+  %product = arith.mulf %x, %gate : f32
+  %result = arith.divf %product, 6.0 : f32
+}
+
+func.func private @inverse_root(%x: f32) -> f32 {
+  %root = math.sqrt %x : f32
+  %result = arith.divf 1.0, %root : f32
+}
+
+func.func private @leaky_relu(%x: f32, %alpha: f32) -> f32 {
+  %is_positive = arith.cmpf ogt, %x, 0.0 : f32
+  %below = arith.mulf %x, %alpha : f32
+  %result = arith.select %is_positive, %x, %below : f32
+}
+
+func.func private @prelu(%x: f32, %alpha: f32) -> f32 {
+  %is_kept = arith.cmpf oge, %x, 0.0 : f32
+  %below = arith.mulf %x, %alpha : f32
+  %result = arith.select %is_kept, %x, %below : f32
+}
+
+// internal/reference/fake_quant.h, FakeQuantizeArray: the nearest code, halves up
+func.func private @fake_quantize(
+    %x: f32, %lowest: f32, %highest: f32, %scale: f32, %inverse: f32) -> f32 {
+  %is_above = arith.cmpf ogt, %x, %lowest : f32
+  %not_low = arith.select %is_above, %x, %lowest : f32
+  %is_below = arith.cmpf olt, %not_low, %highest : f32
+  %within = arith.select %is_below, %not_low, %highest : f32
+  %distance = arith.subf %within, %lowest : f32
+  %codes = arith.mulf %distance, %inverse : f32
+  %floor = math.floor %codes : f32
+  %rest = arith.subf %codes, %floor : f32
+  %is_up = arith.cmpf oge, %rest, 0.5 : f32
+  %more = arith.addf %floor, 1.0 : f32
+  %code = arith.select %is_up, %more, %floor : f32
+  %real = arith.mulf %code, %scale : f32
+  %result = arith.addf %real, %lowest : f32
+}
+
+func.func private @floor_quotient_f32(%x: f32, %y: f32) -> f32 {
+  %quotient = arith.divf %x, %y : f32
+  %result = math.floor %quotient : f32
+}
+
+func.func private @floor_rest_f32(%x: f32, %y: f32) -> f32 {
+  %rest = func.call @fmodf(%x, %y) : (f32, f32) -> f32
+  %left = arith.cmpf olt, %rest, 0.0 : f32
+  %right = arith.cmpf olt, %y, 0.0 : f32
+  %is_some = arith.cmpf une, %rest, 0.0 : f32
+  %differs = arith.xori %left, %right : i1
+  %is_cut_up = arith.andi %differs, %is_some : i1
+  %raised = arith.addf %rest, %y : f32
+  %result = arith.select %is_cut_up, %raised, %rest : f32
+}
+
+// ---------------------------------------------------------------- integers
+
+// Quotient, cut toward 0, and rest of integers of up to 32 bits: by the divisor's magnitude, so
+// that no division overflows; 0 counts as 1.
+func.func private @divided(%x: i64, %y: i64) -> (i64, i64) {
+  %size = math.absi %y : i64
+  %magnitude = arith.maxsi %size, 1 : i64
+  %of_size = arith.divsi %x, %magnitude : i64
+  %rest = arith.remsi %x, %magnitude : i64
+  %is_negative = arith.cmpi slt, %y, 0 : i64
+  %opposite = arith.subi 0, %of_size : i64
+  %quotient = arith.select %is_negative, %opposite, %of_size : i64
+  func.return %quotient, %rest : i64, i64
+}
+
+// Whether there is a rest, of another sign than the divisor.
+func.func private @is_cut_up(%rest: i64, %divisor: i64) -> i1 {
+  %left = arith.cmpi slt, %rest, 0 : i64
+  %right = arith.cmpi slt, %divisor, 0 : i64
+  %is_some = arith.cmpi ne, %rest, 0 : i64
+  %differs = arith.xori %left, %right : i1
+  %result = arith.andi %differs, %is_some : i1
+}
+
+func.func private @cut_quotient(%x: i64, %y: i64) -> i64 {
+  %quotient, %rest = func.call @divided(%x, %y) : (i64, i64) -> (i64, i64)
+  func.return %quotient : i64
+}
+
+func.func private @floor_quotient(%x: i64, %y: i64) -> i64 {
+  %quotient, %rest = func.call @divided(%x, %y) : (i64, i64) -> (i64, i64)
+  %is_cut_up = func.call @is_cut_up(%rest, %y) : (i64, i64) -> i1
+  %below = arith.subi %quotient, 1 : i64
+  %result = arith.select %is_cut_up, %below, %quotient : i64
+}
+
+// What a quotient rounded down leaves over, which has the divisor's sign.
+func.func private @floor_rest(%x: i64, %y: i64) -> i64 {
+  %quotient, %rest = func.call @divided(%x, %y) : (i64, i64) -> (i64, i64)
+  %result = func.call @with_sign(%rest, %y) : (i64, i64) -> i64
+}
+
+// The same of 64 bits, where the least divisor has no magnitude; of -1, by which a division may
+// overflow, it is that of 1.
+func.func private @floor_rest_i64(%x: i64, %y: i64) -> i64 {
+  %not_below = arith.maxsi %y, 1 : i64
+  %above = arith.remsi %x, %not_below : i64
+  %not_above = arith.minsi %y, -2 : i64
+  %below = arith.remsi %x, %not_above : i64
+  %is_low = arith.cmpi sle, %y, -2 : i64
+  %rest = arith.select %is_low, %below, %above : i64
+  %result = func.call @with_sign(%rest, %y) : (i64, i64) -> i64
+}
+
+func.func private @with_sign(%rest: i64, %y: i64) -> i64 {
+  %is_cut_up = func.call @is_cut_up(%rest, %y) : (i64, i64) -> i1
+  %raised = arith.addi %rest, %y : i64
+  %result = arith.select %is_cut_up, %raised, %rest : i64
+}
+
+// Powers of numbers of 32 bits, converted from a double by x86: the least number where they don't
+// fit. A negative exponent counts as 0.
+func.func private @power(%x: i64, %y: i64) -> i64 {
+  %exponent = arith.maxsi %y, 0 : i64
+  %base = math.absi %x : i64
+  %r0, %b0 = func.call @power_step(1, %base, %exponent, 1) : (i64, i64, i64, i64) -> (i64, i64)
+  %r1, %b1 = func.call @power_step(%r0, %b0, %exponent, 2) : (i64, i64, i64, i64) -> (i64, i64)
+  %r2, %b2 = func.call @power_step(%r1, %b1, %exponent, 4) : (i64, i64, i64, i64) -> (i64, i64)
+  %r3, %b3 = func.call @power_step(%r2, %b2, %exponent, 8) : (i64, i64, i64, i64) -> (i64, i64)
+  %r4, %b4 = func.call @power_step(%r3, %b3, %exponent, 16) : (i64, i64, i64, i64) -> (i64, i64)
+  // 0, 1 and what doesn't fit
+  %is_large = arith.cmpi sge, %exponent, 32 : i64
+  %size = arith.select %is_large, %b4, %r4 : i64
+  %is_below = arith.cmpi slt, %x, 0 : i64
+  %last_bit = arith.andi %exponent, 1 : i64
+  %is_odd = arith.cmpi ne, %last_bit, 0 : i64
+  %is_negative = arith.andi %is_below, %is_odd : i1
+  %opposite = arith.subi 0, %size : i64
+  %result = arith.select %is_negative, %opposite, %size : i64
+}
+
+// The product by a base where the exponent has a bit, and the base's square; up to 2^31.
+func.func private @power_step(%product: i64, %base: i64, %exponent: i64, %bit: i64) -> (i64, i64) {
+  %masked = arith.andi %exponent, %bit : i64
+  %has_bit = arith.cmpi ne, %masked, 0 : i64
+  %any_product = arith.muli %product, %base : i64
+  %bounded = arith.minsi %any_product, 2147483648 : i64
+  %next = arith.select %has_bit, %bounded, %product : i64
+  %any_square = arith.muli %base, %base : i64
+  %square = arith.minsi %any_square, 2147483648 : i64
+  func.return %next, %square : i64, i64
+}
+
+}
