@@ -16,6 +16,11 @@ from qlower.codegen.skeletons.contraction.tiling import (
     plan_vectors,
     tile_candidates,
 )
+from qlower.codegen.skeletons.contraction.widened import (
+    WidenedPlan,
+    emit_widened,
+    plan_widened,
+)
 from qlower.codegen.skeletons.depthwise.emit import (
     WindowPlan,
     emit_depthwise,
@@ -32,7 +37,9 @@ from qlower.codegen.skeletons.tile_registers.plan import (
 from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import Schedule, TileAttr, TileRegistersAttr
 
-Skeleton: TypeAlias = VectorPlan | TiledContraction | WindowPlan | LoopPlan
+Skeleton: TypeAlias = (
+    VectorPlan | WidenedPlan | TiledContraction | WindowPlan | LoopPlan
+)
 """How a nest is run, with all that is decided before any code is written."""
 
 
@@ -60,6 +67,10 @@ class Skeletons:
             case Contraction():
                 assert self.weights is not None
                 contraction = self.products.on(nest)
+                if schedule is None:
+                    widened = plan_widened(self.target, contraction, self.weights)
+                    if widened is not None:
+                        return widened
                 plan = None
                 if nest.channels is None:
                     plan = plan_tiles(self.target, contraction, schedule)
@@ -84,8 +95,11 @@ class Skeletons:
         return vectors.channels
 
     def estimated_schedule(self) -> Schedule | None:
-        """The best way to cut a contraction, by estimate; None for any other nest."""
+        """The best way to cut a contraction, by estimate; None for any other nest, and
+        where a routine takes all rows and channels."""
         if not isinstance(self.products, Contraction) or self.weights is None:
+            return None
+        if plan_widened(self.target, self.products, self.weights) is not None:
             return None
         if plan_tiles(self.target, self.products, None) is not None:
             return TileRegistersAttr()
@@ -115,6 +129,9 @@ def emit_nest(f: Function, target: Target, skeleton: Skeleton, nest: Nest) -> No
         case VectorPlan(contraction=contraction):
             placed = replace(skeleton, contraction=contraction.on(nest))
             emit_contraction(f, target, placed)
+        case WidenedPlan(contraction=contraction):
+            placed = replace(skeleton, contraction=contraction.on(nest))
+            emit_widened(f, target, placed)
         case TiledContraction(contraction=contraction):
             # few machines have tile registers, and every command would import this
             from qlower.codegen.skeletons.tile_registers.emit import emit_tiles

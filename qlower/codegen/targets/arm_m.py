@@ -13,6 +13,7 @@ from dataclasses import replace
 from qlower.codegen.targets.architecture import Architecture, cpu_table
 from qlower.codegen.targets.base import Halves, Target
 from qlower.codegen.targets.scalar import SCALAR
+from qlower.codegen.targets.thumb import PAIRS_OF_ROWS, SINGLE_ROWS
 
 _CPUS = cpu_table({"": "generic", "vfp4d16sp": "cortex-m4", "fp-armv8d16": "cortex-m7"})
 """CPUs by their unit for floats, if they have one."""
@@ -34,7 +35,12 @@ _IMPLIED = {
 _TUNING = "-use-misched"
 """LLVM's scheduler of machine instructions moves loads ahead and spills sums."""
 
-_HALVES = Halves("llvm.arm.smlad", "llvm.arm.sxtb16", "llvm.arm.uxtb16")
+_HALVES = Halves(
+    "llvm.arm.smlad",
+    "llvm.arm.sxtb16",
+    "llvm.arm.uxtb16",
+    (SINGLE_ROWS, PAIRS_OF_ROWS),
+)
 
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:

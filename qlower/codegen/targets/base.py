@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from qlower.codegen.llvm.routine import Routine
 from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.processor import Processor
 from qlower.codegen.targets.triples import is_bare_metal
@@ -122,12 +123,14 @@ class Halves:
     """Instructions on the two 16-bit halves of a word, as LLVM's intrinsics.
 
     `multiply` adds both products of two words to a third; `extend_signed` and
-    `extend_unsigned` make halves of a word's even bytes.
+    `extend_unsigned` make halves of a word's even bytes. `routines`, for one row and
+    for two, sum products of rows that are halves already.
     """
 
     multiply: str
     extend_signed: str
     extend_unsigned: str
+    routines: tuple[Routine, Routine]
 
 
 @dataclass(frozen=True)
