@@ -201,7 +201,7 @@ class Function(ScopedText):
         """A call of machine code, which is the prologue of a function without a body:
         LLVM neither looks into it nor adds to it."""
         # four arguments are in registers; the others begin its part of our frame
-        spare = (routine.stack_bytes - 4 * (len(arguments) - 4)) // 8
+        spare = -(-(routine.stack_bytes - 4 * (len(arguments) - 4)) // 8)
         given = [*arguments, *[Value(I64, "undef")] * spare]
         types = ", ".join(str(value.type) for value in given)
         code = ", ".join(f"i16 {number}" for number in routine.code)

@@ -15,6 +15,7 @@ from qlower.codegen.skeletons.choose import Skeleton
 from qlower.codegen.skeletons.contraction.tiling import VectorPlan
 from qlower.codegen.skeletons.contraction.widened import WidenedPlan
 from qlower.codegen.skeletons.depthwise.emit import WindowPlan
+from qlower.codegen.skeletons.depthwise.routine import RoutinePlan
 from qlower.codegen.skeletons.loops import LoopPlan
 from qlower.codegen.skeletons.tile_registers.plan import (
     TiledContraction,
@@ -118,7 +119,7 @@ def estimated_nanoseconds(
             cycles += prod(nest.bounds) * size / (4 * lanes)
         case TiledContraction(contraction=contraction, plan=plan):
             cycles += product_cycles(contraction, plan)
-        case WindowPlan():  # its bytes have to be interleaved
+        case WindowPlan() | RoutinePlan():  # its bytes have to be interleaved
             cycles += 0.5 * prod(nest.bounds) / lanes
         case LoopPlan():
             steps = vectors * prod(nest.reduction) * _operations(nest.op.body)

@@ -26,6 +26,11 @@ from qlower.codegen.skeletons.depthwise.emit import (
     emit_depthwise,
     plan_window,
 )
+from qlower.codegen.skeletons.depthwise.routine import (
+    RoutinePlan,
+    emit_windows,
+    plan_routine,
+)
 from qlower.codegen.skeletons.loops import LoopPlan, emit_loops, plan_loops
 from qlower.codegen.skeletons.products.packing import Weights
 from qlower.codegen.skeletons.tile_registers.plan import (
@@ -38,7 +43,7 @@ from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import Schedule, TileAttr, TileRegistersAttr
 
 Skeleton: TypeAlias = (
-    VectorPlan | WidenedPlan | TiledContraction | WindowPlan | LoopPlan
+    VectorPlan | WidenedPlan | TiledContraction | WindowPlan | RoutinePlan | LoopPlan
 )
 """How a nest is run, with all that is decided before any code is written."""
 
@@ -81,7 +86,9 @@ class Skeletons:
                 factors = tile_factors(self.weights)
                 return TiledContraction(contraction, plan, factors)
             case DepthwiseProducts():
-                return plan_window(self.target, self.products.on(nest))
+                products = self.products.on(nest)
+                routine = plan_routine(self.target, products)
+                return routine or plan_window(self.target, products)
             case None:
                 return plan_loops(self.target, nest)
 
@@ -139,5 +146,7 @@ def emit_nest(f: Function, target: Target, skeleton: Skeleton, nest: Nest) -> No
             emit_tiles(f, target, replace(skeleton, contraction=contraction.on(nest)))
         case WindowPlan(products=products):
             emit_depthwise(f, target, replace(skeleton, products=products.on(nest)))
+        case RoutinePlan(products=products):
+            emit_windows(f, target, replace(skeleton, products=products.on(nest)))
         case LoopPlan():
             emit_loops(f, target, nest, skeleton)

@@ -13,7 +13,12 @@ from dataclasses import replace
 from qlower.codegen.targets.architecture import Architecture, cpu_table
 from qlower.codegen.targets.base import Halves, Target
 from qlower.codegen.targets.scalar import SCALAR
-from qlower.codegen.targets.thumb import PAIRS_OF_ROWS, SINGLE_ROWS
+from qlower.codegen.targets.thumb_routines import (
+    PAIRS_OF_ROWS,
+    SINGLE_ROWS,
+    window_columns,
+    window_routine,
+)
 
 _CPUS = cpu_table({"": "generic", "vfp4d16sp": "cortex-m4", "fp-armv8d16": "cortex-m7"})
 """CPUs by their unit for floats, if they have one."""
@@ -40,6 +45,8 @@ _HALVES = Halves(
     "llvm.arm.sxtb16",
     "llvm.arm.uxtb16",
     (SINGLE_ROWS, PAIRS_OF_ROWS),
+    window_routine,
+    window_columns,
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from qlower.codegen.llvm.routine import Routine
+from qlower.codegen.llvm.routine import Routine, RowsRoutine
 from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.processor import Processor
 from qlower.codegen.targets.triples import is_bare_metal
@@ -123,14 +123,25 @@ class Halves:
     """Instructions on the two 16-bit halves of a word, as LLVM's intrinsics.
 
     `multiply` adds both products of two words to a third; `extend_signed` and
-    `extend_unsigned` make halves of a word's even bytes. `routines`, for one row and
-    for two, sum products of rows that are halves already.
+    `extend_unsigned` make halves of a word's even bytes. `rows`, for one row and for
+    two, sum products of activations that are halves already.
+
+    `window(lines, columns, border, signed=...)` makes a routine that sums the products
+    of a window for neighbouring pixels, `columns` of them, and each of several channels:
+
+        name(sums, weights, channels, address of the first line, of the second, ...)
+
+    The sums [channel, column] are i32. The weights of a channel are the number that its
+    sums start from, i32, and the bytes of each line, filled up to whole words. Lines
+    have up to 8 taps; `window_columns(taps)` is the greatest number of columns.
     """
 
     multiply: str
     extend_signed: str
     extend_unsigned: str
-    routines: tuple[Routine, Routine]
+    rows: tuple[RowsRoutine, RowsRoutine]
+    window: Callable[..., Routine]
+    window_columns: Callable[[int], int]
 
 
 @dataclass(frozen=True)

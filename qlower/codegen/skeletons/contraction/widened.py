@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.routine import Routine
+from qlower.codegen.llvm.routine import RowsRoutine
 from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.nests.recognise import Contraction
@@ -49,7 +49,7 @@ class WidenedPlan:
 
     contraction: Contraction
     halves: Halves
-    routine: Routine
+    routine: RowsRoutine
     factors: Factors
 
     @property
@@ -77,7 +77,7 @@ def plan_widened(
     if 4 * length < 3 * WORD_BYTES * -(-length // WORD_BYTES):
         return None
     rows = nest.bounds[contraction.pixels[-1]] if contraction.pixels else 1
-    routine = halves.routines[rows > 1]
+    routine = halves.rows[rows > 1]
     if 2 * nest.bounds[contraction.lane] <= routine.columns:
         return None
     factors = weights.factors(WeightLayout(routine.columns))
@@ -89,7 +89,7 @@ def plan_widened(
 
 
 def pack_for_routine(weights: Integers) -> bytes:
-    """Weights [group, vector, lane, tap, chunk, 4] as `targets/thumb.py` wants them:
+    """Weights [group, vector, lane, tap, chunk, 4] as `targets/thumb_routines.py` wants them:
     [group, vector, tap, chunk, half of the chunk, pair of lanes, number, lane]."""
     groups, vectors, lanes, taps, chunks, _ = weights.shape
     parted = weights.reshape(groups, vectors, lanes // 2, 2, taps, chunks, 2, 2)

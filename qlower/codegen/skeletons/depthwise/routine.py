@@ -1,0 +1,233 @@
+"""Depthwise convolution by routines of a target, which hold several pixels' sums.
+
+A routine sums the windows of neighbouring pixels, one channel after the other; it is
+made for the taps that are padding at an edge, and those that are not. The sums go
+through the nest's own init and epilogue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+
+from qlower.codegen.llvm.function import Function
+from qlower.codegen.llvm.routine import WindowStep
+from qlower.codegen.llvm.values import I32, I64, Value, constant
+from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.nests.recognise import DepthwiseProducts
+from qlower.codegen.skeletons.contraction.tiling import even_tiles
+from qlower.codegen.skeletons.depthwise.taps import (
+    Tap,
+    cut_at_edges,
+    tap_addresses,
+    tap_offset,
+)
+from qlower.codegen.skeletons.products.packing import constant_initial, gather_weights
+from qlower.codegen.skeletons.products.step import WORD_BYTES, Integers
+from qlower.codegen.targets.resolve import Halves, Target
+from qlower.codegen.values.elements import store_scalars
+
+_BLOCK = 32
+"""Channels whose sums are in memory together."""
+
+_FINISHED = 12
+"""Sums that go through the epilogue together, at most: units for floats hold 16."""
+
+_FARTHEST = 1 << 12
+"""Bytes beyond which an instruction can't reach from a line's first activation."""
+
+_MOST_TAPS = 8
+"""Taps of a line whose weights are in registers."""
+
+
+@dataclass(frozen=True)
+class RoutinePlan:
+    """A window by routines: the `weights` [channel, line, tap], what sums `starts`
+    from, and the pixels that are summed together along `column_loop`."""
+
+    products: DepthwiseProducts
+    halves: Halves
+    weights: Integers
+    starts: Integers
+    starts_from_initial: bool
+    column_loop: int
+    columns: tuple[Segment, ...]
+
+    @property
+    def lines(self) -> list[list[Tap]]:
+        """The window's taps, those of a line along its last loop together."""
+        *outer, last = self.products.nest.reduction
+        return [
+            [(*line, tap) for tap in range(last)]
+            for line in product(*map(range, outer))
+        ]
+
+    @property
+    def channel_bytes(self) -> int:
+        """Bytes of a channel's start and weights."""
+        _, lines, taps = self.weights.shape
+        return WORD_BYTES * (1 + lines * -(-taps // WORD_BYTES))
+
+    def pack(self) -> bytes:
+        """Starts and weights, as `Halves.window` wants them."""
+        channels, lines, taps = self.weights.shape
+        padded = np.zeros((channels, lines, -(-taps // WORD_BYTES) * WORD_BYTES), "i1")
+        padded[:, :, :taps] = self.weights
+        starts = self.starts.astype(np.uint64).astype("<u4").view("i1")
+        starts = starts.reshape(channels, WORD_BYTES)
+        return np.hstack([starts, padded.reshape(channels, -1)]).tobytes()
+
+
+def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | None:
+    """How to sum the window by routines, where the target has them, lines are short
+    enough and padding is known for each column."""
+    halves, nest = target.halves, products.nest
+    pixels = [loop for loop in range(len(nest.parallel)) if loop != products.lane]
+    weight, operand = products.weight, products.activation.operand
+    taps = nest.reduction[-1]
+    if halves is None or not pixels or weight.operand.packed is not None:
+        return None
+    if operand.scalar != "i8" or nest.op.accumulator_types != (i32,):
+        return None
+    column, last = pixels[-1], len(nest.bounds) - 1
+    for edge in operand.edges:
+        along = [d for d in (column, last) if edge.strides[d]]
+        others = [d for d, s in enumerate(edge.strides) if s and d not in along]
+        if along and (others or edge.first.constant is None):
+            return None
+    height = min(nest.bounds[column], halves.window_columns(taps))
+    columns = even_tiles(nest.bounds[column], height)
+    reach = (height - 1) * operand.strides[column] + (taps - 1) * operand.strides[last]
+    if taps > _MOST_TAPS or reach >= _FARTHEST or min(operand.strides) < 0:
+        return None
+    order = (products.lane, *range(len(nest.parallel), len(nest.bounds)))
+    shape = [nest.bounds[loop] for loop in order]
+    stored, offset = gather_weights(weight, order, shape)
+    centred = (stored - offset).reshape(shape[0], -1, taps)
+    if centred.min() < -128 or centred.max() > 127:
+        return None
+    starts = -products.zero_point * centred.sum(axis=(1, 2))
+    initial = constant_initial(nest, (products.lane,))
+    if initial is not None:
+        starts = starts + initial
+    known = initial is not None
+    return RoutinePlan(products, halves, centred, starts, known, column, columns)
+
+
+def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
+    """The whole nest, which is placed."""
+    products = plan.products
+    nest, lane = products.nest, products.lane
+    weights = f.module.add_constant(plan.pack())
+    code = _Tile(f, target, nest, lane, plan, weights)
+    columns = cut_at_edges(products, plan.column_loop, plan.columns)
+    inner = {lane, plan.column_loop}
+    outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
+    whole, rest = divmod(nest.bounds[lane], _BLOCK)
+    blocks = [Segment(0, whole, _BLOCK), Segment(whole * _BLOCK, 1, rest)]
+
+    def row(indices: list[Value]) -> None:
+        for block in blocks:
+            for segment, is_inner in columns if block.width * block.repeat else ():
+                tile = partial(code.emit, block.width, segment.width, is_inner)
+
+                def tiles(
+                    now: list[Value], tile=tile, segment: Segment = segment
+                ) -> None:
+                    walk(f, plan.column_loop, segment, now, tile)
+
+                walk(f, lane, block, indices, tiles)
+
+    nested(f, nest.bounds, outer, [constant(I64, 0)] * len(nest.bounds), row)
+
+
+@dataclass(frozen=True)
+class _Tile(PointCode):
+    plan: RoutinePlan
+    weights: Value
+
+    def emit(
+        self, channels: int, columns: int, is_inner: bool, indices: list[Value]
+    ) -> None:
+        """`columns` pixels of so many channels, from `indices` on. Their windows lie
+        between the edges along the columns, if `is_inner`."""
+        f, plan, lane = self.f, self.plan, self.plan.products.lane
+        lines, addresses = self.lines(channels, columns, is_inner, indices)
+        activation = plan.products.activation
+        border = int.from_bytes(
+            activation.operand.border_bytes(1), signed=activation.signed
+        )
+        routine = plan.halves.window(lines, columns, border, signed=activation.signed)
+        sums = f.allocate(WORD_BYTES * min(_BLOCK, self.nest.bounds[lane]) * columns)
+        weights = f.at(self.weights, f.scale(indices[lane], plan.channel_bytes))
+        f.call_routine(routine, [sums, weights, constant(I32, channels), *addresses])
+        pixels = [moved(f, indices, plan.column_loop, n) for n in range(columns)]
+        for segment in split(channels, max(1, min(4, _FINISHED // columns))):
+
+            def finish(
+                index: Value, carried: list[Value], segment: Segment = segment
+            ) -> list[Value]:
+                first = f.scale(index, segment.width)
+                first = f.add(first, constant(I64, segment.start))
+                self.finish(sums, pixels, segment.width, first)
+                return carried
+
+            f.loop(segment.repeat, [], finish)
+
+    def lines(
+        self, channels: int, columns: int, is_inner: bool, indices: list[Value]
+    ) -> tuple[list[list[WindowStep]], list[Value]]:
+        """The steps of each line, and the address of its first activation."""
+        f, plan, products = self.f, self.plan, self.plan.products
+        loop = plan.column_loop
+        lines = plan.lines
+        taps = [tap for line in lines for tap in line]
+        found = tap_addresses(
+            f, products, loop, taps, columns, is_inner, indices, channels
+        )
+        steps: list[list[WindowStep]] = []
+        addresses: list[Value] = []
+        for line in lines:
+            uses: dict[int | None, list[tuple[int, int]]] = {}
+            starts: dict[int, Value] = {}
+            for number, column in product(range(len(line)), range(columns)):
+                tap, address = line[number], found[column, line[number]]
+                place = tap_offset(products, tap, column, loop)
+                uses.setdefault(place if address else None, []).append((column, number))
+                if address is not None:
+                    starts[place] = address
+            first = min(starts, default=0)
+            steps.append(
+                [
+                    WindowStep(None if place is None else place - first, uses[place])
+                    for place in sorted(uses, key=lambda place: place or 0)
+                ]
+            )
+            addresses.append(starts[first] if starts else self.weights)
+        return steps, addresses
+
+    def finish(
+        self, sums: Value, pixels: list[list[Value]], lanes: int, first: Value
+    ) -> None:
+        """Init and epilogue of `lanes` channels, from the `first` of the block on."""
+        f, nest, lane = self.f, self.nest, self.lane_loop
+        assert lane is not None
+        for column, pixel in enumerate(pixels):
+            point = list(pixel)
+            point[lane] = f.add(pixel[lane], first)
+            parts: list[Value] = []
+            for channel in range(lanes):
+                at = f.scale(f.add(first, constant(I64, channel)), len(pixels))
+                at = f.scale(f.add(at, constant(I64, column)), WORD_BYTES)
+                parts.append(f.load(I32, f.at(sums, at), WORD_BYTES))
+            total = f.join(parts)
+            if not self.plan.starts_from_initial:
+                (initial,) = self.run(nest.op.init, point, [], lanes)
+                total = f.binary("add", total, initial)
+            stored = self.run(nest.op.epilogue, point, [total], lanes)
+            for result, value in zip(nest.results, stored, strict=True):
+                store_scalars(f, value, result.address(f, point))

@@ -1,0 +1,181 @@
+"""Routines of Thumb whose registers are all assigned by hand.
+
+Eight sums, two pointers and four operands are the 14 registers that there are. LLVM
+spills some of them, and llvmlite has no assembler for Arm.
+
+Rows of activations are words: of four consecutive ones the first and the third, then
+the second and the fourth. A word of weights has those two numbers for two channels,
+which alternate, so that a sign extension of its even bytes serves one channel and that
+of its odd bytes the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+
+from qlower.codegen.llvm.routine import Routine, RowsRoutine, WindowStep
+from qlower.codegen.targets.thumb import EQUAL, LR, PC, SP, UNEQUAL, Code
+
+SP, LR, _PC = 13, 14, 15
+_SUMS = range(4, 12)
+_POINTER, _WEIGHTS = 0, 1
+_FREE = 2, 3, 12, LR
+
+_KEPT = 16
+"""Where the caller's registers are kept, bytes from the stack pointer: after four
+arguments."""
+_SUMS_AT, _X_AT, _STARTS_AT = _KEPT + 36, _KEPT + 40, _KEPT + 44
+_STACK_BYTES = _KEPT + 48
+
+EQUAL, _UNEQUAL = 0, 1
+
+
+def _two_rows(code: Code) -> None:
+    """Two activations of each of two rows by as many weights of four channels."""
+    x, other, even, odd = _FREE
+    code.load_next_two(x, other, _POINTER)
+    for first in (0, 2):
+        code.load_next(odd, _WEIGHTS)
+        code.extend_signed(even, odd, odd=False)
+        code.extend_signed(odd, odd, odd=True)
+        for channel, weights in ((first, even), (first + 1, odd)):
+            code.multiply(_SUMS[channel], x, weights)
+            code.multiply(_SUMS[4 + channel], other, weights)
+
+
+def _one_row(code: Code) -> None:
+    """Two activations by as many weights of eight channels."""
+    x, *words, even = _FREE
+    code.load_next(x, _POINTER)
+    for first in (0, 4):
+        code.load_next_two(*words, _WEIGHTS)
+        for channel, odd in zip((first, first + 2), words, strict=True):
+            code.extend_signed(even, odd, odd=False)
+            code.extend_signed(odd, odd, odd=True)
+            code.multiply(_SUMS[channel], x, even)
+            code.multiply(_SUMS[channel + 1], x, odd)
+
+
+def _rows_routine(
+    name: str, rows: int, columns: int, products: Callable[[Code], None]
+) -> RowsRoutine:
+    """The code for all columns of channels: see `RowsRoutine`."""
+    code = Code()
+    first, second = _FREE[2:]
+    code.add_number(first, SP, _KEPT)
+    code.store_many(first, (*_SUMS, LR))
+    for register, place in enumerate((_SUMS_AT, _X_AT, None, _STARTS_AT)):
+        if place is not None:
+            code.store(register, SP, place)
+    code.move(_WEIGHTS, 2)
+    column = len(code.halves)
+    code.load(first, SP, _STARTS_AT)
+    code.load_many(first, _SUMS[:columns], moves=True)
+    code.store(first, SP, _STARTS_AT)
+    for row in range(1, rows):
+        for channel in range(columns):
+            code.move(_SUMS[row * columns + channel], _SUMS[channel])
+    code.load(_POINTER, SP, _X_AT)
+    for end, steps in ((0, RowsRoutine.MANY // 2), (4, RowsRoutine.FEW // 2)):
+        code.load(second, SP, end)
+        code.compare(_POINTER, second)
+        skip = len(code.halves)
+        code.wide(0, 0)
+        loop = len(code.halves)
+        for _ in range(steps):
+            products(code)
+        code.load(second, SP, end)
+        code.compare(_POINTER, second)
+        code.branch(UNEQUAL, loop)
+        code.branch(EQUAL, len(code.halves), at=skip)
+    code.load(first, SP, _SUMS_AT)
+    code.store_many(first, _SUMS[:columns])
+    if rows == 2:
+        code.load(second, SP, 12)
+        code.add(second, first)
+        code.store_many(second, _SUMS[columns:])
+    code.add_number(first, first, 4 * columns)
+    code.store(first, SP, _SUMS_AT)
+    code.load(first, SP, 8)
+    code.decrease(first)
+    code.store(first, SP, 8)
+    code.branch(UNEQUAL, column)
+    code.add_number(first, SP, _KEPT)
+    code.load_many(first, (*_SUMS, PC))
+    return RowsRoutine(name, tuple(code.halves), _STACK_BYTES, rows, columns)
+
+
+PAIRS_OF_ROWS = _rows_routine("_sums_of_two_rows", 2, 4, _two_rows)
+SINGLE_ROWS = _rows_routine("_sums_of_a_row", 1, 8, _one_row)
+
+
+def window_routine(
+    lines: Sequence[Sequence[WindowStep]],
+    columns: int,
+    border: int,
+    *,
+    signed: bool,
+) -> Routine:
+    """The sums of a window for each of several channels: see `Halves.window`."""
+    code = Code()
+    sums, weights, channel, pointer, x = 0, 1, 2, 3, 12
+    taps = max(tap for line in lines for step in line for _, tap in step.uses) + 1
+    factors = range(4, 4 + window_factors(taps))
+    totals = _FREE_FOR_SUMS[-columns:]
+    assert factors[-1] < totals[0]
+    first_at, end_at = 4 * len(lines) - 4, 4 * len(lines)
+    kept_at = end_at + 4
+    code.add_number(x, SP, kept_at)
+    code.store_many(x, (*range(4, 12), LR))
+    code.store(pointer, SP, first_at)
+    code.store(channel, SP, end_at)
+    code.move_number(channel, 0)
+    loop = len(code.halves)
+    code.load_next(totals[0], weights)
+    for total in totals[1:]:
+        code.move(total, totals[0])
+    for number, line in enumerate(lines):
+        code.load(pointer, SP, 4 * number - 4 if number else first_at)
+        code.add(pointer, channel)
+        for first in range(0, taps, 4):
+            even, odd = factors[first // 2], factors[min(first // 2 + 1, len(factors) - 1)]
+            if taps - first == 1:
+                code.load_byte(even, weights, 0, signed=True)
+                code.add_number(weights, weights, 4)
+            else:
+                code.load_next(x, weights)
+                code.extend_signed(even, x, odd=False)
+                code.extend_signed(odd, x, odd=True)
+        for step in line:
+            if step.offset is None:
+                code.move_number(x, border)
+            else:
+                code.load_byte(x, pointer, step.offset, signed=signed)
+            for column, tap in step.uses:
+                factor = factors[tap // 4 * 2 + tap % 2]
+                upper = tap % 4 >= 2
+                code.multiply_halves(totals[column], x, factor, upper=upper)
+    code.store_many(sums, totals, moves=True)
+    code.add_number(channel, channel, 1)
+    code.load(x, SP, end_at)
+    code.compare(channel, x)
+    code.branch(UNEQUAL, loop)
+    code.add_number(x, SP, kept_at)
+    code.load_many(x, (*range(4, 12), PC))
+    halves = tuple(code.halves)
+    name = sha256(repr(halves).encode()).hexdigest()[:12]
+    return Routine(f"_sums_of_windows_{name}", halves, kept_at + 36)
+
+
+_FREE_FOR_SUMS = (4, 5, 6, 7, 8, 9, 10, 11, LR)
+
+
+def window_factors(taps: int) -> int:
+    """Registers that the weights of so many taps of a line take."""
+    return taps // 4 * 2 + min(taps % 4, 2)
+
+
+def window_columns(taps: int) -> int:
+    """How many sums are in registers at once, beside the weights of a line."""
+    return len(_FREE_FOR_SUMS) - window_factors(taps)
