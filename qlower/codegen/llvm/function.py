@@ -16,8 +16,8 @@ from collections.abc import Callable, Hashable, Sequence
 
 from qlower.codegen.llvm.module import Module, PackedData
 from qlower.codegen.llvm.pieces import Piece, is_local
-from qlower.codegen.llvm.scopes import ScopedText
 from qlower.codegen.llvm.routine import Routine
+from qlower.codegen.llvm.scopes import ScopedText
 from qlower.codegen.llvm.values import (
     FLOAT,
     I64,
@@ -200,17 +200,19 @@ class Function(ScopedText):
     def call_routine(self, routine: Routine, arguments: Sequence[Value]) -> None:
         """A call of machine code, which is the prologue of a function without a body:
         LLVM neither looks into it nor adds to it."""
-        # four arguments are in registers; the others begin its part of our frame
+        # four arguments are in registers, the others at the beginning of its frame
         spare = -(-(routine.stack_bytes - 4 * (len(arguments) - 4)) // 8)
         given = [*arguments, *[Value(I64, "undef")] * spare]
         types = ", ".join(str(value.type) for value in given)
         code = ", ".join(f"i16 {number}" for number in routine.code)
-        units = f"<{{ {', '.join(['i16'] * len(routine.code))} }}>"
-        self.module.declarations[routine.name] = (
-            f"define internal void @{routine.name}({types}) naked noinline optnone nounwind "
-            f"#{self.module.group} prologue {units} <{{ {code} }}> {{\n  unreachable\n}}"
+        units = ", ".join(["i16"] * len(routine.code))
+        name = routine.name
+        self.module.declarations[name] = (
+            f"define internal void @{name}({types}) naked noinline optnone nounwind "
+            f"#{self.module.group} prologue <{{ {units} }}> <{{ {code} }}> "
+            "{\n  unreachable\n}"
         )
-        self.call_function(routine.name, given)
+        self.call_function(name, given)
 
     # --------------------------------------------------------------- vectors
 

@@ -127,7 +127,7 @@ class Halves:
     two, sum products of activations that are halves already.
 
     `window(lines, columns, border, signed=...)` makes a routine that sums the products
-    of a window for neighbouring pixels, `columns` of them, and each of several channels:
+    of a window for `columns` neighbouring pixels and each of several channels:
 
         name(sums, weights, channels, address of the first line, of the second, ...)
 

@@ -17,7 +17,6 @@ from hashlib import sha256
 from qlower.codegen.llvm.routine import Routine, RowsRoutine, WindowStep
 from qlower.codegen.targets.thumb import EQUAL, LR, PC, SP, UNEQUAL, Code
 
-SP, LR, _PC = 13, 14, 15
 _SUMS = range(4, 12)
 _POINTER, _WEIGHTS = 0, 1
 _FREE = 2, 3, 12, LR
@@ -27,8 +26,6 @@ _KEPT = 16
 arguments."""
 _SUMS_AT, _X_AT, _STARTS_AT = _KEPT + 36, _KEPT + 40, _KEPT + 44
 _STACK_BYTES = _KEPT + 48
-
-EQUAL, _UNEQUAL = 0, 1
 
 
 def _two_rows(code: Code) -> None:
@@ -49,7 +46,7 @@ def _one_row(code: Code) -> None:
     x, *words, even = _FREE
     code.load_next(x, _POINTER)
     for first in (0, 4):
-        code.load_next_two(*words, _WEIGHTS)
+        code.load_next_two(words[0], words[1], _WEIGHTS)
         for channel, odd in zip((first, first + 2), words, strict=True):
             code.extend_signed(even, odd, odd=False)
             code.extend_signed(odd, odd, odd=True)
@@ -139,7 +136,10 @@ def window_routine(
         code.load(pointer, SP, 4 * number - 4 if number else first_at)
         code.add(pointer, channel)
         for first in range(0, taps, 4):
-            even, odd = factors[first // 2], factors[min(first // 2 + 1, len(factors) - 1)]
+            even, odd = (
+                factors[first // 2],
+                factors[min(first // 2 + 1, len(factors) - 1)],
+            )
             if taps - first == 1:
                 code.load_byte(even, weights, 0, signed=True)
                 code.add_number(weights, weights, 4)

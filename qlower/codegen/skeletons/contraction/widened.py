@@ -89,8 +89,8 @@ def plan_widened(
 
 
 def pack_for_routine(weights: Integers) -> bytes:
-    """Weights [group, vector, lane, tap, chunk, 4] as `targets/thumb_routines.py` wants them:
-    [group, vector, tap, chunk, half of the chunk, pair of lanes, number, lane]."""
+    """Weights [group, vector, lane, tap, chunk, 4] as a routine wants them: [group,
+    vector, tap, chunk, half of the chunk, pair of lanes, number, lane]."""
     groups, vectors, lanes, taps, chunks, _ = weights.shape
     parted = weights.reshape(groups, vectors, lanes // 2, 2, taps, chunks, 2, 2)
     return parted.transpose(0, 1, 4, 5, 7, 2, 6, 3).astype(np.int8).tobytes()

@@ -99,8 +99,8 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
         others = [d for d, s in enumerate(edge.strides) if s and d not in along]
         if along and (others or edge.first.constant is None):
             return None
-    height = min(nest.bounds[column], halves.window_columns(taps))
-    columns = even_tiles(nest.bounds[column], height)
+    columns = _columns(nest.bounds[column], halves.window_columns(taps))
+    height = max(segment.width for segment in columns)
     reach = (height - 1) * operand.strides[column] + (taps - 1) * operand.strides[last]
     if taps > _MOST_TAPS or reach >= _FARTHEST or min(operand.strides) < 0:
         return None
@@ -118,6 +118,15 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
     return RoutinePlan(products, halves, centred, starts, known, column, columns)
 
 
+def _columns(bound: int, most: int) -> tuple[Segment, ...]:
+    """All pixels of a line by tiles of at most `most`, which are code of their own if
+    they differ: equal ones, where they need not be much smaller."""
+    equal = max(width for width in range(1, most + 1) if bound % width == 0)
+    if 3 * equal >= 2 * min(bound, most):
+        return (Segment(0, bound // equal, equal),)
+    return even_tiles(bound, most)
+
+
 def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
     """The whole nest, which is placed."""
     products = plan.products
@@ -130,17 +139,15 @@ def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
     whole, rest = divmod(nest.bounds[lane], _BLOCK)
     blocks = [Segment(0, whole, _BLOCK), Segment(whole * _BLOCK, 1, rest)]
 
+    def tiles(channels: int, indices: list[Value]) -> None:
+        for segment, is_inner in columns:
+            tile = partial(code.emit, channels, segment.width, is_inner)
+            walk(f, plan.column_loop, segment, indices, tile)
+
     def row(indices: list[Value]) -> None:
         for block in blocks:
-            for segment, is_inner in columns if block.width * block.repeat else ():
-                tile = partial(code.emit, block.width, segment.width, is_inner)
-
-                def tiles(
-                    now: list[Value], tile=tile, segment: Segment = segment
-                ) -> None:
-                    walk(f, plan.column_loop, segment, now, tile)
-
-                walk(f, lane, block, indices, tiles)
+            if block.repeat and block.width:
+                walk(f, lane, block, indices, partial(tiles, block.width))
 
     nested(f, nest.bounds, outer, [constant(I64, 0)] * len(nest.bounds), row)
 
