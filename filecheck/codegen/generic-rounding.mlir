@@ -20,9 +20,9 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 }
 
 // Without a unit for floats the product's upper half is that of 64 bits, and nothing is
-// called for it. Products of bytes are made two at a time.
+// called for it. A routine of machine code makes products of halves.
 // INTEGER: sxtb16 {{.*}}, ror #8
-// INTEGER: smlad
+// INTEGER: bl _sums_of_two_rows
 // INTEGER-NOT: __aeabi
 // INTEGER: {{[su]mull|smlal}}
 // INTEGER-NOT: __aeabi

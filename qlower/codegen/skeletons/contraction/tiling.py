@@ -20,7 +20,7 @@ from qlower.dialects.kernel import TileAttr
 
 _MAXIMUM_CHANNELS_IN_FLIGHT = 8
 
-_LEAST_NIBBLES = 2048
+LEAST_NIBBLES = 2048
 """Weights that save three times the code that they ask for, about 350 bytes."""
 
 _LEAST_CHANNELS = 8
@@ -95,11 +95,17 @@ def choose_step(
         ):
             dot = narrow
     else:
-        saves = weights.count >= _LEAST_NIBBLES
-        nibbles = saves and _takes_nibbles(contraction, length, weights)
+        nibbles = nibbles_save(contraction, weights)
         dot = halves_step(target, scalar, signed=signed, nibbles=nibbles)
     factors = weights.factors(dot)
     return dot.holding(factors.weights), factors
+
+
+def nibbles_save(contraction: Contraction, weights: Weights) -> bool:
+    """Whether weights of 4 bits save memory, where halves are multiplied."""
+    _, length = _rows_and_length(contraction)
+    is_many = weights.count >= LEAST_NIBBLES
+    return is_many and _takes_nibbles(contraction, length, weights)
 
 
 def _takes_nibbles(contraction: Contraction, length: int, weights: Weights) -> bool:

@@ -17,6 +17,7 @@ from qlower.codegen.llvm.routine import RowsRoutine
 from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.nests.recognise import Contraction
+from qlower.codegen.skeletons.contraction.tiling import nibbles_save
 from qlower.codegen.skeletons.products.packing import (
     Factors,
     Weights,
@@ -72,6 +73,8 @@ def plan_widened(
     if halves is None or run is None or contraction.activation.scalar != "i8":
         return None
     if contraction.weight.operand.packed is not None:
+        return None
+    if nibbles_save(contraction, weights):
         return None
     length = nest.bounds[run]
     if 4 * length < 3 * WORD_BYTES * -(-length // WORD_BYTES):

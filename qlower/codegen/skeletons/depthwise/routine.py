@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import i32
@@ -19,14 +20,18 @@ from qlower.codegen.llvm.routine import WindowStep
 from qlower.codegen.llvm.values import I32, I64, Value, constant
 from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.nests.recognise import DepthwiseProducts
-from qlower.codegen.skeletons.contraction.tiling import even_tiles
+from qlower.codegen.skeletons.contraction.tiling import LEAST_NIBBLES, even_tiles
 from qlower.codegen.skeletons.depthwise.taps import (
     Tap,
     cut_at_edges,
     tap_addresses,
     tap_offset,
 )
-from qlower.codegen.skeletons.products.packing import constant_initial, gather_weights
+from qlower.codegen.skeletons.products.packing import (
+    are_nibbles,
+    constant_initial,
+    gather_weights,
+)
 from qlower.codegen.skeletons.products.step import WORD_BYTES, Integers
 from qlower.codegen.targets.resolve import Halves, Target
 from qlower.codegen.values.elements import store_scalars
@@ -93,6 +98,8 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
         return None
     if operand.scalar != "i8" or nest.op.accumulator_types != (i32,):
         return None
+    if _nibbles_save(products):
+        return None
     column, last = pixels[-1], len(nest.bounds) - 1
     for edge in operand.edges:
         along = [d for d in (column, last) if edge.strides[d]]
@@ -116,6 +123,14 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
         starts = starts + initial
     known = initial is not None
     return RoutinePlan(products, halves, centred, starts, known, column, columns)
+
+
+def _nibbles_save(products: DepthwiseProducts) -> bool:
+    """Whether weights have 4 bits, and are many: others are summed faster as bytes."""
+    nest, weight = products.nest, products.weight
+    count = nest.bounds[products.lane] * prod(nest.reduction)
+    is_plain = weight.signed and weight.offset == 0
+    return count >= LEAST_NIBBLES and is_plain and are_nibbles(weight)
 
 
 def _columns(bound: int, most: int) -> tuple[Segment, ...]:
