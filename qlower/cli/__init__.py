@@ -1,4 +1,5 @@
-"""The command `qlower`: one file a sub-command, each with `register` and a runner."""
+"""The command `qlower`: `usage` has the options and help of each sub-command, the file
+of its name here runs it."""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.cli.options import add_common, add_help, make_observers
@@ -20,14 +20,12 @@ from qlower.cli.parser import (
     group_commands,
     section,
 )
+from qlower.cli.progress import StatusHandler
 from qlower.compilation.observing import observed_by
 from qlower.diagnostics import LOGGER, without_repeats
 from qlower.process.garbage import keep_freed_memory, search_rarely
 from qlower.process.quick_imports import import_quickly
 from qlower.version import __version__
-
-if TYPE_CHECKING:
-    from qlower.cli.progress import StatusHandler
 
 EXAMPLE = """example:
   qlower run model.tflite --input image.npy
@@ -98,7 +96,7 @@ def make_parser(first: str | None = None) -> ArgumentParser:
     common = add_common()
     alone = [command for command in COMMANDS if command.rstrip("_") == first]
     for command in alone or COMMANDS:
-        import_module(f"qlower.cli.{command}").register(commands, common)
+        import_module(f"qlower.cli.usage.{command}").register(commands, common)
     for command in () if alone else ABOUT_ALL:
         import_module(f"qlower.cli.{command}").register(commands, common, parser)
     if not alone:
@@ -125,8 +123,6 @@ def _show_help(parser: ArgumentParser, options: argparse.Namespace) -> int:
 
 def _log_to_stderr() -> StatusHandler:
     """Warnings always; what is being done, on a terminal only, or with -v."""
-    from qlower.cli.progress import StatusHandler
-
     handler = StatusHandler()
     LOGGER.addHandler(handler)
     LOGGER.propagate = False

@@ -5,107 +5,35 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from qlower.cli.options import (
-    add_command,
-    add_contract,
-    add_import_options,
-    add_machine,
-    add_timing,
-    add_tune,
-    layer_contracts,
-    model_of,
+from qlower.bench.comparison import (
+    Machine,
+    Options,
+    Report,
+    compare,
+    installed_versions,
+    layer_times,
+    model_name,
 )
+from qlower.bench.peers import PEERS
+from qlower.bench.report import as_data, as_html, as_markdown, as_text, comparison_table
+from qlower.bench.roof import measured_roof
+from qlower.cli.given import layer_contracts, model_of
 from qlower.cli.output import terminal_width
-from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
+from qlower.codegen.program.flavour import Flavour
+from qlower.codegen.targets.resolve import resolve_target
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.files.replacing import write_text
-
-if TYPE_CHECKING:
-    from qlower.bench.comparison import Report
-
-EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
-  qlower bench model.tflite --against litert,onnxruntime=model_qdq.onnx --json out.json
-  qlower bench model.onnx --against onnxruntime
-  qlower bench model.tflite --layers"""
+from qlower.frontends.model_files import check_model_path
+from qlower.tables.json_text import json_text
 
 STANDARD_OUTPUT = "-"
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "compare the speed of models with other runtimes"
-    parser = add_command(commands, common, "bench", summary, EXAMPLE)
-    parser.add_argument(
-        "models", nargs="+", metavar="MODEL", help="a .tflite, .onnx or .mlir file"
-    )
-    add_import_options(parser)
-    parser.add_argument(
-        "--against",
-        default="",
-        metavar="PEER[=FILE],...",
-        help="litert (XNNPACK), onnxruntime, openvino or torch, with the peer's form "
-        "of the model (default: the file of its format beside MODEL, with the same "
-        "stem)",
-    )
-    parser.add_argument(
-        "--threads",
-        default="1",
-        metavar="N,...",
-        help="numbers of threads (default: 1)",
-    )
-    parser.add_argument(
-        "--layers",
-        action="store_true",
-        help="also the time of every layer, and the least that it can take: its "
-        "products at the measured peak of the dot product, or the bytes of its tensors "
-        "at the measured bandwidth of the cache that they fit in",
-    )
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=101,
-        metavar="N",
-        help="runs of each contestant (default: 101)",
-    )
-    parser.add_argument(
-        "--json", metavar="FILE", help="also write everything as JSON (- prints it)"
-    )
-    parser.add_argument(
-        "--format",
-        choices=("plain", "markdown", "csv", "html"),
-        default="plain",
-        help="how the table is written; csv has no layers",
-    )
-    add_contract(parser)
-    add_tune(parser)
-    add_machine(parser)
-    add_timing(parser)
-    parser.set_defaults(run=run)
-
-
 def run(options: argparse.Namespace) -> int:
     """Measure, then print and write what was measured."""
-
-    from qlower.bench.comparison import (
-        Machine,
-        Options,
-        Report,
-        compare,
-        installed_versions,
-        layer_times,
-        model_name,
-    )
-    from qlower.bench.report import as_data
-    from qlower.bench.roof import measured_roof
-    from qlower.codegen.program.flavour import Flavour
-    from qlower.codegen.targets.resolve import resolve_target
-    from qlower.compilation.compilation import Compilation
-    from qlower.frontends.model_files import check_model_path
-    from qlower.tables.json_text import json_text
-
     if options.outputs and options.against:
         raise QlowerError("--against and --outputs: peers run models as a whole")
     if options.signature and options.against:
@@ -159,8 +87,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _written(report: Report, format: str) -> str:
-    from qlower.bench.report import as_html, as_markdown, as_text, comparison_table
-
     match format:
         case "markdown":
             return as_markdown(report)
@@ -173,8 +99,6 @@ def _written(report: Report, format: str) -> str:
 
 
 def _peers(text: str) -> dict[str, Path | None]:
-    from qlower.bench.peers import PEERS
-
     found: dict[str, Path | None] = {}
     for item in text.split(",") if text else ():
         name, _, file = item.partition("=")

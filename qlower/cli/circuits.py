@@ -4,88 +4,32 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from qlower.circuits.bench import bench_text, has_vectors
+from qlower.circuits.gates.make import model_gates
+from qlower.circuits.make import (
+    RULES_OF_CIRCUITS,
+    Circuits,
+    contract_circuits,
+    model_circuits,
+)
+from qlower.circuits.ports import integer_contracts
 from qlower.cli.exit_codes import UsageError
-from qlower.cli.options import given_model
+from qlower.cli.given import given_model
 from qlower.cli.output import show, terminal_width
-from qlower.cli.parser import section
+from qlower.cli.usage.circuits import (
+    CIRCUIT_KINDS,
+    CIRCUIT_OPTIONS,
+    refuse_circuit_options,
+)
+from qlower.contracts import is_contract
 from qlower.diagnostics import QlowerError
 from qlower.files.replacing import replacing_files
 from qlower.tables.json_text import json_text
 
-if TYPE_CHECKING:
-    from qlower.circuits.make import Circuits
-
-CIRCUIT_KINDS = frozenset(("systemverilog", "comb", "gates"))
-"""What may be emitted of circuits."""
-
-_OPTIONS = {
-    "layer": None,
-    "rules": None,
-    "constants": None,
-    "stages": 0,
-    "accumulator_bits": None,
-    "unsigned": False,
-}
-"""Options for circuits only, and what they are where they aren't given."""
-
-
-def add_circuits(parser: argparse.ArgumentParser) -> None:
-    """Add the options of circuits."""
-    group = section(parser, "circuits")
-    group.add_argument(
-        "--layer",
-        metavar="LAYER",
-        help="only these layers: a number, a name or a glob (default: all)",
-    )
-    group.add_argument(
-        "--constants",
-        choices=("inside", "ports"),
-        help="constants that differ from channel to channel are looked up by the input "
-        "`channel`, or are inputs themselves (default: inside)",
-    )
-    group.add_argument(
-        "--rules",
-        metavar="RULE,...",
-        help="of a contract given for MODEL: only these rules (default: all of "
-        "integers)",
-    )
-    group.add_argument(
-        "--accumulator-bits",
-        type=int,
-        metavar="N",
-        help="of a contract given for MODEL: the width of accumulators, 2 to 32 "
-        "(default: 32)",
-    )
-    group.add_argument(
-        "--unsigned",
-        action="store_true",
-        help="of a contract given for MODEL: stored integers are uint8, not int8",
-    )
-    group.add_argument(
-        "--stages",
-        type=int,
-        default=0,
-        metavar="N",
-        help="pipeline each module: its result is N cycles of `clk` later, 1 to 64 "
-        "(default: 0, no clock)",
-    )
-
-
-def refuse_circuit_options(options: argparse.Namespace) -> None:
-    """Refuse options for circuits where none are emitted."""
-    for name, default in _OPTIONS.items():
-        if getattr(options, name) != default:
-            raise UsageError(
-                f"--{name.replace('_', '-')} is for --emit systemverilog or comb"
-            )
-
 
 def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
     """Write the circuits and their test benches, or nothing; list what they need."""
-    from qlower.circuits.bench import bench_text, has_vectors
-
     if not CIRCUIT_KINDS.issuperset(emit):
         others = ", ".join(kind for kind in emit if kind not in CIRCUIT_KINDS)
         raise UsageError(f"--emit {others} can't be written along with circuits")
@@ -99,8 +43,6 @@ def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
     found = _made(options)
     if not found.circuits:
         whys = [f"{name}: {why}" for name, why in found.refused]
-        from qlower.circuits.ports import integer_contracts
-
         raise QlowerError(
             f"nothing of {options.model} is a circuit of integers",
             notes=whys,
@@ -130,8 +72,6 @@ def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
 
 def _write_gates(options: argparse.Namespace, emit: list[str]) -> int:
     """Write a whole model as gates, and what evaluates them."""
-    from qlower.circuits.gates.make import model_gates
-
     if emit != ["gates"]:
         raise UsageError("--emit gates is of a whole model, and written alone")
     refuse_circuit_options(options)
@@ -148,12 +88,6 @@ def _write_gates(options: argparse.Namespace, emit: list[str]) -> int:
 
 
 def _made(options: argparse.Namespace) -> Circuits:
-    from qlower.circuits.make import (
-        RULES_OF_CIRCUITS,
-        contract_circuits,
-        model_circuits,
-    )
-
     if is_contract_name(options.model):
         if options.layer or options.constants or options.contract:
             raise UsageError(
@@ -169,7 +103,7 @@ def _made(options: argparse.Namespace) -> Circuits:
             stages=options.stages,
         )
     for name in ("rules", "accumulator_bits", "unsigned"):
-        if getattr(options, name) != _OPTIONS[name]:
+        if getattr(options, name) != CIRCUIT_OPTIONS[name]:
             option = name.replace("_", "-")
             raise UsageError(f"--{option} is for a contract in the place of MODEL")
     return model_circuits(
@@ -183,8 +117,6 @@ def _made(options: argparse.Namespace) -> Circuits:
 
 def is_contract_name(name: str) -> bool:
     """Whether a command's MODEL is a contract: by name, or a file of one."""
-    from qlower.contracts import is_contract
-
     if not name.endswith(".mlir"):
         return is_contract(name) and not Path(name).is_file()
     try:

@@ -5,94 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from qlower.cli.circuits import (
-    CIRCUIT_KINDS,
-    add_circuits,
-    refuse_circuit_options,
-    write_circuits,
-)
-from qlower.cli.options import (
-    add_command,
-    add_contract,
-    add_model,
-    add_observers,
-    add_passes,
-    add_target,
-    add_tune,
-    make_levels,
-)
+from qlower.api import check_emitted, compile_levels
+from qlower.cli.given import make_levels
 from qlower.cli.output import show
-from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.usage.circuits import CIRCUIT_KINDS, refuse_circuit_options
+from qlower.codegen.program.interface import check_name
+from qlower.codegen.targets.c99 import PORTABLE_C
+from qlower.codegen.targets.resolve import resolve_target
 from qlower.files.replacing import replacing_files
+from qlower.packages.link import compiler_driver
 from qlower.tables.json_text import json_text
-
-EXAMPLE = """  qlower compile model.tflite -o out/
-  qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir
-  qlower compile model.tflite -o out/ --emit obj,header,shared,c-example
-  qlower compile model.tflite -o out/ --emit c
-  qlower compile model.tflite -o out/ --cpu x86-64,x86-64-v3,cascadelake
-  qlower compile model.tflite -o out/ --target aarch64-linux-gnu \\
-      --cpu generic,generic+dotprod,generic+dotprod+i8mm
-
-  qlower compile model.tflite -o rtl/ --emit systemverilog --contract tflm
-  qlower compile tvm -o rtl/ --emit systemverilog --rules conv2d,add --stages 3
-  qlower compile model.tflite -o gates/ --emit gates --contract tflm
-
-C source is for any processor (c99-none) unless --target names one, or an object is
-written beside it: then both have the loop nests, arena and header of that target.
-
-Several CPUs, the least first, make one object with code for each. It runs the
-last one whose instructions the processor has, and returns an error if there is none.
-
-systemverilog writes the integer arithmetic of each layer, or of each rule of a
-contract, as a module M.sv, and a test bench M_tb.sv that reads the layer's folder of
-`qlower vectors`. Inputs and wires have no more bits than the layer's weights need.
-
-gates writes the whole model as sums, products, shifts by constants and tables of
-integers, with the proved bits of every wire, and a reader that evaluates them."""
-
-
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands, common, "compile", "compile a model to native code", EXAMPLE
-    )
-    add_model(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", required=True, help="the folder to write"
-    )
-    parser.add_argument(
-        "--name",
-        metavar="NAME",
-        help="the prefix of C symbols, macros and files (default: the model's file)",
-    )
-    add_target(parser, cpu="CPU[,CPU...]")
-    parser.add_argument(
-        "--emit",
-        default="obj,header",
-        metavar="LIST",
-        help="what to write, of obj and header (default), shared (a library), "
-        "c (C99 source, with its header), c-example (a main.c), selftest (a header: a "
-        "test that a device runs when it starts), asm, llvm and mlir (the arith "
-        "level); or of systemverilog and comb (the circuits as MLIR); or "
-        "gates (the model as a list of integer gates)",
-    )
-    parser.add_argument(
-        "--stack",
-        action="store_true",
-        help="print the depth of the stack, for which code is generated twice "
-        "(default: for targets without an operating system)",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print files and memory as JSON"
-    )
-    add_circuits(parser)
-    add_contract(parser)
-    add_tune(parser)
-    add_passes(parser)
-    add_observers(parser)
-    parser.set_defaults(run=run)
-
 
 _MACHINE_CODE = {"obj", "shared", "asm", "llvm"}
 
@@ -103,14 +25,10 @@ def _is_default_target(options: argparse.Namespace) -> bool:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, write everything or nothing; list the files and the memory it takes."""
-    from qlower.api import check_emitted, compile_levels
-    from qlower.codegen.program.interface import check_name
-    from qlower.codegen.targets.c99 import PORTABLE_C
-    from qlower.codegen.targets.resolve import resolve_target
-    from qlower.packages.link import compiler_driver
-
     emit = [kind.strip() for kind in options.emit.split(",") if kind.strip()]
     if not CIRCUIT_KINDS.isdisjoint(emit):
+        from qlower.cli.circuits import write_circuits
+
         return write_circuits(options, emit)
     refuse_circuit_options(options)
     check_emitted(emit)

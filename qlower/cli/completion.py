@@ -8,6 +8,7 @@ from functools import partial
 from qlower.cli.options import add_command
 from qlower.cli.parser import ArgumentParser, Commands
 from qlower.diagnostics import QlowerError
+from qlower.process.extras import install_line
 
 EXAMPLE = """  qlower completion bash >> ~/.bash_completion
   qlower completion zsh > ~/.zfunc/_qlower
@@ -29,8 +30,6 @@ def register(commands: Commands, common: ArgumentParser, whole: ArgumentParser) 
 
 def run(whole: ArgumentParser, options: argparse.Namespace) -> int:
     """Print what shtab makes of the parser."""
-    from qlower.process.extras import install_line
-
     try:
         import shtab
     except ImportError as error:

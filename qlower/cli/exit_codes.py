@@ -60,9 +60,7 @@ def ending(
     def complain_of(error: QlowerError, kind: str) -> None:
         sys.stdout.flush()
         if _is_json(arguments):
-            from qlower.tables.json_text import json_text
-
-            print(json_text({"error": {"kind": kind, **error.to_dict()}}), flush=True)
+            _print_json({"kind": kind, **error.to_dict()})
         complain(str(error))
 
     try:
@@ -108,12 +106,16 @@ def ending(
         from qlower.cli.crash import report_crash
 
         if _is_json(arguments):
-            from qlower.tables.json_text import json_text
-
-            failed = {"kind": "bug", "message": f"{type(error).__name__}: {error}"}
-            print(json_text({"error": failed}), flush=True)
+            message = f"{type(error).__name__}: {error}"
+            _print_json({"kind": "bug", "message": message})
         report_crash(error, arguments, tool)
         return ExitCode.OUR_BUG
+
+
+def _print_json(failure: Mapping[str, object]) -> None:
+    from qlower.tables.json_text import json_text
+
+    print(json_text({"error": failure}), flush=True)
 
 
 def _is_json(arguments: Sequence[str]) -> bool:

@@ -6,79 +6,20 @@ import argparse
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, UsageError
-from qlower.cli.options import add_command, add_inputs, add_model, given_model
-from qlower.cli.output import add_json, show, terminal_width
-from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.given import given_model
+from qlower.cli.inputs import given_arrays
+from qlower.cli.output import show, terminal_width
 from qlower.cli.progress import clear_status, progress
 from qlower.files.replacing import replacing, replacing_files
+from qlower.frontends.load import as_model
+from qlower.identification.identify import identify
+from qlower.identification.result import Identification
+from qlower.model import Model
+from qlower.model.signature import Array
+from qlower.sides.make_side import UnknownSide
 from qlower.tables.json_text import json_text
-
-if TYPE_CHECKING:
-    from qlower.identification.result import Identification
-    from qlower.model import Model
-    from qlower.model.signature import Array
-
-EXAMPLE = """  qlower identify device.npz model.tflite --input images.npy
-  qlower identify device.npz model.tflite --input x.npy -o my_device.mlir
-  qlower identify litert model.tflite --random
-  qlower identify --probe tflite -o probe
-
-A dump has outputs of the whole model, or of its layers: .npz (as of --save-layers),
-.npy, a folder, Polygraphy's .json, ONNX Runtime's .tensorproto or .pb; or it is a live
-system, as for `qlower diff`. Each layer gets the dump's results of those before it.
-
---probe writes a model and inputs that distinguish arithmetics best: run it on the
-device, and identify the device by its outputs.
-
-Exits with 0 where a contract explains all outputs, with 1 where none does."""
-
-
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "find whose arithmetic made given outputs"
-    parser = add_command(commands, common, "identify", summary, EXAMPLE)
-    parser.add_argument(
-        "dump",
-        metavar="DUMP",
-        nargs="?",
-        help="the outputs, or a live system that computes them",
-    )
-    add_model(parser, optional=True)
-    add_inputs(parser)
-    parser.add_argument(
-        "--probe",
-        metavar="FORMAT",
-        choices=("tflite", "onnx", "mlir"),
-        help="write a probe in this format (tflite, onnx, mlir) into the folder -o",
-    )
-    parser.add_argument(
-        "--contract",
-        default="",
-        metavar="A,B,...",
-        help="the contracts to try, by name or as .mlir files (default: all)",
-    )
-    parser.add_argument(
-        "--no-verify",
-        action="store_true",
-        help="don't decide whether equally good contracts agree for all inputs",
-    )
-    parser.add_argument(
-        "--family",
-        action=argparse.BooleanOptionalAction,
-        help="search the arithmetics that are composed of steps (default: where no "
-        "contract explains everything, and the model gives no reason for that)",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write the result as a contract's file; with --probe, the folder to write",
-    )
-    add_json(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,9 +28,6 @@ def run(options: argparse.Namespace) -> int:
         return _probe(options)
     if options.dump is None or options.model is None:
         raise UsageError("DUMP and MODEL are needed, or --probe FORMAT")
-    from qlower.cli.inputs import given_arrays
-    from qlower.frontends.load import as_model
-
     model = as_model(given_model(options))
     inputs = given_arrays(model.inputs, options).values()
     with ExitStack() as stack:
@@ -139,9 +77,6 @@ def _probe(options: argparse.Namespace) -> int:
 def _identified(
     model: Model, inputs: Iterable[Array], options: argparse.Namespace
 ) -> Identification:
-    from qlower.identification.identify import identify
-    from qlower.sides.make_side import UnknownSide
-
     try:
         return identify(
             options.dump,

@@ -12,6 +12,7 @@ from qlower.cli.colour import complain
 from qlower.diagnostics import QlowerError, warn
 from qlower.files.arrays import read_arrays
 from qlower.model.input_sets import fits
+from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import Array, TensorSpec
 from qlower.tables.table import counted
 
@@ -31,8 +32,6 @@ def given_arrays(
     if options.random is None:
         found = assign_inputs(specs, read_inputs(options.input))
         return {spec.name: found[spec.name] for spec in specs}
-    from qlower.model.random_inputs import random_inputs
-
     drawn = random_inputs(specs, options.random)
     return {spec.name: array for spec, array in zip(specs, drawn, strict=True)}
 

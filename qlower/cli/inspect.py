@@ -6,73 +6,23 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from qlower.cli.exit_codes import UsageError
-from qlower.cli.options import (
-    add_command,
-    add_contract,
-    add_full_names,
-    add_model,
-    add_observers,
-    add_passes,
-    add_target,
-    add_tune,
-    make_compilation,
-)
-from qlower.cli.output import add_format, print_table
-from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.given import make_compilation
+from qlower.cli.output import print_table
 from qlower.cli.progress import clear_status
+from qlower.codegen.llvm.assembly import functions_of
+from qlower.compilation.compilation import Compilation
+from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
-
-if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
-
-    from qlower.compilation.compilation import Compilation
-
-EXAMPLE = """  qlower inspect model.tflite --stats
-  qlower inspect model.tflite --at arith --layer conv_1
-  qlower inspect model.tflite --at asm --target aarch64-linux-gnu --cpu cortex-a76"""
-
-LEVELS = ("qnn", "arith", "kernel", "llvm", "asm")
-
-
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands, common, "inspect", "show a model at any level", EXAMPLE
-    )
-    add_model(parser)
-    parser.add_argument(
-        "--at", choices=LEVELS, default="qnn", help="the level (default: qnn)"
-    )
-    parser.add_argument(
-        "--layer",
-        metavar="LAYER",
-        help="show this layer only: its number or name as --stats has them, its full "
-        "name, or a glob such as 'conv*' for several",
-    )
-    parser.add_argument(
-        "--constants",
-        action="store_true",
-        help="print long constants in full (at the qnn, arith and kernel level), with "
-        "--layer also those that it reads, as a model of its own (at the qnn and arith "
-        "level)",
-    )
-    add_full_names(parser)
-    parser.add_argument(
-        "--stats",
-        action="store_true",
-        help="a table of layers: shapes, scales, accumulator range, proved epilogue, "
-        "work and bytes",
-    )
-    add_format(parser)
-    add_contract(parser)
-    add_tune(parser)
-    add_target(parser)
-    add_passes(parser)
-    add_observers(parser)
-    parser.set_defaults(run=run)
+from qlower.dialects.qnn.attributes import CONTRACT, module_contract
+from qlower.model.entry import main_function
+from qlower.model.extract import extract_layers
+from qlower.model.layers import is_constant, layer_names
+from qlower.model.printing import readable_module, readable_operations
+from qlower.model.selection import select_layers
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,8 +40,6 @@ def run(options: argparse.Namespace) -> int:
     compilation = make_compilation(options)
     chosen = None
     if options.layer is not None:
-        from qlower.model.selection import select_layers
-
         chosen = select_layers(compilation.model.module, options.layer)
     if options.stats:
         from qlower.inspection.statistics import stats_of
@@ -116,8 +64,6 @@ def _text(
     chosen: Sequence[str] | None,
     constants: bool,
 ) -> str:
-    from qlower.dialects.qnn.attributes import module_contract
-
     match level:
         case "qnn":
             return _layers(_with_contract(compilation), chosen, constants)
@@ -133,11 +79,6 @@ def _text(
 
 def _with_contract(compilation: Compilation) -> ModuleOp:
     """The model under the contract that was asked for, which has to exist."""
-    from xdsl.dialects.builtin import StringAttr
-
-    from qlower.contracts import load_contract
-    from qlower.dialects.qnn.attributes import CONTRACT
-
     if compilation.contract is None:
         return compilation.qnn
     load_contract(compilation.contract)
@@ -148,19 +89,12 @@ def _with_contract(compilation: Compilation) -> ModuleOp:
 
 def _layers(module: ModuleOp, chosen: Sequence[str] | None, constants: bool) -> str:
     """As `_ir`; layers that are wanted with their constants are a model."""
-    from qlower.model.extract import extract_layers
-    from qlower.model.printing import readable_module
-
     if chosen is None or not constants:
         return _ir(module, chosen, constants)
     return readable_module(extract_layers(module, chosen), constants=True)
 
 
 def _ir(module: ModuleOp, chosen: Sequence[str] | None, constants: bool) -> str:
-    from qlower.model.entry import main_function
-    from qlower.model.layers import is_constant, layer_names
-    from qlower.model.printing import readable_module, readable_operations
-
     if chosen is None:
         return readable_module(module, constants=constants)
     body = list(main_function(module).body.block.ops)
@@ -181,8 +115,6 @@ def _quoted(chosen: Sequence[str]) -> str:
 
 
 def _native(compilation: Compilation, level: str, chosen: Sequence[str] | None) -> str:
-    from qlower.codegen.llvm.assembly import functions_of
-
     compiled = compilation.code
     text = compiled.llvm_text if level == "llvm" else compiled.assembly()
     if chosen is None:

@@ -7,24 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qlower.cli.colour import complain
-from qlower.cli.output import add_json, add_junit, write_junit
+from qlower.cli.output import write_junit
+from qlower.cli.tables.junit import Case
 
 if TYPE_CHECKING:
-    from qlower.cli.tables.junit import Case
     from qlower.explain.diff_result import Diff, LayerDifference
-
-
-def add_layer_gate(parser: argparse.ArgumentParser, otherwise: str) -> None:
-    """The options for `check_layers`; `otherwise` says what fails without a bound."""
-    parser.add_argument(
-        "--fail-below",
-        type=float,
-        metavar="DB",
-        help="fail where a layer's signal to noise, carried, is less than this many "
-        f"dB{otherwise}",
-    )
-    add_json(parser)
-    add_junit(parser)
 
 
 def check_layers(options: argparse.Namespace, found: Diff) -> bool | None:
@@ -46,8 +33,6 @@ def _decibels(layer: LayerDifference) -> str:
 def _case(layer: LayerDifference, bad: Sequence[LayerDifference] | None) -> Case:
     """A layer passes where none of its elements differs, or those that are bad are
     known and it is none of them."""
-    from qlower.cli.tables.junit import Case
-
     if bad is not None and layer not in bad:
         return Case(layer.name)
 

@@ -4,69 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode
-from qlower.cli.options import (
-    add_command,
-    add_contract,
-    add_model,
-    given_model,
-    layer_contracts,
-)
-from qlower.cli.output import add_format, add_junit, print_table, write_junit
-from qlower.cli.parser import ArgumentParser, Commands
-
-if TYPE_CHECKING:
-    from qlower.model.signature import Array, TensorSpec
-
-EXAMPLE = """  qlower lint model.tflite --accumulator-bits 24
-  qlower lint model.mlir --contract pytorch-fbgemm-avx2
-  qlower lint model.mlir --pairs --input images.npy --json
-
-Pairs of products are always looked at: they are findings if the contract, or the same
-system on another machine, multiplies in pairs, or if no contract is given; otherwise a
-sentence names the layers that other systems would saturate.
-
-Exits with 0 where there is no finding, with 1 where there is one."""
-
-
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "find layers whose sums can overflow or saturate"
-    parser = add_command(commands, common, "lint", summary, EXAMPLE)
-    add_model(parser)
-    parser.add_argument(
-        "--accumulator-bits",
-        type=int,
-        default=32,
-        metavar="N",
-        help="the width of the device's accumulators, 2 to 63 (default: 32)",
-    )
-    parser.add_argument(
-        "--pairs",
-        action="store_true",
-        help="count pairs of products that leave 16 bits (x86 without VNNI) as "
-        "findings also under contracts of systems that never multiply in pairs",
-    )
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        metavar="[NAME=]FILE",
-        help="also count how often it happens for the inputs of this .npy or .npz file",
-    )
-    add_contract(parser)
-    add_format(parser)
-    add_junit(parser)
-    parser.set_defaults(run=run)
+from qlower.cli.given import given_model, layer_contracts
+from qlower.cli.inputs import assign_inputs, read_inputs
+from qlower.cli.output import print_table, write_junit
+from qlower.cli.tables.junit import Case
+from qlower.inspection.linting import lint
+from qlower.model.signature import Array, TensorSpec
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings."""
-    from qlower.cli.tables.junit import Case
-    from qlower.inspection.linting import lint
-
     found = lint(
         given_model(options),
         options.contract,
@@ -89,6 +38,4 @@ def run(options: argparse.Namespace) -> int:
 def _inputs(
     specs: Sequence[TensorSpec], options: argparse.Namespace
 ) -> Mapping[str, Array]:
-    from qlower.cli.inputs import assign_inputs, read_inputs
-
     return assign_inputs(specs, read_inputs(options.input))

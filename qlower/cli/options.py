@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qlower.cli.output import add_json, add_junit
 from qlower.cli.parser import (
     ARITHMETIC,
     CODE,
@@ -20,16 +19,9 @@ from qlower.cli.parser import (
     Commands,
     section,
 )
-from qlower.diagnostics import QlowerError
 
 if TYPE_CHECKING:
-    from xdsl.passes import ModulePass
-
-    from qlower.codegen.targets.resolve import Target
-    from qlower.compilation.compilation import Compilation
     from qlower.compilation.passes import Observer
-    from qlower.frontends.import_options import ImportOptions
-    from qlower.frontends.load import ModelOrPath
 
 
 def add_command(
@@ -127,74 +119,6 @@ def _names(text: str) -> list[str]:
     return text.split(",")
 
 
-def given_model(options: argparse.Namespace) -> ModelOrPath:
-    """The file of `add_model`, or the model that standard input has."""
-    return model_of(options.model, options)
-
-
-def model_of(
-    path: str, options: argparse.Namespace, *, is_compiled: bool = False
-) -> ModelOrPath:
-    """A model's file; read already where `add_import_options` or a contract that is
-    named say anything of how, or where it is standard input. One that `is_compiled` by
-    its path is read by the contract then."""
-    from qlower.cli.reading import named_reading
-
-    reading = named_reading(path, options)
-    if not (
-        path == "-"
-        or options.shape
-        or options.outputs
-        or options.qdq is not None
-        or (reading is not None and not is_compiled)
-        or options.signature is not None
-    ):
-        from qlower.frontends.model_files import check_model_path
-
-        return check_model_path(path)
-    from qlower.frontends.import_options import INTEGER
-    from qlower.frontends.load import load, load_text
-
-    if path == "-":
-        given = import_options(options)
-        given.check_no_qdq("text")
-        given.check_no_signature("text")
-        return load_text(sys.stdin.buffer.read(), "<stdin>", given)
-    return load(
-        path,
-        shapes=shapes(options.shape),
-        outputs=options.outputs,
-        qdq=options.qdq or reading or INTEGER,
-        signature=options.signature,
-    )
-
-
-def import_options(options: argparse.Namespace) -> ImportOptions:
-    """What `add_import_options` says."""
-    from qlower.frontends.import_options import INTEGER, ImportOptions
-
-    return ImportOptions.of(
-        shapes(options.shape),
-        options.outputs,
-        options.qdq or INTEGER,
-        options.signature,
-    )
-
-
-def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """The shapes of `--shape` by the inputs' names."""
-    found: dict[str, tuple[int, ...]] = {}
-    for argument in arguments:
-        name, separator, text = argument.rpartition("=")
-        sizes = text.split("x")
-        if not (name and separator and all(size.isdecimal() for size in sizes)):
-            raise QlowerError(f"--shape {argument!r} is not NAME=SIZExSIZE...")
-        shape = tuple(map(int, sizes))
-        if found.setdefault(name, shape) != shape:
-            raise QlowerError(f"--shape is given twice for {name!r}")
-    return found
-
-
 def add_contract(parser: argparse.ArgumentParser) -> None:
     group = section(parser, ARITHMETIC)
     group.add_argument(
@@ -260,15 +184,17 @@ def add_match(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def matched_layers(arguments: Sequence[str]) -> dict[str, str]:
-    """Tensors of a float model by layers."""
-    found: dict[str, str] = {}
-    for argument in arguments:
-        layer, equals, tensor = argument.partition("=")
-        if not (layer and equals and tensor):
-            raise QlowerError(f"--match {argument!r} is not LAYER=TENSOR")
-        found[layer] = tensor
-    return found
+def add_layer_gate(parser: argparse.ArgumentParser, otherwise: str) -> None:
+    """The options for `check_layers`; `otherwise` says what fails without a bound."""
+    parser.add_argument(
+        "--fail-below",
+        type=float,
+        metavar="DB",
+        help="fail where a layer's signal to noise, carried, is less than this many "
+        f"dB{otherwise}",
+    )
+    add_json(parser)
+    add_junit(parser)
 
 
 def add_full_names(parser: argparse.ArgumentParser) -> None:
@@ -325,24 +251,6 @@ def add_machine(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
     )
 
 
-def make_compilation(options: argparse.Namespace) -> Compilation:
-    """What the options of `add_model`, `add_contract`, `add_machine` or `add_target`
-    and, where the command has them, `add_tune` and `add_threads` describe."""
-    from qlower.codegen.targets.resolve import resolve_target
-
-    target = resolve_target(options.target, options.cpu, options.features)
-    return _compilation(options, target)
-
-
-def make_levels(options: argparse.Namespace) -> dict[str, Compilation]:
-    """`make_compilation` for each of the CPUs, by name, with one arith level."""
-    from qlower.codegen.targets.resolve import resolve_levels
-
-    targets = resolve_levels(options.target, options.cpu, options.features)
-    shared = _compilation(options, next(iter(targets.values())))
-    return {name: shared.for_target(target) for name, target in targets.items()}
-
-
 def add_observers(parser: argparse.ArgumentParser) -> None:
     section(parser, COMPILER).add_argument(
         "--dump-ir",
@@ -389,43 +297,3 @@ def make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
     if options.verbose >= 3:
         observers.append(IrPrinter())
     return tuple(observers)
-
-
-def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
-    from qlower.codegen.program.flavour import Flavour
-    from qlower.compilation.compilation import Compilation
-
-    given = vars(options)
-    return Compilation(
-        model_of(options.model, options, is_compiled=True),
-        options.contract,
-        target,
-        Flavour(given.get("threads", 1), given.get("profile", False)),
-        given.get("tune", False),
-        given.get("save_layers") is not None,
-        layer_contracts(options.layer_contract),
-        passes=_passes(given.get("arith_passes", "")),
-    )
-
-
-def _passes(text: str) -> tuple[ModulePass, ...]:
-    """The passes of `add_passes`."""
-    if not text:
-        return ()
-    from qlower.compilation.pipeline import parse_passes
-
-    return tuple(parse_passes(text))
-
-
-def layer_contracts(
-    arguments: Sequence[str], option: str = "--layer-contract"
-) -> dict[str, str]:
-    """The contracts that were given to an option, by what names the layers."""
-    found: dict[str, str] = {}
-    for argument in arguments:
-        layer, separator, contract = argument.rpartition("=")
-        if not (layer and separator and contract):
-            raise QlowerError(f"{option} {argument!r} is not LAYER=NAME")
-        found.pop(layer, None)
-        found[layer] = contract
-    return found

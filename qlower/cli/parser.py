@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import NoReturn, TypeAlias, cast
 
 from qlower.cli.exit_codes import UsageError
+from qlower.process.lazy import lazy
 
 COMMAND = "command"
 """Where the chosen command is in the parsed arguments."""
@@ -114,6 +115,18 @@ class ArgumentParser(argparse.ArgumentParser):
             for close in get_close_matches(word, of_its_length, 1, ALIKE):
                 return f"did you mean {names[close]!r}? {see[0].upper()}{see[1:]}"
         return see
+
+
+def runner(where: str) -> Callable[[argparse.Namespace], int]:
+    """The function `module:name` that runs a command, imported when it is called: help
+    and errors of a command line need none of what the command needs."""
+    get = lazy(where)
+
+    def run(options: argparse.Namespace) -> int:
+        code: int = get()(options)
+        return code
+
+    return run
 
 
 def group_commands(

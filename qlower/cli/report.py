@@ -5,76 +5,19 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from qlower.cli.exit_codes import ExitCode, UsageError
-from qlower.cli.layer_gate import add_layer_gate, check_layers
-from qlower.cli.options import (
-    add_command,
-    add_contract,
-    add_inputs,
-    add_match,
-    add_model,
-    given_model,
-    layer_contracts,
-    matched_layers,
-)
+from qlower.cli.given import given_model, layer_contracts, matched_layers
+from qlower.cli.inputs import check_inputs, given_arrays
+from qlower.cli.layer_gate import check_layers
 from qlower.cli.output import show
-from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status, progress
 from qlower.files.replacing import replacing, replacing_files
+from qlower.frontends.load import as_model
+from qlower.report.make import make_report
+from qlower.report.report import Report
+from qlower.sides.make_side import UnknownSide
 from qlower.tables.json_text import json_text
-
-if TYPE_CHECKING:
-    from qlower.report.report import Report
-
-EXAMPLE = """  qlower report model.tflite -o report.html
-  qlower report model.tflite --against tflite-xnnpack --input image.npy -o report.html
-  qlower report model.tflite --against device.npz --input image.npy -o report.html
-  qlower report model.tflite --model-explorer graph/
-
-The page is one file that needs no network: the graph of the network, coloured by what
-differs, by time, or by what is cut; a layer opens to pictures of its tensors, the
-rounding steps of some elements, its scales, ranges and proof, and its IR.
-
-Exits with 1 where --fail-below is missed by some layer."""
-
-
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "write a page that shows a model, its differences and its roundings"
-    parser = add_command(commands, common, "report", summary, EXAMPLE)
-    add_model(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="the .html file to write"
-    )
-    parser.add_argument(
-        "--model-explorer",
-        metavar="DIR",
-        help="a folder to write graph.json and node data for Model Explorer to",
-    )
-    parser.add_argument(
-        "--against",
-        metavar="B",
-        help="the other side: a contract, an executor, a live "
-        "system, a dump or a float model, as in `qlower diff`",
-    )
-    add_match(parser)
-    parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="also decide which layers are the same by both contracts for all inputs",
-    )
-    parser.add_argument(
-        "--no-native",
-        action="store_true",
-        help="generate no machine code: the page has neither times nor LLVM IR, and "
-        "the same command writes the same file",
-    )
-    add_layer_gate(parser, "; the page is written all the same")
-    add_inputs(parser)
-    add_contract(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -115,11 +58,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> Report:
-    from qlower.cli.inputs import check_inputs, given_arrays
-    from qlower.frontends.load import as_model
-    from qlower.report.make import make_report
-    from qlower.sides.make_side import UnknownSide
-
     check_inputs(options)
     model = as_model(given_model(options))
     given = given_arrays(model.inputs, options) if options.input else {}

@@ -5,79 +5,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from qlower.circuits.rtl.subject import layer_subject, rule_subject
+from qlower.circuits.rtl.verify import Subject, verify_rtl
 from qlower.cli.circuits import is_contract_name
 from qlower.cli.exit_codes import ExitCode, UsageError
-from qlower.cli.options import given_model
+from qlower.cli.given import given_model
 from qlower.cli.output import show, terminal_width
-from qlower.cli.parser import section
 from qlower.cli.progress import clear_status, progress
 from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
 
-if TYPE_CHECKING:
-    from qlower.circuits.rtl.verify import Subject
-
-_OPTIONS = ("top", "rule", "port", "value", "channel", "latency")
-"""Options for --rtl only."""
-
-
-def add_rtl(parser: argparse.ArgumentParser) -> None:
-    """Add the options of --rtl."""
-    group = section(parser, "Verilog")
-    group.add_argument(
-        "--rtl",
-        metavar="FILE",
-        help="a Verilog file with a module of your own, to be compared with a layer of "
-        "MODEL, or with a rule of a contract given for MODEL (needs Yosys and an SMT "
-        "solver)",
-    )
-    group.add_argument("--top", metavar="NAME", help="with --rtl: the module")
-    group.add_argument(
-        "--rule", metavar="RULE", help="with --rtl and a contract: its rule"
-    )
-    group.add_argument(
-        "--port",
-        action="append",
-        metavar="PORT=VALUE",
-        help="with --rtl: what a port carries: accumulator, input, lhs, rhs, a "
-        "constant such as multiplier or shift, channel, result; or an integer that it "
-        "is held at (repeatable; default: the value of the port's name)",
-    )
-    group.add_argument(
-        "--value",
-        action="append",
-        metavar="NAME=NUMBER",
-        help="with --rtl and a contract: a constant's number (repeatable; default: any "
-        "that the rule can have)",
-    )
-    group.add_argument(
-        "--channel",
-        type=int,
-        metavar="N",
-        help="with --rtl: only this channel, whose constants the module has inside",
-    )
-    group.add_argument(
-        "--latency",
-        type=int,
-        metavar="N",
-        help="with --rtl: the result is N cycles of the clock after the inputs "
-        "(default: 0)",
-    )
-
-
-def refuse_rtl_options(options: argparse.Namespace) -> None:
-    """Refuse options for --rtl where that isn't given."""
-    for name in _OPTIONS:
-        if getattr(options, name) is not None:
-            raise UsageError(f"--{name} is for --rtl FILE")
-
 
 def run_rtl(options: argparse.Namespace) -> int:
     """Compare, and tell."""
-    from qlower.circuits.rtl.verify import verify_rtl
-
     if options.top is None:
         raise UsageError("--rtl needs --top NAME, the module to compare")
     if options.save is not None or options.junit is not None:
@@ -109,8 +50,6 @@ def run_rtl(options: argparse.Namespace) -> int:
 
 
 def _subject(options: argparse.Namespace) -> Subject:
-    from qlower.circuits.rtl.subject import layer_subject, rule_subject
-
     if is_contract_name(options.model):
         if options.rule is None or options.layer is not None:
             raise UsageError(f"{options.model} is a contract: say --rule RULE")

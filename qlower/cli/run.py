@@ -9,81 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from qlower.cli.colour import complain
-from qlower.cli.options import (
-    add_command,
-    add_contract,
-    add_full_names,
-    add_inputs,
-    add_machine,
-    add_model,
-    add_observers,
-    add_passes,
-    add_threads,
-    add_tune,
-    make_compilation,
-)
-from qlower.cli.output import add_format, print_table, show
-from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.given import make_compilation
+from qlower.cli.inputs import check_inputs, given_arrays
+from qlower.cli.labels import read_labels
+from qlower.cli.output import print_table, show
 from qlower.cli.progress import clear_status, progress
+from qlower.cli.tables.output_table import OutputSummary, output_table
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
+from qlower.files.arrays import write_arrays
 from qlower.files.replacing import replacing
+from qlower.model.input_sets import input_set
+from qlower.model.signature import Array, TensorSpec
+from qlower.runtime.executors import Executor, JitFunction
 from qlower.tables.json_text import json_text
+from qlower.tables.table import Table
 
 if TYPE_CHECKING:
-    from qlower.compilation.compilation import Compilation
-    from qlower.model.signature import Array, TensorSpec
-    from qlower.runtime.executors import Executor
     from qlower.runtime.profiling import KernelTime, Profile
-    from qlower.tables.table import Table
-
-EXAMPLE = """  qlower run model.tflite --input image.npy
-  qlower run model.mlir --input images.npz --output y.npz --save-layers layers.npz
-  qlower run model.mlir --input left=a.npy --input right=b.npy --executor interp"""
-
-
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    parser = add_command(commands, common, "run", "run a model on arrays", EXAMPLE)
-    add_model(parser)
-    add_inputs(parser)
-    parser.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="an .npy or .npz file with the right class of each example; counts how "
-        "often it is the largest element of the model's only output",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        help="the .npz file to write, with one array per output, stacked for a set "
-        "(default: print a summary)",
-    )
-    parser.add_argument(
-        "--save-layers",
-        metavar="FILE",
-        help="the .npz file to write with the result of every layer, by name",
-    )
-    parser.add_argument(
-        "--executor",
-        choices=("jit", "interp"),
-        default="jit",
-        help="native code (default), or the reference interpreter",
-    )
-    parser.add_argument(
-        "--profile",
-        action="store_true",
-        help="print the time of every layer (the median of some calls on the first "
-        "input), its multiply-accumulates a second, and the bytes of its tensors",
-    )
-    add_full_names(parser)
-    add_format(parser)
-    add_threads(parser)
-    add_contract(parser)
-    add_tune(parser)
-    add_machine(parser)
-    add_passes(parser)
-    add_observers(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -91,10 +34,6 @@ def run(options: argparse.Namespace) -> int:
 
     What the model keeps from one call to the next goes from one example to the next.
     """
-    from qlower.cli.inputs import check_inputs, given_arrays
-    from qlower.cli.labels import read_labels
-    from qlower.model.input_sets import input_set
-
     check_inputs(options)
     compilation = make_compilation(options)
     labels = None if options.labels is None else read_labels(Path(options.labels))
@@ -142,8 +81,6 @@ def _show(
 ) -> None:
     """The outputs of one run in lines, of several in a table; as JSON with the profile,
     so that it is one object."""
-    from qlower.cli.tables.output_table import OutputSummary, output_table
-
     rows = [
         OutputSummary.of(number, spec, array)
         for number, arrays in enumerate(results)
@@ -162,8 +99,6 @@ def _show(
 
 
 def _profile(executor: Executor, inputs: Mapping[str, Array]) -> Profile:
-    from qlower.runtime.executors import JitFunction
-
     assert isinstance(executor, JitFunction)
     return executor.profile(*(inputs[spec.name] for spec in executor.inputs))
 
@@ -190,6 +125,4 @@ def _open(stack: ExitStack, path: str | None) -> BinaryIO | None:
 
 
 def _write(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:
-    from qlower.files.arrays import write_arrays
-
     write_arrays(stream, arrays)

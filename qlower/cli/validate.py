@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from qlower.cli.colour import complain
 from qlower.cli.examples import (
-    add_data,
-    add_labels,
-    add_preprocessing,
-    add_work,
     bar,
     check_work,
     cluster,
@@ -21,141 +18,26 @@ from qlower.cli.examples import (
     preprocessing_of,
 )
 from qlower.cli.exit_codes import ExitCode
-from qlower.cli.options import (
-    add_command,
-    add_import_options,
-    add_match,
-    add_timing,
-    layer_contracts,
-    matched_layers,
-    model_of,
-)
+from qlower.cli.given import layer_contracts, matched_layers, model_of
 from qlower.cli.output import (
-    add_format,
-    add_junit,
-    add_plot,
     check_plot,
     print_table,
     write_junit,
     write_plot,
 )
-from qlower.cli.parser import ArgumentParser, Commands
 from qlower.cli.progress import clear_status
+from qlower.cli.tables.junit import Case
 from qlower.diagnostics import QlowerError
+from qlower.sides.real_layers import count_real_layers, is_real_reference
 from qlower.tables.json_text import json_text
-
-if TYPE_CHECKING:
-    from qlower.cli.tables.junit import Case
-    from qlower.validation.validate import Job
-    from qlower.validation.work import Metric
-
-EXAMPLE = """  qlower validate model.tflite --data inputs.npz --labels labels.npy
-  qlower validate model.tflite --data pictures/ --resize 256 --crop 224 \\
-      --mean 127.5 --deviation 127.5 --contract tflite,pytorch-qnnpack
-  qlower validate model.tflite --data x.npy --contract pow2-shift --against tflite
-  qlower validate model.tflite --data set/ --scheduler tcp://10.0.0.1:8786
-
-Exits with 1 where no example could be used, or a bound (--min-top1, --max-loss,
---min-agreement, --fail-below) is missed by some contract."""
-
-
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "measure accuracy and agreement on a set of examples"
-    parser = add_command(commands, common, "validate", summary, EXAMPLE)
-    parser.add_argument("model", metavar="MODEL", help="a model's file")
-    add_import_options(parser)
-    add_data(
-        parser,
-        "an .npy, .npz or .parquet file, or a folder of these or of pictures; "
-        "stored values, or real numbers that are then quantized; the first dimension "
-        "counts examples",
-    )
-    parser.add_argument(
-        "--contract",
-        default="",
-        metavar="A,B,...",
-        help="one contract or more; all get the same rows, read once "
-        "(default: the model's own)",
-    )
-    parser.add_argument(
-        "--layer-contract",
-        action="append",
-        default=[],
-        metavar="LAYER=NAME",
-        help="another contract for some layers, as for `qlower run`",
-    )
-    parser.add_argument(
-        "--against",
-        metavar="REFERENCE",
-        help="the reference for outputs: a contract; litert or onnxruntime, on the "
-        "model's own file; or a .tflite, .onnx or .pt2 file, such as the float model",
-    )
-    add_labels(parser)
-    add_preprocessing(parser)
-    parser.add_argument(
-        "--metrics",
-        metavar="FILE.py:NAME",
-        help="your own function, called with an example's outputs (real numbers) and "
-        "its set of classes; returns named numbers, whose means are shown",
-    )
-    parser.add_argument(
-        "--layers",
-        action="store_true",
-        help="show which layer loses the signal; --against is a contract, or the file "
-        "of a float model, whose tensors are matched by name, or else by shape and "
-        "values",
-    )
-    add_match(parser)
-    parser.add_argument(
-        "--classes", action="store_true", help="show the accuracy of each class"
-    )
-    add_work(parser, "threads that share the examples", "counts")
-    add_plot(parser, "the figures")
-    for bound, what in BOUNDS.items():
-        parser.add_argument(bound, type=share, metavar="SHARE", help=what)
-    parser.add_argument(
-        "--fail-below",
-        type=float,
-        metavar="DB",
-        help="the least signal to noise against --against, in dB: of the output, and "
-        "with --layers of each layer",
-    )
-    add_format(parser)
-    add_junit(parser)
-    add_timing(parser)
-    parser.set_defaults(run=run)
-
-
-BOUNDS = {
-    "--min-top1": "the least top-1 accuracy, such as 0.9 or 90%%",
-    "--max-loss": "how far the top-1 accuracy may be below that of --against, such as "
-    "0.005 or 0.5%%",
-    "--min-agreement": "the least share of examples whose largest output is that of "
-    "--against",
-}
-"""Options for what every contract has to reach."""
-
-
-def share(text: str) -> float:
-    """A share of 1, or in percent."""
-    number = text.removesuffix("%")
-    try:
-        found = float(number) / (100 if number != text else 1)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share: 0.9, or 90%")
-    return found
+from qlower.validation.gates import Gates
+from qlower.validation.validate import Job, prepare
+from qlower.validation.validate import run as run_job
+from qlower.validation.work import Metric
 
 
 def run(options: argparse.Namespace) -> int:
     """Check everything, say what a row holds, count, and print."""
-    from qlower.sides.real_layers import count_real_layers, is_real_reference
-    from qlower.validation.gates import Gates
-    from qlower.validation.validate import prepare
-    from qlower.validation.validate import run as run_job
-
     if options.signature is not None and options.against == "litert":
         raise QlowerError(
             "--against litert cannot be combined with --signature: LiteRT always runs "
@@ -228,15 +110,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _case(contract: str, missed: Sequence[str]) -> Case:
     """A contract passes where it reaches what is asked for."""
-    from qlower.cli.tables.junit import Case
-
     return Case(contract, "; ".join(missed))
 
 
 def load_metric(place: str) -> Metric:
     """The function NAME of FILE.py:NAME."""
-    import importlib.util
-
     file, _, name = place.rpartition(":")
     path = Path(file)
     if path.suffix != ".py" or not name.isidentifier():

@@ -7,178 +7,35 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from qlower.cli.exit_codes import ExitCode, UsageError
-from qlower.cli.options import (
-    add_command,
-    add_contracts_of_two,
-    add_model,
-    add_target,
-    add_timing,
-    given_model,
-    layer_contracts,
-)
-from qlower.cli.output import add_json, add_junit, show, terminal_width, write_junit
-from qlower.cli.parser import ArgumentParser, Commands
+from qlower.cli.given import given_model, layer_contracts
+from qlower.cli.output import show, terminal_width, write_junit
 from qlower.cli.progress import clear_status, progress
-from qlower.cli.rtl import add_rtl, refuse_rtl_options, run_rtl
+from qlower.cli.tables.junit import Case
+from qlower.cli.usage.rtl import refuse_rtl_options
+from qlower.files.arrays import write_arrays
 from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
 from qlower.tables.table import counted
-
-if TYPE_CHECKING:
-    from qlower.cli.tables.junit import Case
-    from qlower.verification.fit_table import Fits
-    from qlower.verification.group_table import Groups, LayerGroups
-    from qlower.verification.native.verdict import Native
-    from qlower.verification.smt.claims import Claims
-    from qlower.verification.verdict import Equality
-
-EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
-  qlower verify model.tflite --equal tflite mine.mlir -o verdict.json --save inputs.npz
-  qlower verify model.tflite --native
-  qlower verify model.tflite --native --cpu x86-64-v3,x86-64-v4 -o verdict.json
-  qlower verify model.tflite --native --target aarch64-linux-gnu
-  qlower verify model.tflite --groups
-  qlower verify model.tflite --accumulator-bits 24 --contract pytorch-fbgemm-avx2
-  qlower verify model.tflite --equal tflite tflite-ruy --layer conv1
-  qlower verify model.tflite --equal tflite tflite-ruy --smt claims --solvers all
-  qlower verify model.tflite --equal tflite tosa-double --certificate proof
-  qlower verify model.tflite --check verdict.json
-  qlower verify model.tflite --rtl mine.sv --top requantize --layer conv1
-  qlower verify tflm --rtl mine.sv --top requantize --rule conv2d --port q=result
-
---equal decides each layer by itself, for every input that it could be given:
-  equal       the same bits for every accumulator, or every pair of stored integers
-  differs     an input of the layer shows it, confirmed by interpreter and machine code
-  undecided   and why
-
---native runs the machine code of each layer on every sum of every channel, or every
-byte or pair of bytes, and compares the results with the contract, by default at all
-levels of this machine. Drawn inputs show whether each sum is of the layer's products,
-and whether the functions fit together. Code for another machine runs under emulation.
-
---groups compares all pairs of contracts like --equal, and lists which are equal.
-
---accumulator-bits shows the width that the sums of each layer need: of products, pools,
-means, squares, and a softmax's exponentials. Layers it can't decide are listed, and
-count as not fitting; those that add real numbers are listed, too.
-
---smt writes each claim for SMT solvers; what a solver finds against one is replayed in
-the interpreter.
-
---rtl shows that a Verilog module of your own has the results of a layer, or of a
-contract's rule, for every input; or an input where it doesn't, replayed in the
-simulator, with each step of the contract. The file is read without running anything.
-
-Exits with 0 if everything is equal or fits, or every pair is decided, otherwise with
-1."""
-
-
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "show that contracts, or contract and machine code, agree for all inputs"
-    parser = add_command(commands, common, "verify", summary, EXAMPLE)
-    add_model(parser)
-    parser.add_argument(
-        "--equal",
-        nargs=2,
-        metavar=("A", "B"),
-        help="two contracts, by name or as .mlir files",
-    )
-    parser.add_argument(
-        "--native",
-        action="store_true",
-        help="machine code and contract, for the levels of --cpu (default: all that "
-        "this machine has, and itself)",
-    )
-    parser.add_argument(
-        "--groups",
-        action="store_true",
-        help="group all contracts by which agree in each layer",
-    )
-    parser.add_argument(
-        "--accumulator-bits",
-        type=int,
-        metavar="N",
-        help="whether no sum on the way to an accumulator leaves N bits, 2 to 63; and "
-        "no pair of products 16, where the contract has such pairs",
-    )
-    parser.add_argument(
-        "--order",
-        choices=("any", "memory"),
-        default="any",
-        help="products are added in any order, or the bias first and then as the "
-        "weights lie in memory (default: any)",
-    )
-    parser.add_argument(
-        "--check",
-        metavar="FILE",
-        help="check a verdict's file: its hashes, its counterexamples, and each layer "
-        "decided again",
-    )
-    parser.add_argument(
-        "--sample",
-        type=int,
-        metavar="COUNT",
-        help="with --check: decide COUNT layers again, drawn at random",
-    )
-    parser.add_argument(
-        "--smt",
-        metavar="DIR",
-        help="with --equal or --accumulator-bits: also write what was decided as "
-        "SMT-LIB claims, with a script that runs solvers on them",
-    )
-    parser.add_argument(
-        "--certificate",
-        metavar="DIR",
-        help="with --equal and a .tflite file: also write a certificate, and a script "
-        "that checks it without qlower",
-    )
-    parser.add_argument(
-        "--solvers",
-        metavar="NAME[,NAME...]",
-        help="with --smt: run z3, bitwuzla, cvc5, yices or mathsat on the claims, or "
-        "`all` that are installed, and compare",
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=float,
-        metavar="SECONDS",
-        help="with --solvers or --rtl: what a solver has for a claim (default: 60)",
-    )
-    parser.add_argument(
-        "--layer",
-        metavar="LAYER",
-        help="look at these layers alone: a number, a name or a glob of names (not "
-        "with --groups or -o)",
-    )
-    add_rtl(parser)
-    add_contracts_of_two(parser)
-    add_target(parser, cpu="CPU[,CPU...]")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write the verdict as JSON to this file"
-    )
-    parser.add_argument(
-        "--save",
-        metavar="FILE",
-        help="write counterexamples and worst inputs, by layer, to this .npz file",
-    )
-    add_json(parser)
-    add_junit(parser)
-    add_timing(parser)
-    parser.set_defaults(run=run)
+from qlower.verification.fit_table import Fits
+from qlower.verification.group_table import Groups, LayerGroups
+from qlower.verification.native.verdict import Native
+from qlower.verification.smt.claims import Claims
+from qlower.verification.verdict import Equality
+from qlower.verification.verify import verify
 
 
 def run(options: argparse.Namespace) -> int:
     """Decide, and tell."""
-
     bits = options.accumulator_bits
     asked = [one is not None for one in (options.equal, bits, options.check)]
     if options.rtl is not None:
         if any([*asked[::2], options.native, options.groups, options.smt]):
             raise UsageError("--rtl FILE is one thing to verify, say no other")
+        from qlower.cli.rtl import run_rtl
+
         return run_rtl(options)
     refuse_rtl_options(options)
     if sum([*asked, options.native, options.groups]) != 1:
@@ -218,8 +75,6 @@ def run(options: argparse.Namespace) -> int:
         if output is not None:
             output.write(text.encode())
         if saved is not None:
-            from qlower.files.arrays import write_arrays
-
             write_arrays(saved, found.inputs())
     clear_status()
     write_junit(options, lambda: cases_of(found))
@@ -266,7 +121,11 @@ def _solve(options: argparse.Namespace, claims: Claims) -> bool:
 
 
 _LAYERS, _CODE = ("layer_contract",), ("target", "cpu", "features")
+
+
 _FILES = ("output", "save", "junit")
+
+
 _TAKEN: Mapping[str, Collection[str]] = {
     "equal": (*_FILES, *_LAYERS, "b_layer_contract", "layer"),
     "native": (*_FILES, *_LAYERS, *_CODE, "contract", "layer"),
@@ -291,16 +150,13 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def cases_of(found: Equality | Fits | Groups | Native) -> list[Case]:
     """For JUnit: a layer passes where what was asked holds for all inputs."""
-    from qlower.cli.tables.junit import Case
-    from qlower.verification.group_table import Groups
-
     if isinstance(found, Groups):
         return [case for layer in found.layers for case in _group_cases(layer)]
     record = found.to_dict()
-    rows = cast(Sequence[Mapping[str, object]], record["layers"])
-    whole = cast(Mapping[str, Mapping[str, int]], record.get("whole", {}))
-    open_rows = cast(Sequence[Mapping[str, object]], record.get("undecided", ()))
-    moved = cast(Sequence[str], record.get("moved", ()))
+    rows = cast("Sequence[Mapping[str, object]]", record["layers"])
+    whole = cast("Mapping[str, Mapping[str, int]]", record.get("whole", {}))
+    open_rows = cast("Sequence[Mapping[str, object]]", record.get("undecided", ()))
+    moved = cast("Sequence[str]", record.get("moved", ()))
     return [
         *(_verdict_case(row) for row in (*rows, *open_rows)),
         *(Case(name, skipped="computes nothing") for name in moved),
@@ -313,8 +169,6 @@ def cases_of(found: Equality | Fits | Groups | Native) -> list[Case]:
 
 def _group_cases(layer: LayerGroups) -> Iterator[Case]:
     """A contract passes where it is decided against each other one."""
-    from qlower.cli.tables.junit import Case
-
     for contract, reason in layer.refused.items():
         yield Case(f"{layer.layer} {contract}", skipped=reason)
     for group in layer.groups:
@@ -326,8 +180,6 @@ def _group_cases(layer: LayerGroups) -> Iterator[Case]:
 
 
 def _verdict_case(row: Mapping[str, object]) -> Case:
-    from qlower.cli.tables.junit import Case
-
     names = [str(row[key]) for key in ("layer", "what", "level") if row.get(key)]
     verdict = str(row["verdict"])
     if verdict == "real":
@@ -355,8 +207,6 @@ def _check(options: argparse.Namespace) -> int:
 def _decide(
     options: argparse.Namespace, claims: Claims | None
 ) -> Equality | Fits | Groups | Native:
-    from qlower.verification.verify import verify
-
     layers = layer_contracts(options.layer_contract)
     if options.groups:
         return verify(given_model(options), groups=True, progress=progress)

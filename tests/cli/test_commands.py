@@ -16,6 +16,7 @@ from support.small_model import SMALL_MODEL
 import qlower
 from qlower.cli import inspect, main
 from qlower.cli.exit_codes import ExitCode
+from qlower.cli.usage.inspect import LEVELS
 from qlower.compilation.bisection import Fault
 from qlower.model.signature import Array
 
@@ -253,7 +254,7 @@ def test_inspect_shows_the_contract_that_was_asked_for(model: str, capsys: Captu
 
 
 def test_every_level_is_listed():
-    assert inspect.LEVELS == ("qnn", "arith", "kernel", "llvm", "asm")
+    assert LEVELS == ("qnn", "arith", "kernel", "llvm", "asm")
 
 
 def test_compile(model: str, capsys: Capture):
@@ -385,7 +386,7 @@ def test_bisect_compares_each_input_of_a_set(
         (image,) = inputs.values()
         return Fault(1, 3, "0", "planted") if (image == images[1]).all() else None
 
-    monkeypatch.setattr("qlower.compilation.bisection.bisect", fault)
+    monkeypatch.setattr("qlower.cli.bisect.bisect", fault)
     assert main(["bisect", model, "set.npy"]) == ExitCode.FOUND
     assert "input 1: 1 of 3 outputs differ" in capsys.readouterr().out
 

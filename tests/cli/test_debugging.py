@@ -18,7 +18,7 @@ from qlower.cli import main
 from qlower.cli.opt import main as opt
 from qlower.codegen.targets.resolve import host_target
 from qlower.compilation.passes import VERIFY_EACH
-from qlower.compilation.pipeline import kernel_passes
+from qlower.compilation.to_kernel import kernel_passes
 from qlower.model.entry import main_function
 from qlower.model.layers import layer_name, layers
 from qlower.transforms.lower_qnn import LowerQnnPass

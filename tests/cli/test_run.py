@@ -12,7 +12,7 @@ from support.small_model import SMALL_MODEL
 import qlower
 from qlower import build
 from qlower.cli import main
-from qlower.compilation import pipeline
+from qlower.compilation import to_arith
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.printing import exact_module
@@ -174,7 +174,7 @@ def test_inputs_are_refused_before_the_model_is_compiled(
     def lower(*arguments: object, **options: object) -> None:
         raise AssertionError("the model was compiled")
 
-    monkeypatch.setattr(pipeline, "lower_to_arith", lower)
+    monkeypatch.setattr(to_arith, "lower_to_arith", lower)
     assert "takes 1 input, 0 are given" in refused(capsys, model)
 
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import StringAttr
 
 import qlower
 from qlower.cli import main
-from qlower.cli.contracts import NEW_CHOICES
+from qlower.cli.usage.contracts import NEW_CHOICES
 from qlower.contracts import contract_names, load_contract
 from qlower.contracts.family import CHOICES, Arithmetic, arithmetic_text
 from qlower.dialects import qnn

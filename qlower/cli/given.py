@@ -1,0 +1,163 @@
+"""What the options that several commands share describe."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from qlower.codegen.program.flavour import Flavour
+from qlower.codegen.targets.resolve import Target, resolve_levels, resolve_target
+from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import INTEGER, ImportOptions
+from qlower.frontends.model_files import check_model_path
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
+    from qlower.frontends.load import ModelOrPath
+
+
+def given_model(options: argparse.Namespace) -> ModelOrPath:
+    """The file of `add_model`, or the model that standard input has."""
+    return model_of(options.model, options)
+
+
+def model_of(
+    path: str, options: argparse.Namespace, *, is_compiled: bool = False
+) -> ModelOrPath:
+    """A model's file; read already where `add_import_options` or a contract that is
+    named say anything of how, or where it is standard input. One that `is_compiled` by
+    its path is read by the contract then."""
+    reading = _named_reading(path, options)
+    if not (
+        path == "-"
+        or options.shape
+        or options.outputs
+        or options.qdq is not None
+        or (reading is not None and not is_compiled)
+        or options.signature is not None
+    ):
+        return check_model_path(path)
+
+    from qlower.frontends.load import load, load_text
+
+    if path == "-":
+        given = import_options(options)
+        given.check_no_qdq("text")
+        given.check_no_signature("text")
+        return load_text(sys.stdin.buffer.read(), "<stdin>", given)
+    return load(
+        path,
+        shapes=shapes(options.shape),
+        outputs=options.outputs,
+        qdq=options.qdq or reading or INTEGER,
+        signature=options.signature,
+    )
+
+
+def import_options(options: argparse.Namespace) -> ImportOptions:
+    """What `add_import_options` says."""
+    return ImportOptions.of(
+        shapes(options.shape),
+        options.outputs,
+        options.qdq or INTEGER,
+        options.signature,
+    )
+
+
+def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The shapes of `--shape` by the inputs' names."""
+    found: dict[str, tuple[int, ...]] = {}
+    for argument in arguments:
+        name, separator, text = argument.rpartition("=")
+        sizes = text.split("x")
+        if not (name and separator and all(size.isdecimal() for size in sizes)):
+            raise QlowerError(f"--shape {argument!r} is not NAME=SIZExSIZE...")
+        shape = tuple(map(int, sizes))
+        if found.setdefault(name, shape) != shape:
+            raise QlowerError(f"--shape is given twice for {name!r}")
+    return found
+
+
+def matched_layers(arguments: Sequence[str]) -> dict[str, str]:
+    """Tensors of a float model by layers."""
+    found: dict[str, str] = {}
+    for argument in arguments:
+        layer, equals, tensor = argument.partition("=")
+        if not (layer and equals and tensor):
+            raise QlowerError(f"--match {argument!r} is not LAYER=TENSOR")
+        found[layer] = tensor
+    return found
+
+
+def make_compilation(options: argparse.Namespace) -> Compilation:
+    """What the options of `add_model`, `add_contract`, `add_machine` or `add_target`
+    and, where the command has them, `add_tune` and `add_threads` describe."""
+    target = resolve_target(options.target, options.cpu, options.features)
+    return _compilation(options, target)
+
+
+def make_levels(options: argparse.Namespace) -> dict[str, Compilation]:
+    """`make_compilation` for each of the CPUs, by name, with one arith level."""
+    targets = resolve_levels(options.target, options.cpu, options.features)
+    shared = _compilation(options, next(iter(targets.values())))
+    return {name: shared.for_target(target) for name, target in targets.items()}
+
+
+def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
+
+    given = vars(options)
+    return Compilation(
+        model_of(options.model, options, is_compiled=True),
+        options.contract,
+        target,
+        Flavour(given.get("threads", 1), given.get("profile", False)),
+        given.get("tune", False),
+        given.get("save_layers") is not None,
+        layer_contracts(options.layer_contract),
+        passes=_passes(given.get("arith_passes", "")),
+    )
+
+
+def _passes(text: str) -> tuple[ModulePass, ...]:
+    """The passes of `add_passes`."""
+    if not text:
+        return ()
+    from qlower.compilation.named_passes import parse_passes
+
+    return tuple(parse_passes(text))
+
+
+def layer_contracts(
+    arguments: Sequence[str], option: str = "--layer-contract"
+) -> dict[str, str]:
+    """The contracts that were given to an option, by what names the layers."""
+    found: dict[str, str] = {}
+    for argument in arguments:
+        layer, separator, contract = argument.rpartition("=")
+        if not (layer and separator and contract):
+            raise QlowerError(f"{option} {argument!r} is not LAYER=NAME")
+        found.pop(layer, None)
+        found[layer] = contract
+    return found
+
+
+def _named_reading(path: str, options: argparse.Namespace) -> str | None:
+    """The reading of an ONNX file for which the contracts that are named stand; None if
+    that is the default one."""
+    words: list[str] = [*(getattr(options, "equal", None) or ())]
+    for name in ("contract", "a", "b"):
+        given = getattr(options, name, None)
+        words += given.split(",") if isinstance(given, str) else given or ()
+    if not words or Path(path).suffix != ".onnx":
+        return None
+    from qlower.contracts import is_contract
+    from qlower.frontends.readings import reading_of
+
+    named = [word for word in (one.split(":")[0] for one in words) if is_contract(word)]
+    reading = reading_of(named)
+    return None if reading == INTEGER else reading

@@ -1,0 +1,1 @@
+"""How each command is called: its options and help, without what runs it."""

@@ -1,0 +1,70 @@
+"""How `qlower bench` is called."""
+
+from __future__ import annotations
+
+from qlower.cli.options import (
+    add_command,
+    add_contract,
+    add_import_options,
+    add_machine,
+    add_timing,
+    add_tune,
+)
+from qlower.cli.parser import ArgumentParser, Commands, runner
+
+EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
+  qlower bench model.tflite --against litert,onnxruntime=model_qdq.onnx --json out.json
+  qlower bench model.onnx --against onnxruntime
+  qlower bench model.tflite --layers"""
+
+
+def register(commands: Commands, common: ArgumentParser) -> None:
+    """Add the command to the parser."""
+    summary = "compare the speed of models with other runtimes"
+    parser = add_command(commands, common, "bench", summary, EXAMPLE)
+    parser.add_argument(
+        "models", nargs="+", metavar="MODEL", help="a .tflite, .onnx or .mlir file"
+    )
+    add_import_options(parser)
+    parser.add_argument(
+        "--against",
+        default="",
+        metavar="PEER[=FILE],...",
+        help="litert (XNNPACK), onnxruntime, openvino or torch, with the peer's form "
+        "of the model (default: the file of its format beside MODEL, with the same "
+        "stem)",
+    )
+    parser.add_argument(
+        "--threads",
+        default="1",
+        metavar="N,...",
+        help="numbers of threads (default: 1)",
+    )
+    parser.add_argument(
+        "--layers",
+        action="store_true",
+        help="also the time of every layer, and the least that it can take: its "
+        "products at the measured peak of the dot product, or the bytes of its tensors "
+        "at the measured bandwidth of the cache that they fit in",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=101,
+        metavar="N",
+        help="runs of each contestant (default: 101)",
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help="also write everything as JSON (- prints it)"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("plain", "markdown", "csv", "html"),
+        default="plain",
+        help="how the table is written; csv has no layers",
+    )
+    add_contract(parser)
+    add_tune(parser)
+    add_machine(parser)
+    add_timing(parser)
+    parser.set_defaults(run=runner("qlower.cli.bench:run"))

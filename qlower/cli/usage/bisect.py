@@ -1,0 +1,39 @@
+"""How `qlower bisect` is called."""
+
+from __future__ import annotations
+
+from qlower.cli.options import (
+    add_command,
+    add_contract,
+    add_machine,
+    add_model,
+    add_observers,
+    add_passes,
+)
+from qlower.cli.parser import ArgumentParser, Commands, runner
+
+EXAMPLE = """  qlower bisect model.tflite image.npy
+  qlower bisect model.mlir left=a.npy right=b.npy --cpu x86-64-v3
+
+Exits with 0 if native code and interpreter give the same bits. Otherwise exits with 1
+and prints the first kernel that differs, with the proof, fusion or schedule that causes
+it."""
+
+
+def register(commands: Commands, common: ArgumentParser) -> None:
+    """Add the command to the parser."""
+    summary = "find where native code and the interpreter part"
+    parser = add_command(commands, common, "bisect", summary, EXAMPLE)
+    add_model(parser)
+    parser.add_argument(
+        "input",
+        nargs="+",
+        metavar="[NAME=]INPUT",
+        help="an .npy file, or an .npz file with one array, of stored values, for each "
+        "input of the model",
+    )
+    add_contract(parser)
+    add_machine(parser)
+    add_passes(parser)
+    add_observers(parser)
+    parser.set_defaults(run=runner("qlower.cli.bisect:run"))

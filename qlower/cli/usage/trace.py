@@ -1,0 +1,39 @@
+"""How `qlower trace` is called."""
+
+from __future__ import annotations
+
+from qlower.cli.options import add_command, add_contract, add_inputs, add_model
+from qlower.cli.output import add_json
+from qlower.cli.parser import ArgumentParser, Commands, runner
+
+EXAMPLE = """  qlower trace model.tflite --input image.npy --at conv1[0,3,4,7]
+  qlower trace model.mlir --random --at 2[0,5] --contract tvm --products"""
+
+
+def register(commands: Commands, common: ArgumentParser) -> None:
+    """Add the command to the parser."""
+    summary = "show every rounding on the way to one element"
+    parser = add_command(commands, common, "trace", summary, EXAMPLE)
+    add_model(parser)
+    parser.add_argument(
+        "--at",
+        required=True,
+        metavar="LAYER[n,h,w,c]",
+        help="an element of a layer's result, the layer by number, name or glob; axes "
+        "may be named in any order: conv1[n=0,c=7,h=3,w=4]",
+    )
+    add_inputs(parser)
+    add_contract(parser)
+    parser.add_argument(
+        "--products",
+        action="store_true",
+        help="also show the products that are summed",
+    )
+    parser.add_argument(
+        "--all-steps",
+        action="store_true",
+        help="also show steps that change nothing, and what is computed when a model "
+        "is compiled",
+    )
+    add_json(parser)
+    parser.set_defaults(run=runner("qlower.cli.trace:run"))
