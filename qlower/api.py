@@ -32,7 +32,7 @@ from qlower.codegen.targets.resolve import (
     resolve_target,
 )
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import generate_package
+from qlower.compilation.to_code import generate_package
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.files.replacing import replacing_files

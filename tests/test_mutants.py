@@ -22,7 +22,8 @@ from support.run_files import SEPARATOR
 
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import host_target
-from qlower.compilation.pipeline import lower_to_arith, lower_to_kernel
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.diagnostics import QlowerError
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.linalg import complete_linalg

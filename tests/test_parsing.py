@@ -20,7 +20,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from qlower.codegen.targets.resolve import host_target
-from qlower.compilation.pipeline import lower_to_arith, lower_to_kernel
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.diagnostics import QlowerError
 from qlower.model.layers import layer_name
 from qlower.model.printing import ExactPrinter

@@ -12,7 +12,7 @@ from support.upstream import find_mlir_opt
 from xdsl.printer import Printer
 
 import qlower
-from qlower.compilation.pipeline import lower_to_arith
+from qlower.compilation.to_arith import lower_to_arith
 
 MODELS = models_directory()
 NAMES = sorted(path.parent.name for path in MODELS.glob("*/model.tflite"))

@@ -28,7 +28,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 import qlower
-from qlower.compilation.pipeline import lower_to_arith
+from qlower.compilation.to_arith import lower_to_arith
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type

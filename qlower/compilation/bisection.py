@@ -23,7 +23,8 @@ from qlower.codegen.program.module import compile_module
 from qlower.codegen.program.schedules import possible_schedules
 from qlower.compilation.compilation import Compilation
 from qlower.compilation.passes import Applied, Observer, apply_passes
-from qlower.compilation.pipeline import arith_passes, kernel_passes
+from qlower.compilation.to_arith import arith_passes
+from qlower.compilation.to_kernel import kernel_passes
 from qlower.diagnostics import LOGGER
 from qlower.dialects.kernel import CopyOp, NestOp
 from qlower.interp import Array, run_function

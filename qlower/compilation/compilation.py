@@ -118,7 +118,7 @@ class Compilation:
     def kernels(self) -> ModuleOp:
         """The kernel level: loop nests for the target, cut as they will run."""
         from qlower.compilation.passes import CompilerBug
-        from qlower.compilation.pipeline import lower_to_kernel
+        from qlower.compilation.to_kernel import lower_to_kernel
 
         if self.tuned:
             from qlower.runtime.tuning import check_tunable
@@ -249,7 +249,7 @@ class Compilation:
     def _lower(self, *, verify: bool = False) -> ModuleOp:
         """The arith level, made anew."""
         from qlower.compilation.passes import apply_passes
-        from qlower.compilation.pipeline import lower_to_arith
+        from qlower.compilation.to_arith import lower_to_arith
 
         with self._journal.kept():
             lowered = lower_to_arith(
@@ -284,7 +284,7 @@ class Compilation:
         return module, Variant(signature_of(module), layers, count)
 
     def _generate(self) -> CompiledObject:
-        from qlower.compilation.pipeline import generate_code
+        from qlower.compilation.to_code import generate_code
 
         kernels, start = self.kernels, perf_counter()
         code = generate_code(kernels, self.target, self.flavour)
@@ -337,7 +337,8 @@ class Compilation:
         """A part of the module at the arith level, and how its kernels are called; None
         if something about it isn't defined or can't be compiled."""
         from qlower.codegen.program.module import calls_of
-        from qlower.compilation.pipeline import lower_to_arith, lower_to_kernel
+        from qlower.compilation.to_arith import lower_to_arith
+        from qlower.compilation.to_kernel import lower_to_kernel
         from qlower.tally import tallied
         from qlower.transforms.check_defined import CHECKED_ALONE
 

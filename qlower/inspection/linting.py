@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import channels_dropped
+from qlower.compilation.to_kernel import channels_dropped
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import module_contract

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.targets.resolve import Target
-from qlower.compilation.pipeline import epilogue_proofs, lower_to_arith
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_kernel import epilogue_proofs
 from qlower.diagnostics import QlowerError
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import proofs_and_dropped
+from qlower.compilation.to_kernel import proofs_and_dropped
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp

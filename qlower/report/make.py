@@ -9,7 +9,7 @@ from functools import cached_property
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import Flavour
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import proofs_and_dropped
+from qlower.compilation.to_kernel import proofs_and_dropped
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract

@@ -26,7 +26,7 @@ from xdsl.ir.affine import AffineExpr
 from qlower.codegen.program import module
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import Target, host_target
-from qlower.compilation.pipeline import lower_to_kernel
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.dialects.fixed import RoundingMode, RoundingModeAttr
 from qlower.kept.parts import PartsInMemory, kept_in
 

@@ -15,7 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 import qlower
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import Target, resolve_target
-from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_code import generate_code
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.emulation.elf import read_object
 from qlower.model.signature import Array
 

@@ -9,7 +9,9 @@ from support.random_networks import random_network
 from support.stored import random_stored
 
 import qlower
-from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_code import generate_code
+from qlower.compilation.to_kernel import lower_to_kernel
 
 pytestmark = pytest.mark.usefixtures("verify_each")
 

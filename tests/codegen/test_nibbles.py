@@ -19,7 +19,9 @@ from qlower.codegen.skeletons.contraction.tiling import choose_step, plan_vector
 from qlower.codegen.skeletons.products.halves import HalvesOfNibbles
 from qlower.codegen.skeletons.products.nibbles import Nibbles
 from qlower.codegen.skeletons.products.packing import Weights
-from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_code import generate_code
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.dialects.kernel import NestOp
 from qlower.text.parsing import parse_module
 

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from qlower.codegen.program.module import compile_module
-from qlower.compilation.pipeline import lower_to_kernel
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.dialects import qnn
 from qlower.interp import run_function
 from qlower.interp.values import Array

@@ -10,7 +10,7 @@ from support.native import guarded_runs, machine_levels
 from support.programs import read_program
 
 from qlower.codegen.program.module import compile_module
-from qlower.compilation.pipeline import lower_to_kernel
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.interp import run_function
 from qlower.model.entry import main_function
 

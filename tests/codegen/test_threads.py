@@ -23,7 +23,7 @@ from qlower.codegen.program.work import estimated_nanoseconds
 from qlower.codegen.skeletons.choose import Skeletons
 from qlower.codegen.targets.resolve import host_target
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import generate_code
+from qlower.compilation.to_code import generate_code
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import NestOp
 from qlower.runtime import openmp

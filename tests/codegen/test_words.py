@@ -15,7 +15,9 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 
 import qlower
 from qlower.codegen.targets.resolve import host_target, resolve_target
-from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_code import generate_code
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.model.signature import Array
 
 UNIT = 2.0**-15

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import qlower
-from qlower.compilation.pipeline import lower_to_arith
+from qlower.compilation.to_arith import lower_to_arith
 from qlower.contracts import parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.text.parsing import parse_module

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qlower
 from qlower.cli import main
-from qlower.compilation.pipeline import lower_to_arith
+from qlower.compilation.to_arith import lower_to_arith
 from qlower.diagnostics import QlowerError
 from qlower.dialects.linalg.named import MEMOIZED_MAPS
 from qlower.frontends.import_options import ImportOptions

@@ -14,7 +14,7 @@ from support.stablehlo import has_interpreter, run_interpreter
 
 import qlower
 from qlower.cli import main
-from qlower.compilation.pipeline import lower_to_arith
+from qlower.compilation.to_arith import lower_to_arith
 from qlower.diagnostics import QlowerError
 from qlower.dialects.stablehlo import BINARY, UNARY
 from qlower.frontends.import_options import ImportOptions

@@ -18,7 +18,9 @@ from support.tflite_cases import random_inputs
 import qlower
 from qlower.codegen.skeletons.products.nibbles import Nibbles, SelectedNibbles
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_code import generate_code
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.diagnostics import QlowerError
 
 WINDOW: dict[str, Option] = {

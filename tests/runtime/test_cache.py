@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qlower
 from qlower.codegen.program import module
 from qlower.codegen.targets.resolve import Target
-from qlower.compilation import pipeline
+from qlower.compilation import to_kernel
 from qlower.compilation.passes import Observer
 from qlower.diagnostics import QlowerError, warn
 from qlower.frontends import load as frontend
@@ -88,9 +88,9 @@ def is_compiled(call: Callable[[], object]) -> bool:
         compiled.append(True)
         return lower_to_kernel(module, target, observers)
 
-    lower_to_kernel = pipeline.lower_to_kernel
+    lower_to_kernel = to_kernel.lower_to_kernel
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "lower_to_kernel", lower)
+        patch.setattr(to_kernel, "lower_to_kernel", lower)
         call()
     return bool(compiled)
 
@@ -204,7 +204,7 @@ def test_a_model_is_known_by_its_content():
 @pytest.mark.usefixtures("folder")
 def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
     """The entry is what the old text made, and found for the old text alone."""
-    lower_to_kernel = pipeline.lower_to_kernel
+    lower_to_kernel = to_kernel.lower_to_kernel
     old, new = Path("c.mlir").read_text(), ADDING.format(base=SMALL, added=50)
 
     def edit(
@@ -214,7 +214,7 @@ def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
         return lower_to_kernel(module, target, observers)
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "lower_to_kernel", edit)
+        patch.setattr(to_kernel, "lower_to_kernel", edit)
         first = run()
     np.testing.assert_array_equal(run(), compiled_anew())
     Path("c.mlir").write_text(old)

@@ -22,7 +22,7 @@ from xdsl.printer import Printer
 import qlower
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import lower_to_arith
+from qlower.compilation.to_arith import lower_to_arith
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
 

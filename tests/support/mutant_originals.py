@@ -14,7 +14,8 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.targets.resolve import host_target
-from qlower.compilation.pipeline import lower_to_arith, lower_to_kernel
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.contracts import BASE, Contract, contract_names, load_contract
 from qlower.contracts.needs import rules_of
 from qlower.contracts.outline import functions_of

@@ -12,7 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qlower
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.pipeline import generate_code, lower_to_arith, lower_to_kernel
+from qlower.compilation.to_arith import lower_to_arith
+from qlower.compilation.to_code import generate_code
+from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.dialects import qnn
 from qlower.dialects.kernel import NestOp
 from qlower.interp.values import Array

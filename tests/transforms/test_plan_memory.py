@@ -9,7 +9,7 @@ from support import models_directory
 
 import qlower
 from qlower.codegen.program.module import arena_bytes
-from qlower.compilation.pipeline import lower_to_arith
+from qlower.compilation.to_arith import lower_to_arith
 from qlower.model.entry import main_function
 from qlower.text.context import make_context
 from qlower.transforms.form_kernels import FormKernelsPass
