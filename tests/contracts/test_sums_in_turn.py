@@ -101,8 +101,8 @@ def test_executors_cut_sums_in_turn(
     tmp_path: Path,
 ) -> None:
     device = contract(tmp_path, body, group)
-    for seed in range(3):
-        layer = kind(Draw(seed, 120, signed=seed % 2 == 0))
+    for seed in range(2):
+        layer = kind(Draw(seed, 40, signed=seed % 2 == 0))
         model = qlower.Model(layer.module)
         compilation = Compilation(model, device)
         want = expected(model, layer, device, group, cut)
