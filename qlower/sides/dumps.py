@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+from xdsl.ir import OpResult
 
 from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
 from qlower.files.arrays import entry_name
 from qlower.interp.values import Array
 from qlower.model import Model
+from qlower.model.layers import layer_name, layers
 from qlower.model.signature import TensorSpec
 from qlower.sides.sides import Recorded, result_specs
 from qlower.tables.table import counted
@@ -106,14 +110,41 @@ class _Matching:
         }
         # a cube fits either way: it lies as those do that leave no choice
         cubes_first = [True, False] in ways.values()
+        firsts = {
+            name: cubes_first if all(way) else way[0]
+            for given, name in pairs.items()
+            if (way := ways.get(given))
+        }
+        images = {
+            name: arrays[given] for given, name in pairs.items() if firsts.get(name)
+        }
         found: dict[str, Array] = {}
         for given, name in pairs.items():
-            way = ways.get(given, [False, True])
-            first = cubes_first if all(way) else way[0]
-            stack = self._fit(given, specs[name], arrays[given], first)
+            array = self._as_reshaped(name, arrays[given], images)
+            stack = self._fit(given, specs[name], array, firsts.get(name, False))
             if stack is not None:
                 found[name] = stack
         return found
+
+    def _as_reshaped(
+        self, name: str, array: Array, images: Mapping[str, Array]
+    ) -> Array:
+        """The array, or where it is another shape of one of the images, which have
+        their channels first, that shape of the image with its channels last."""
+        image = images.get(self._reshaped.get(name, ""))
+        if image is None or not np.array_equal(array.reshape(-1), image.reshape(-1)):
+            return array
+        return np.moveaxis(image, -3, -1).reshape(array.shape)
+
+    @cached_property
+    def _reshaped(self) -> dict[str, str]:
+        """The layers that give others another shape, with these."""
+        return {
+            name: source
+            for op in layers(self.model.module)
+            if isinstance(op, qnn.ReshapeOp) and isinstance(op.input, OpResult)
+            if (name := layer_name(op)) and (source := layer_name(op.input.op))
+        }
 
     def pairs(
         self, arrays: Mapping[str, Array], specs: Mapping[str, TensorSpec]

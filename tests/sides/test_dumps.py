@@ -27,6 +27,7 @@ from qlower.files.tensor_proto import read_tensor_proto
 from qlower.model.signature import Array
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+DIGITS = EXAMPLES / "digits" / "digits.mlir"
 RESIDUAL = EXAMPLES / "glow-divergence" / "residual.mlir"
 IMAGE = EXAMPLES / "digits" / "images" / "3.npy"
 CONTRACT = "glow-cpu"
@@ -182,6 +183,23 @@ def test_names_are_matched_by_likeness_and_images_turned(
     assert found.is_equal
     assert "17 by likeness" in found.notes[0]
     assert all(row.alone is not None for row in found.layers)
+
+
+def test_an_image_is_flattened_as_the_model_does() -> None:
+    """Whether the dump's images have their channels first, or last when it does so."""
+    image = np.load(IMAGE).reshape(1, 8, 8, 1)
+    layers: dict[str, Array] = {}
+    qlower.interpret(DIGITS, image, contract="tflite", at="qnn", layers=layers)
+    turned = {
+        name: np.moveaxis(array, -1, 1) if array.ndim == 4 else array
+        for name, array in layers.items()
+    }
+    flat = {"flatten": turned["pool"].reshape(1, -1)}
+    assert not np.array_equal(flat["flatten"], layers["flatten"])
+    for dump in (layers, turned, {**turned, **flat}):
+        found = qlower.diff("tflite", dump, DIGITS, image)
+        assert found.is_equal
+        assert all(row.alone is not None for row in found.layers)
 
 
 def test_a_set_of_inputs_may_be_one_dump(layers: dict[str, Array]) -> None:
