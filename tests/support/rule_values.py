@@ -88,6 +88,11 @@ LAYERS = (
     Layer("tiny ratio", (2.0**-25, 2.0**-20, 1.0), (0, 0, 0), count=0),
     Layer("large ratio", (2.0**20, 2.0**4, 2.0**-10), (0, 0, 0), flags=True)
     | {"beta": 64.0},
+    # Devices that shift alone, those of one scale too; weights without zero points.
+    Layer("shift", (0.5, 0.25, 16.0), (0, 0, 0), flags=True),
+    Layer("shifts", (0.5, 0.0625, 2.0**-8), (0, 0, 0)) | {"channels": 6},
+    Layer("symmetric", (0.02, 0.031, 0.0173), (7, 0, -77)) | {"channels": 16},
+    Layer("cut", (0.013, 0.02, 0.0191), (-20, 0, 30)) | {"narrow": True, "channels": 9},
 )
 
 
@@ -95,7 +100,7 @@ def _limits() -> list[Layer]:
     """Ratios of the input's scale to the output's at which systems begin or cease to
     refuse layers, and the float32 numbers next to them, in order."""
     exponents = (
-        *(-126, -33, -32, -31, -30, -24, -16, -14, -1, 0, 1, 2, 7, 8, 14),
+        *(-126, -47, -33, -32, -31, -30, -24, -16, -14, -1, 0, 1, 2, 7, 8, 14),
         *(15, 16, 22, 23, 24, 29, 30, 31, 32, 62, 127),
     )
     found: list[Layer] = []
@@ -155,9 +160,9 @@ _OUTPUTS: Mapping[str, tuple[float, int]] = {
     "tanh_i16": (2.0**-15, 0),
 }
 """Output quantizations, of signed integers, that are the only legal ones of a rule in
-some systems: all layers but two have them."""
+some systems: all layers but three have them."""
 
-_OWN_OUTPUTS = ("uneven", "rising")
+_OWN_OUTPUTS = ("uneven", "rising", "shifts")
 
 _WORD_SCALES = {"equal": 2.0**-12, "same": 2.0**-11, "halves": 3 * 2.0**-15}
 """Input scales of 16-bit functions: their tables' own step, and others nearby."""
@@ -238,7 +243,7 @@ def layouts() -> Mapping[str, Array]:
         layout = dict(usual[number % len(usual)])
         name, step = changes[number % len(changes)]
         if number >= len(usual):
-            layout[name] = max(layout[name] + step, 0)
+            layout[name] = max(layout[name] + step, int(not name.startswith("pad")))
         for key, value in layout.items():
             columns[key].append(value)
     return {name: np.array(column) for name, column in columns.items()}
@@ -370,6 +375,8 @@ class LayerValues:
                 return layer.name == "falling"
             case "transposed":
                 return layer.name == "rising"
+            case "weights_symmetric":
+                return layer.zero_points[1] == 0
             case "over_image" | "even_windows" | "keep_dims":
                 return not layer.narrow
             case "is_update":
