@@ -2,7 +2,8 @@
 
 The operators are those of `tests/run/qnn` and the small TFLite models, a part of them
 for each contract, which their names decide, but for those that mean the same by the
-contract's base; unless all are asked for. Where a contract refuses one, its own text must be the reason.
+contract's base; unless all are asked for. Where a contract refuses one, its own text
+must be the reason.
 """
 
 from __future__ import annotations
