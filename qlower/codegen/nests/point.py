@@ -16,6 +16,7 @@ from qlower.codegen.llvm.values import I64, Value, constant, vector_constant
 from qlower.codegen.nests.nest import Nest
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.bounds import accumulator_magnitudes
+from qlower.codegen.values.elements import store_scalars
 from qlower.codegen.values.region import Context, divides, emit_region
 
 
@@ -146,3 +147,15 @@ class PointCode:
             )
         yielded = emit_region(context, region, [*inputs, *accumulators], bounds)
         return [self.f.splat(value, lanes) for value in yielded]
+
+    def complete(
+        self, total: Value, point: list[Value], lanes: int, *, has_initial: bool
+    ) -> None:
+        """Add the initial accumulators, if the total hasn't them, run the epilogue,
+        store."""
+        if not has_initial:
+            (initial,) = self.run(self.nest.op.init, point, [], lanes)
+            total = self.f.binary("add", total, initial)
+        stored = self.run(self.nest.op.epilogue, point, [total], lanes)
+        for result, value in zip(self.nest.results, stored, strict=True):
+            store_scalars(self.f, value, result.address(self.f, point))

@@ -32,7 +32,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from qlower.codegen.targets.resolve import Target
 from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import NestOp
 from qlower.interp import InterpretationError
@@ -41,6 +40,7 @@ from qlower.model.layers import layer_name
 from qlower.tally import Rewrites, count, timed_layer
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.cheapest import cheapest_lines
+from qlower.transforms.prove_epilogues.machine import Machine
 from qlower.transforms.prove_epilogues.positions import fold_positions
 from qlower.transforms.prove_epilogues.proved_before import (
     Found,
@@ -87,28 +87,6 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What a target makes cheap, as far as epilogues ask.
-
-    Multiplications and additions are rounded once if `fused`: there is an instruction
-    for that. Without `mended` no line may have exceptions: integers round fast. With
-    `tables` many bytes are looked up at once.
-    """
-
-    fused: bool = True
-    mended: bool = True
-    tables: bool = False
-
-    @staticmethod
-    def of(target: Target) -> Machine | None:
-        """What the target makes cheap; None if floats cost more than any integers."""
-        if target.prefers_integers:
-            return None
-        tables = target.byte_tables is not None
-        return Machine(target.fuses, target.fixed_point is None, tables)
-
-
-@dataclass(frozen=True)
 class ProveEpiloguesPass(ModulePass):
     """Replace requantization by what is cheaper, where all results stay the same.
 
@@ -134,11 +112,13 @@ def prove_epilogues(
     nests: list[tuple[NestOp, list[Proof]]] = []
     for function in defined_functions(module):
         for nest in tuple(function.body.block.ops):
-            if isinstance(nest, NestOp):
+            if isinstance(nest, NestOp) and machine.floats:
                 with timed_layer(nest):
                     nests.append(_prove_bytes(nest, machine, rewrites))
+            elif isinstance(nest, NestOp):
+                nests.append((nest, []))
     reductions = [nest for nest, _ in nests if nest.reduction_bounds]
-    proved = prove_once(_prove, reductions, machine.fused, machine.mended)
+    proved = prove_once(_prove, reductions, machine)
     lines = dict(zip(reductions, proved, strict=True))
     proofs: list[Proof] = []
     for nest, found in nests:
@@ -189,7 +169,7 @@ def _replace(nest: NestOp, place: Place, found: Found, rewrites: Rewrites) -> Pr
     return Proof(layer_name(nest), channels, str(lines.form), len(exceptions))
 
 
-def _prove(nests: Sequence[NestOp], fused: bool, mended: bool) -> list[Proved | None]:
+def _prove(nests: Sequence[NestOp], machine: Machine) -> list[Proved | None]:
     """The staircases of epilogues, and lines for those where they are cheaper.
 
     None where an epilogue has no steps, or some accumulator no result: its error stays
@@ -207,20 +187,20 @@ def _prove(nests: Sequence[NestOp], fused: bool, mended: bool) -> list[Proved | 
     for group in in_groups(staircases):
         with timed_layer(*(nests[owners[position]] for position in group)):
             together = [staircases[position] for position in group]
-            found = _prove_together(together, fused, mended)
+            found = _prove_together(together, machine)
         for position, lines in zip(group, found, strict=True):
             proved[owners[position]] = lines
     return proved
 
 
 def _prove_together(
-    staircases: Sequence[Staircase], fused: bool, mended: bool
+    staircases: Sequence[Staircase], machine: Machine
 ) -> Sequence[Proved | None]:
     """Lines for a group; if there is an error, for each of the group alone."""
     try:
-        lines = cheapest_lines(staircases, fused, mended)
+        lines = cheapest_lines(staircases, machine)
     except InterpretationError:
         if len(staircases) == 1:
             return [None]
-        return [_prove_together([one], fused, mended)[0] for one in staircases]
+        return [_prove_together([one], machine)[0] for one in staircases]
     return list(zip(staircases, lines, strict=True))

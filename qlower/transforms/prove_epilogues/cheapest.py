@@ -9,8 +9,13 @@ import numpy as np
 
 from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
 from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
-from qlower.transforms.prove_epilogues.forms import Form, Kind, Lines
+from qlower.transforms.prove_epilogues.forms import Form, Kind, LineForm, Lines
+from qlower.transforms.prove_epilogues.integer_lines import (
+    IntegerForm,
+    fit_integer_lines,
+)
 from qlower.transforms.prove_epilogues.lines import fit_lines
+from qlower.transforms.prove_epilogues.machine import Machine
 from qlower.transforms.prove_epilogues.staircase import Staircase
 from qlower.transforms.prove_epilogues.steps import Integers, SeenSteps
 from qlower.transforms.prove_epilogues.together import steps_of_each
@@ -39,7 +44,7 @@ class _Search:
     def form(self, *, fused: bool, odd: bool) -> Form:
         return Form(fused, odd, self._middle() if odd else 0, *self.ends)
 
-    def slots(self, form: Form) -> int:
+    def slots(self, form: LineForm) -> int:
         """How many exceptions of a channel pay; below 0 if none would."""
         return (self.limit - 1 - form.cost) // EXCEPTION
 
@@ -49,6 +54,14 @@ class _Search:
         if exceptions is not None:
             self.best = lines, exceptions
             self.limit = lines.form.cost + EXCEPTION * exceptions.slots
+
+    def try_integers(self) -> None:
+        """Keep lines of integers if they are cheaper."""
+        form = IntegerForm(*self.ends)
+        slots = self.slots(form)
+        lines = fit_integer_lines(form, self.steps) if slots >= 0 else None
+        if lines is not None:
+            self.try_lines(lines, slots)
 
     def _middle(self) -> int:
         """What most channels give for the accumulator 0: their zero point."""
@@ -60,15 +73,18 @@ class _Search:
 
 
 def cheapest_lines(
-    staircases: Sequence[Staircase], fused: bool, mended: bool
+    staircases: Sequence[Staircase], machine: Machine
 ) -> list[tuple[Lines, Exceptions] | None]:
     """Lines for each of a group that are proved, cheaper than the epilogue as it is."""
+    fused, mended = machine.fused, machine.mended
     searches: list[_Search | None] = []
     for own, steps in zip(staircases, steps_of_each(staircases), strict=True):
         limit = cost(own.ops, rounds_fast=not mended)
         searches.append(None if steps is None else _Search(own, steps, limit))
     searched = [search for search in searches if search and search.has_line]
-    for odd in (False, True):
+    for search in searched if machine.long_products else ():
+        search.try_integers()
+    for odd in (False, True) if machine.floats else ():
         for group in _of_equal_kind(searched, fused=fused, odd=odd):
             own = [search for search, _ in group]
             forms = [form for _, form in group]

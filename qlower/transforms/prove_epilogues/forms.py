@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from qlower.transforms.prove_epilogues.steps import Integers
 Singles: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
-_MOST_I32 = (1 << 31) - 1
+FREE = (-(1 << 31), (1 << 31) - 1)
+"""Limits that don't limit an i32."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,11 @@ class Form:
     def cost(self) -> int:
         return _cost(self.kind)
 
+    @property
+    def unlimited(self) -> Form:
+        least, most = FREE
+        return replace(self, least=least, most=most)
+
     def values(self, scale: Singles, offset: Singles, x: Integers) -> Integers:
         """What the operations give at x; all shapes broadcast."""
         integers = [np.array(number, np.int32) for number in self.integers]
@@ -113,11 +119,7 @@ class Kind(NamedTuple):
         result = add(ConvertOp(real, i32, RoundingMode.HALF_EVEN))
         if self.shifted:
             result = add(arith.AddiOp(result, next(integers)))
-        zero = code.integer(0) if exceptions else result
-        for point, difference in zip(exceptions[::2], exceptions[1::2], strict=True):
-            hit = add(arith.CmpiOp(accumulator, point, "eq"))
-            step = add(arith.SelectOp(hit, difference, zero))
-            result = add(arith.AddiOp(result, step))
+        result = mended(code, accumulator, result, exceptions)
         result = add(arith.MaxSIOp(result, next(integers)))
         add(arith.MinSIOp(result, next(integers)))
 
@@ -130,6 +132,21 @@ class Kind(NamedTuple):
         values: Values = dict(zip(block.args, lanes, strict=True))
         run_scalars(ops, values)
         return values[ops[-1].results[0]]
+
+
+def mended(
+    code: Operations,
+    accumulator: SSAValue,
+    result: SSAValue,
+    exceptions: Sequence[SSAValue],
+) -> SSAValue:
+    """Appends what mends the result at accumulators by differences, in turn."""
+    zero = code.integer(0) if exceptions else result
+    for point, difference in zip(exceptions[::2], exceptions[1::2], strict=True):
+        hit = code.add(arith.CmpiOp(accumulator, point, "eq"))
+        step = code.add(arith.SelectOp(hit, difference, zero))
+        result = code.add(arith.AddiOp(result, step))
+    return result
 
 
 @lru_cache(maxsize=64)
@@ -147,6 +164,28 @@ def _cost(kind: Kind) -> int:
     return cost(_example(kind)[1])
 
 
+class LineForm(Protocol):
+    """A `Form`, of any numbers."""
+
+    @property
+    def cost(self) -> int: ...
+
+    @property
+    def unlimited(self) -> LineForm:
+        """The form without limits."""
+        ...
+
+    def operations(
+        self,
+        accumulator: SSAValue,
+        scale: SSAValue,
+        offset: SSAValue,
+        exceptions: Sequence[SSAValue] = (),
+    ) -> list[Operation]: ...
+
+    def values(self, scale: Array, offset: Array, x: Integers) -> Integers: ...
+
+
 @dataclass(frozen=True)
 class Lines:
     """A line for each channel, all of one form.
@@ -154,9 +193,9 @@ class Lines:
     It differs from the steps at `wrong` of the points that decide.
     """
 
-    form: Form
-    scale: Singles
-    offset: Singles
+    form: LineForm
+    scale: Array
+    offset: Array
     wrong: Integers
 
     def __call__(self, channels: Integers, x: Integers) -> Integers:
@@ -165,4 +204,4 @@ class Lines:
     @property
     def unlimited(self) -> Lines:
         """These lines, not limited to the least and the greatest value."""
-        return replace(self, form=replace(self.form, least=-(1 << 31), most=_MOST_I32))
+        return replace(self, form=self.form.unlimited)

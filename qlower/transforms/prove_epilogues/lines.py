@@ -34,7 +34,7 @@ from qlower.transforms.prove_epilogues.forms import (
 )
 from qlower.transforms.prove_epilogues.steps import Integers, SeenSteps, Steps
 
-_HOPELESS = 12
+HOPELESS = 12
 """Points of a channel where a line is wrong, beyond which no neighbour is tried."""
 
 _NEAR = 32
@@ -110,6 +110,16 @@ def _fit_all(forms: Sequence[Form], steps: Sequence[SeenSteps]) -> list[Lines | 
     ]
 
 
+def best_scale(steps: SeenSteps) -> Doubles:
+    """The slope of each channel's line, in float64, that leaves the most room."""
+    forms = _Forms(
+        Kind(fused=False, odd=False, shifted=False),
+        np.zeros((0, 0), np.int32),
+        np.zeros(len(steps.low), np.int64),
+    )
+    return _crossings(forms, steps).best_scale(*_scale_bounds(steps))
+
+
 class _Fit(NamedTuple):
     """Lines, and which of them will do, each of [channel]."""
 
@@ -153,7 +163,7 @@ def _fit(forms: _Forms, steps: SeenSteps, owners: Integers) -> _Fit:
         ]
     )
     mistakes = np.count_nonzero(is_wrong, axis=1)
-    fits = ~np.isin(owners, owners[mistakes > _HOPELESS])
+    fits = ~np.isin(owners, owners[mistakes > HOPELESS])
     rows = np.flatnonzero(fits & (mistakes > 0))
     if len(rows):
         pair = scale[rows], offset[rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +16,8 @@ from qlower.kept.parts import find_or_make, find_or_make_all
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.forms import Form, Lines
+from qlower.transforms.prove_epilogues.integer_lines import IntegerForm
+from qlower.transforms.prove_epilogues.machine import Machine
 from qlower.transforms.prove_epilogues.planes import Plane, prove_plane
 from qlower.transforms.prove_epilogues.staircase import Place
 
@@ -25,22 +28,21 @@ Proved: TypeAlias = tuple[Place, Found]
 
 
 def prove_once(
-    prove: Callable[[Sequence[NestOp], bool, bool], list[Proved | None]],
+    prove: Callable[[Sequence[NestOp], Machine], list[Proved | None]],
     nests: Sequence[NestOp],
-    fused: bool,
-    mended: bool,
+    machine: Machine,
 ) -> list[Proved | None]:
-    """What `prove` gives for each of the nests; it and the flags decide that alone."""
+    """What `prove` gives for each of the nests, which it and the machine decide."""
 
     def content(nest: NestOp) -> Iterator[bytes]:
-        yield from (b"lines", bytes([fused, mended]))
+        yield from (b"lines", repr(machine).encode())
         yield from nest_content(nest)
 
     def make(positions: list[int]) -> list[bytes]:
         new = [nests[position] for position in positions]
         return [
             b"" if proved is None else _encoded(nest, *proved)
-            for nest, proved in zip(new, prove(new, fused, mended), strict=True)
+            for nest, proved in zip(new, prove(new, machine), strict=True)
         ]
 
     made = find_or_make_all(list(map(content, nests)), make)
@@ -105,8 +107,10 @@ def _encoded(nest: NestOp, place: Place, found: Found) -> bytes:
         return json.dumps(numbers).encode()
     lines, exceptions = found
     form = lines.form
-    numbers.append((form.fused, form.odd, form.shift, form.least, form.most))
-    rows = np.empty(len(lines.scale), _row(exceptions.slots))
+    assert isinstance(form, Form | IntegerForm)
+    name = type(form).__name__
+    numbers += [name, astuple(form)]
+    rows = np.empty(len(lines.scale), _row(name, exceptions.slots))
     rows["scale"], rows["offset"], rows["wrong"] = (
         lines.scale,
         lines.offset,
@@ -125,18 +129,24 @@ def _decoded(nest: NestOp, made: bytes) -> Proved:
     place = Place(_results(nest)[number], tuple(shape))
     if not found:
         return place, None
-    form, slots = found
-    rows = np.frombuffer(data, _row(slots))
-    lines = Lines(Form(*form), rows["scale"], rows["offset"], rows["wrong"])
+    name, numbers, slots = found
+    rows = np.frombuffer(data, _row(name, slots))
+    form, _ = _FORMS[name]
+    lines = Lines(form(*numbers), rows["scale"], rows["offset"], rows["wrong"])
     return place, (lines, Exceptions(rows["x"], rows["difference"]))
 
 
-def _row(slots: int) -> np.dtype[np.void]:
-    """What is kept of a channel."""
-    single, long = np.dtype(np.float32), np.dtype(np.int64)
+_FORMS = {"Form": (Form, ("f4", "f4")), "IntegerForm": (IntegerForm, ("i4", "i8"))}
+"""Forms by name, and what their scales and offsets are."""
+
+
+def _row(name: str, slots: int) -> np.dtype[np.void]:
+    """What is kept of a channel by a form of that name."""
+    _, (scale, offset) = _FORMS[name]
+    long = np.dtype(np.int64)
     return np.dtype(
         [
-            *(("scale", single), ("offset", single), ("wrong", long)),
+            *(("scale", scale), ("offset", offset), ("wrong", long)),
             *(("x", long, (slots,)), ("difference", long, (slots,))),
         ]
     )

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     f32,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -29,9 +30,11 @@ from qlower.transforms.prove_epilogues.byte_functions import (
     byte_functions,
 )
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
-from qlower.transforms.prove_epilogues.forms import Form, Lines
+from qlower.transforms.prove_epilogues.forms import LineForm, Lines
 from qlower.transforms.prove_epilogues.staircase import Place
 from qlower.transforms.prove_epilogues.substitutes import Substitute
+
+_ELEMENTS = {"float32": f32, "int32": i32, "int64": i64}
 
 
 def replace_by_line(
@@ -148,7 +151,7 @@ def rebuild(
 
 
 def _operations(
-    form: Form,
+    form: LineForm,
     accumulator: SSAValue,
     parameters: Sequence[SSAValue],
     result_type: Attribute,
@@ -169,5 +172,4 @@ def _operations(
 
 
 def _constant(array: Array, extents: Sequence[int]) -> arith.ConstantOp:
-    element = f32 if array.dtype == np.float32 else i32
-    return constant(dense(array.reshape(extents), element))
+    return constant(dense(array.reshape(extents), _ELEMENTS[array.dtype.name]))

@@ -14,7 +14,7 @@ import numpy as np
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.routine import RowsRoutine
-from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
+from qlower.codegen.llvm.values import I32, I64, Value, constant
 from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.contraction.tiling import nibbles_save
@@ -32,13 +32,15 @@ from qlower.codegen.skeletons.products.step import (
 )
 from qlower.codegen.skeletons.products.taps import over_taps
 from qlower.codegen.targets.resolve import Halves, Target
-from qlower.codegen.values.elements import store_scalars
 
 _ROW_BYTES = 2 * WORD_BYTES
 """Bytes of a row's halves of a word of activations."""
 
-_LANES = 4
-"""Channels that go through the epilogue together."""
+_WIDENED = 4
+"""Words of each row that are widened together."""
+
+_FINISHED = 2
+"""Channels of each row that go through the epilogue together: LLVM spills more."""
 
 _MOST_BYTES = 1 << 13
 """Bytes of the largest frame that holds activations and sums."""
@@ -170,27 +172,24 @@ class _Rows(PointCode):
             ],
         )
         lane, bounds = self.contraction.lane, self.nest.bounds
-        for segment in split(bounds[lane], _LANES):
+        for segment in split(bounds[lane], _FINISHED):
             code = partial(self.finish, sums, points, segment.width)
             walk(f, lane, segment, indices, code)
 
     def finish(
         self, sums: Value, points: list[list[Value]], lanes: int, channel: list[Value]
     ) -> None:
-        """Init and epilogue of `lanes` channels of all rows."""
-        f, nest, lane = self.f, self.nest, self.contraction.lane
+        """Init and epilogue of `lanes` channels of all rows, one after another."""
+        f, lane = self.f, self.contraction.lane
+        has_initial = self.plan.factors.initial is not None
         line = f.at(sums, f.scale(channel[lane], WORD_BYTES))
-        for row, pixel in enumerate(points):
-            point = list(pixel)
-            point[lane] = channel[lane]
-            at = f.at(line, constant(I64, row * self.plan.row_bytes))
-            total = f.load(Type("i32", lanes), at, WORD_BYTES)
-            if self.plan.factors.initial is None:
-                (initial,) = self.run(nest.op.init, point, [], lanes)
-                total = f.binary("add", total, initial)
-            stored = self.run(nest.op.epilogue, point, [total], lanes)
-            for result, value in zip(nest.results, stored, strict=True):
-                store_scalars(f, value, result.address(f, point))
+        for number in range(lanes):
+            for row, pixel in enumerate(points):
+                point = list(pixel)
+                point[lane] = f.add(channel[lane], constant(I64, number))
+                offset = row * self.plan.row_bytes + number * WORD_BYTES
+                total = f.load(I32, f.at(line, constant(I64, offset)), WORD_BYTES)
+                self.complete(total, point, 1, has_initial=has_initial)
 
     def widen(self, points: list[list[Value]], x: Value) -> None:
         """The windows of rows at `points` as halves at `x`."""
@@ -198,7 +197,7 @@ class _Rows(PointCode):
         assert run is not None
         place = run - len(nest.parallel)
         whole, rest = divmod(nest.bounds[run], WORD_BYTES)
-        segments = [*split(whole, _LANES)]
+        segments = [*split(whole, _WIDENED)]
         if rest:
             segments.append(Segment(whole, 1, 1))
 

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import i32
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.routine import WindowStep
 from qlower.codegen.llvm.values import I32, I64, Value, constant
-from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.nests.point import PointCode, Segment, moved, nested, walk
 from qlower.codegen.nests.recognise import DepthwiseProducts
 from qlower.codegen.skeletons.contraction.tiling import LEAST_NIBBLES, even_tiles
 from qlower.codegen.skeletons.depthwise.taps import (
@@ -34,13 +34,9 @@ from qlower.codegen.skeletons.products.packing import (
 )
 from qlower.codegen.skeletons.products.step import WORD_BYTES, Integers
 from qlower.codegen.targets.resolve import Halves, Target
-from qlower.codegen.values.elements import store_scalars
 
 _BLOCK = 32
 """Channels whose sums are in memory together."""
-
-_FINISHED = 12
-"""Sums that go through the epilogue together, at most: units for floats hold 16."""
 
 _FARTHEST = 1 << 12
 """Bytes beyond which an instruction can't reach from a line's first activation."""
@@ -188,17 +184,12 @@ class _Tile(PointCode):
         weights = f.at(self.weights, f.scale(indices[lane], plan.channel_bytes))
         f.call_routine(routine, [sums, weights, constant(I32, channels), *addresses])
         pixels = [moved(f, indices, plan.column_loop, n) for n in range(columns)]
-        for segment in split(channels, max(1, min(4, _FINISHED // columns))):
 
-            def finish(
-                index: Value, carried: list[Value], segment: Segment = segment
-            ) -> list[Value]:
-                first = f.scale(index, segment.width)
-                first = f.add(first, constant(I64, segment.start))
-                self.finish(sums, pixels, segment.width, first)
-                return carried
+        def finish(channel: Value, carried: list[Value]) -> list[Value]:
+            self.finish(sums, pixels, channel)
+            return carried
 
-            f.loop(segment.repeat, [], finish)
+        f.loop(channels, [], finish)
 
     def lines(
         self, channels: int, columns: int, is_inner: bool, indices: list[Value]
@@ -232,24 +223,14 @@ class _Tile(PointCode):
             addresses.append(starts[first] if starts else self.weights)
         return steps, addresses
 
-    def finish(
-        self, sums: Value, pixels: list[list[Value]], lanes: int, first: Value
-    ) -> None:
-        """Init and epilogue of `lanes` channels, from the `first` of the block on."""
-        f, nest, lane = self.f, self.nest, self.lane_loop
-        assert lane is not None
+    def finish(self, sums: Value, pixels: list[list[Value]], channel: Value) -> None:
+        """Init and epilogue of a channel of the block."""
+        f, lane = self.f, self.plan.products.lane
+        line = f.at(sums, f.scale(channel, WORD_BYTES * len(pixels)))
         for column, pixel in enumerate(pixels):
             point = list(pixel)
-            point[lane] = f.add(pixel[lane], first)
-            parts: list[Value] = []
-            for channel in range(lanes):
-                at = f.scale(f.add(first, constant(I64, channel)), len(pixels))
-                at = f.scale(f.add(at, constant(I64, column)), WORD_BYTES)
-                parts.append(f.load(I32, f.at(sums, at), WORD_BYTES))
-            total = f.join(parts)
-            if not self.plan.starts_from_initial:
-                (initial,) = self.run(nest.op.init, point, [], lanes)
-                total = f.binary("add", total, initial)
-            stored = self.run(nest.op.epilogue, point, [total], lanes)
-            for result, value in zip(nest.results, stored, strict=True):
-                store_scalars(f, value, result.address(f, point))
+            point[lane] = f.add(pixel[lane], channel)
+            offset = constant(I64, WORD_BYTES * column)
+            total = f.load(I32, f.at(line, offset), WORD_BYTES)
+            has_initial = self.plan.starts_from_initial
+            self.complete(total, point, 1, has_initial=has_initial)

@@ -1,0 +1,34 @@
+"""What a target makes cheap, as far as epilogues ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qlower.codegen.targets.resolve import Target
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a target makes cheap.
+
+    Multiplications and additions are rounded once if `fused`: there is an instruction
+    for that. Without `mended` no line may have exceptions: integers round fast. With
+    `tables` many bytes are looked up at once, with `long_products` a product of 32-bit
+    integers is added to one of 64. Without `floats` these cost more than any integers.
+    """
+
+    fused: bool = True
+    mended: bool = True
+    tables: bool = False
+    long_products: bool = False
+    floats: bool = True
+
+    @staticmethod
+    def of(target: Target) -> Machine | None:
+        """What the target makes cheap; None if nothing is."""
+        long_products = target.halves is not None
+        if target.prefers_integers and not long_products:
+            return None
+        tables = target.byte_tables is not None
+        mended, floats = target.fixed_point is None, not target.prefers_integers
+        return Machine(target.fuses, mended, tables, long_products, floats)
