@@ -16,7 +16,7 @@ from qlower.codegen.nests.nest import analyse
 from qlower.codegen.skeletons.choose import Skeleton, Skeletons
 from qlower.codegen.skeletons.contraction.widened import WidenedPlan
 from qlower.codegen.skeletons.depthwise.routine import RoutinePlan
-from qlower.codegen.targets.thumb import EQUAL, LR, PC, SP, UNEQUAL, Code
+from qlower.codegen.targets.thumb import LR, PC, SP, UNEQUAL, Code
 from qlower.dialects.kernel import NestOp
 from qlower.text.parsing import parse_module
 
@@ -128,8 +128,9 @@ def test_instructions_are_what_an_assembler_makes_of_them(tmp_path: Path) -> Non
     code.multiply_halves(11, 12, 4, upper=False)
     code.multiply_halves(LR, 12, 4, upper=True)
     here = len(code.halves)
-    code.branch(EQUAL, here + 300)
+    code.branch(UNEQUAL, here + 300)
     code.branch(UNEQUAL, 0)
+    code.jump(LR)
     source = f"""
         .syntax unified
         .thumb
@@ -156,8 +157,10 @@ def test_instructions_are_what_an_assembler_makes_of_them(tmp_path: Path) -> Non
         smlad r10, r2, r12, r10
         smlabb r11, r12, r4, r11
         smlabt lr, r12, r4, lr
-        beq.w begin + {2 * here + 600}
+        bne.w begin + {2 * here + 600}
         bne.w begin
+        add pc, lr
+        nop
     """
     (tmp_path / "code.s").write_text(source)
     command = [assembler, "-mcpu=cortex-m4", "-o", "code.o", "code.s"]

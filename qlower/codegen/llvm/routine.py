@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -22,19 +21,23 @@ class RowsRoutine(Routine):
     """Sums the products of `rows` of activations with all columns of `columns`
     channels:
 
-        name(sums, x, weights, starts, end of x's blocks of MANY activations, end of x,
+        name(sums, x, weights, starts, end of x, bytes of steps that are left out,
              columns, bytes between the rows' sums)
 
     `starts` has the number that the sums of each channel start from. A row of x has a
-    multiple of FEW activations, at least one. The target's file says in which order the
-    routine reads activations and weights.
+    positive multiple of 4 activations. A step takes two of each row; it is `step_bytes`
+    of code in a loop of `steps`, the first time without so many that all are taken. The
+    target's file says in which order the routine reads activations and weights.
     """
-
-    MANY: ClassVar = 16
-    FEW: ClassVar = 4
 
     rows: int
     columns: int
+    steps: int
+    step_bytes: int
+
+    def left_out(self, activations: int) -> int:
+        """Bytes of the steps that are left out for so many activations of a row."""
+        return -(activations // 2) % self.steps * self.step_bytes
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 SP, LR, PC = 13, 14, 15
 
-EQUAL, UNEQUAL = 0, 1
-"""Conditions of a branch."""
+UNEQUAL = 1
+"""The condition of a branch."""
 
 
 @dataclass
@@ -89,19 +89,19 @@ class Code:
         """SMLABB or SMLABT to a sum, T1: the lower half of a by a half of b."""
         self.wide(0xFB10 | a, total << 12 | total << 8 | upper << 4 | b)
 
-    def branch(self, condition: int, target: int, *, at: int | None = None) -> None:
-        """B, T3, to the halfword number `target`; `at` one that was left free."""
-        start = len(self.halves) if at is None else at
-        distance = target - start - 2
+    def jump(self, by: int) -> None:
+        """ADD to the program counter, T2, and NOP: by bytes, from what follows."""
+        self.halves += 0x4487 | by << 3, 0xBF00
+
+    def branch(self, condition: int, target: int) -> None:
+        """B, T3, to the halfword number `target`."""
+        distance = target - len(self.halves) - 2
         sign = distance >> 20 & 1
         upper = distance >> 11
         first = 0xF000 | sign << 10 | condition << 6 | upper & 0x3F
         j1, j2 = upper >> 6 & 1, upper >> 7 & 1
         second = 0x8000 | j1 << 13 | j2 << 11 | distance & 0x7FF
-        if at is None:
-            self.wide(first, second)
-        else:
-            self.halves[at : at + 2] = first, second
+        self.wide(first, second)
 
 
 def _mask(registers: Sequence[int]) -> int:

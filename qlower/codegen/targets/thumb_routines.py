@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from qlower.codegen.llvm.routine import Routine, RowsRoutine, WindowStep
-from qlower.codegen.targets.thumb import EQUAL, LR, PC, SP, UNEQUAL, Code
+from qlower.codegen.targets.thumb import LR, PC, SP, UNEQUAL, Code
 
 _SUMS = range(4, 12)
 _POINTER, _WEIGHTS = 0, 1
@@ -24,6 +24,11 @@ _FREE = 2, 3, 12, LR
 _KEPT = 16
 """Where the caller's registers are kept, bytes from the stack pointer: after four
 arguments."""
+
+_STEPS = 16
+"""Steps of two activations that are written out: a loop is entered where as many are
+left as it needs to end with its last one."""
+
 _SUMS_AT, _X_AT, _STARTS_AT = _KEPT + 36, _KEPT + 40, _KEPT + 44
 _STACK_BYTES = _KEPT + 48
 
@@ -31,7 +36,9 @@ _STACK_BYTES = _KEPT + 48
 def _two_rows(code: Code) -> None:
     """Two activations of each of two rows by as many weights of four channels."""
     x, other, even, odd = _FREE
-    code.load_next_two(x, other, _POINTER)
+    # loads one after another take a cycle less than one of two words
+    code.load_next(x, _POINTER)
+    code.load_next(other, _POINTER)
     for first in (0, 2):
         code.load_next(odd, _WEIGHTS)
         code.extend_signed(even, odd, odd=False)
@@ -74,18 +81,15 @@ def _rows_routine(
         for channel in range(columns):
             code.move(_SUMS[row * columns + channel], _SUMS[channel])
     code.load(_POINTER, SP, _X_AT)
-    for end, steps in ((0, RowsRoutine.MANY // 2), (4, RowsRoutine.FEW // 2)):
-        code.load(second, SP, end)
-        code.compare(_POINTER, second)
-        skip = len(code.halves)
-        code.wide(0, 0)
-        loop = len(code.halves)
-        for _ in range(steps):
-            products(code)
-        code.load(second, SP, end)
-        code.compare(_POINTER, second)
-        code.branch(UNEQUAL, loop)
-        code.branch(EQUAL, len(code.halves), at=skip)
+    code.load(second, SP, 4)
+    code.jump(second)
+    loop = len(code.halves)
+    for _ in range(_STEPS):
+        products(code)
+    step_bytes = 2 * (len(code.halves) - loop) // _STEPS
+    code.load(second, SP, 0)
+    code.compare(_POINTER, second)
+    code.branch(UNEQUAL, loop)
     code.load(first, SP, _SUMS_AT)
     code.store_many(first, _SUMS[:columns])
     if rows == 2:
@@ -100,7 +104,8 @@ def _rows_routine(
     code.branch(UNEQUAL, column)
     code.add_number(first, SP, _KEPT)
     code.load_many(first, (*_SUMS, PC))
-    return RowsRoutine(name, tuple(code.halves), _STACK_BYTES, rows, columns)
+    halves = tuple(code.halves)
+    return RowsRoutine(name, halves, _STACK_BYTES, rows, columns, _STEPS, step_bytes)
 
 
 PAIRS_OF_ROWS = _rows_routine("_sums_of_two_rows", 2, 4, _two_rows)

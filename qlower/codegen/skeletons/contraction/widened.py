@@ -42,6 +42,9 @@ _WIDENED = 4
 _FINISHED = 2
 """Channels of each row that go through the epilogue together: LLVM spills more."""
 
+_BLOCK = 64
+"""Channels whose sums are in memory together, at most."""
+
 _MOST_BYTES = 1 << 13
 """Bytes of the largest frame that holds activations and sums."""
 
@@ -61,9 +64,28 @@ class WidenedPlan:
         return self.factors.weights.shape[3] * self.factors.weights.shape[4]
 
     @property
+    def x_bytes(self) -> int:
+        """Bytes of the activations of all rows."""
+        return _ROW_BYTES * self.routine.rows * self.words
+
+    @property
+    def blocks(self) -> tuple[Segment, ...]:
+        """Blocks of channels, all but the last of which are whole columns."""
+        channels, columns = (
+            self.contraction.nest.bounds[self.contraction.lane],
+            self.routine.columns,
+        )
+        most = -(-channels // -(-channels // _BLOCK))
+        width = -(-most // columns) * columns
+        whole, rest = divmod(channels, width)
+        found = Segment(0, whole, width), Segment(whole * width, 1, rest)
+        return tuple(segment for segment in found if segment.repeat and segment.width)
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of the sums of a row."""
-        return WORD_BYTES * self.factors.vectors * self.routine.columns
+        columns = -(-max(block.width for block in self.blocks) // self.routine.columns)
+        return WORD_BYTES * columns * self.routine.columns
 
 
 def plan_widened(
@@ -87,7 +109,7 @@ def plan_widened(
         return None
     factors = weights.factors(WeightLayout(routine.columns))
     plan = WidenedPlan(contraction, halves, routine, factors)
-    frame = routine.rows * (_ROW_BYTES * plan.words + plan.row_bytes)
+    frame = plan.x_bytes + routine.rows * plan.row_bytes
     if factors.has_row_factor or factors.parts is not None or frame > _MOST_BYTES:
         return None
     return plan
@@ -109,9 +131,10 @@ def emit_widened(f: Function, target: Target, plan: WidenedPlan) -> None:
     if factors.initial is not None:
         start = start + factors.initial
     weights = f.module.add_constant(pack_for_routine(factors.weights))
-    starts = padded_i32(start, plan.row_bytes // WORD_BYTES)
+    starts = padded_i32(start, factors.vectors * plan.routine.columns)
     data = weights, f.module.add_constant(starts)
-    code = _Rows(f, target, nest, contraction.lane, plan, *data)
+    memory = f.allocate(plan.x_bytes), f.allocate(plan.routine.rows * plan.row_bytes)
+    code = _Rows(f, target, nest, contraction.lane, plan, *data, *memory)
     indices = [constant(I64, 0)] * len(nest.bounds)
     loops = (*contraction.groups, *contraction.pixels[:-1])
     nested(f, nest.bounds, loops, indices, code.pixels)
@@ -122,6 +145,8 @@ class _Rows(PointCode):
     plan: WidenedPlan
     weights: Value
     starts: Value
+    x: Value
+    sums: Value
 
     @property
     def contraction(self) -> Contraction:
@@ -148,51 +173,64 @@ class _Rows(PointCode):
     def rows(self, count: int, indices: list[Value]) -> None:
         """`count` rows, the first at `indices`. What a routine makes of rows beyond
         them isn't read."""
-        f, plan = self.f, self.plan
-        routine, factors = plan.routine, plan.factors
-        words = _ROW_BYTES * routine.rows
-        x = f.allocate(words * plan.words)
-        sums = f.allocate(plan.row_bytes * routine.rows)
+        f, lane = self.f, self.contraction.lane
         points = [moved(f, indices, self.pixel, row) for row in range(count)]
-        self.widen(points, x)
-        group = group_position(f, self.contraction, indices)
-        group_bytes = factors.weights[0].size
-        many = plan.words * WORD_BYTES // routine.MANY * routine.MANY // WORD_BYTES
-        ends = [constant(I64, words * size) for size in (many, plan.words)]
-        numbers = factors.vectors, plan.row_bytes
-        f.call_routine(
-            routine,
-            [
-                sums,
-                x,
-                f.at(self.weights, f.scale(group, group_bytes)),
-                f.at(self.starts, f.scale(group, plan.row_bytes)),
-                *(f.at(x, end) for end in ends),
-                *(constant(I32, number) for number in numbers),
-            ],
+        self.widen(points)
+        for block in self.plan.blocks:
+            code = partial(self.block, points, block.width)
+            walk(f, lane, block, indices, code)
+
+    def block(
+        self, points: list[list[Value]], channels: int, first: list[Value]
+    ) -> None:
+        """So many channels of the rows, from those of `first` on."""
+        f, plan, lane = self.f, self.plan, self.contraction.lane
+        routine, factors = plan.routine, plan.factors
+        columns = routine.columns
+        group = f.scale(group_position(f, self.contraction, first), factors.vectors)
+        column = f.add(group, f.divide(first[lane], columns))
+        numbers = (
+            routine.left_out(plan.words * WORD_BYTES),
+            -(-channels // columns),
+            plan.row_bytes,
         )
-        lane, bounds = self.contraction.lane, self.nest.bounds
-        for segment in split(bounds[lane], _FINISHED):
-            code = partial(self.finish, sums, points, segment.width)
-            walk(f, lane, segment, indices, code)
+        arguments = [
+            f.at(self.weights, f.scale(column, factors.weights[0, 0].size)),
+            f.at(self.starts, f.scale(column, WORD_BYTES * columns)),
+            f.at(self.x, constant(I64, plan.x_bytes)),
+            *(constant(I32, number) for number in numbers),
+        ]
+        f.call_routine(routine, [self.sums, self.x, *arguments])
+        for segment in split(channels, _FINISHED):
+
+            def finish(
+                index: Value, carried: list[Value], segment: Segment = segment
+            ) -> list[Value]:
+                start = constant(I64, segment.start)
+                number = f.add(f.scale(index, segment.width), start)
+                self.finish(points, segment.width, first[lane], number)
+                return carried
+
+            f.loop(segment.repeat, [], finish)
 
     def finish(
-        self, sums: Value, points: list[list[Value]], lanes: int, channel: list[Value]
+        self, points: list[list[Value]], channels: int, first: Value, number: Value
     ) -> None:
-        """Init and epilogue of `lanes` channels of all rows, one after another."""
+        """Init and epilogue of channels of all rows, one after another, from `number`
+        of a block on, which begins with `first`."""
         f, lane = self.f, self.contraction.lane
         has_initial = self.plan.factors.initial is not None
-        line = f.at(sums, f.scale(channel[lane], WORD_BYTES))
-        for number in range(lanes):
+        line = f.at(self.sums, f.scale(number, WORD_BYTES))
+        for channel in range(channels):
             for row, pixel in enumerate(points):
                 point = list(pixel)
-                point[lane] = f.add(channel[lane], constant(I64, number))
-                offset = row * self.plan.row_bytes + number * WORD_BYTES
+                point[lane] = f.add(first, f.add(number, constant(I64, channel)))
+                offset = row * self.plan.row_bytes + channel * WORD_BYTES
                 total = f.load(I32, f.at(line, constant(I64, offset)), WORD_BYTES)
                 self.complete(total, point, 1, has_initial=has_initial)
 
-    def widen(self, points: list[list[Value]], x: Value) -> None:
-        """The windows of rows at `points` as halves at `x`."""
+    def widen(self, points: list[list[Value]]) -> None:
+        """The windows of rows at `points` as halves."""
         f, nest, run = self.f, self.nest, self.contraction.run
         assert run is not None
         place = run - len(nest.parallel)
@@ -212,7 +250,7 @@ class _Rows(PointCode):
                     number = f.add(now[place], constant(I64, word))
                     at = list(now)
                     at[place] = f.scale(number, WORD_BYTES)
-                    self.widen_word(points, at, size, x, f.add(first, number))
+                    self.widen_word(points, at, size, f.add(first, number))
 
             for segment in segments:
                 walk(f, place, segment, position, partial(words, segment))
@@ -225,15 +263,14 @@ class _Rows(PointCode):
         points: list[list[Value]],
         position: list[Value],
         size: int,
-        x: Value,
         number: Value,
     ) -> None:
-        """`size` <= 4 activations of each row, as word `number` of each at `x`."""
+        """`size` <= 4 activations of each row, as word `number` of each."""
         f, plan, activation = self.f, self.plan, self.contraction.activation
         halves, rows = plan.halves, plan.routine.rows
         signed = activation.signed
         extend = halves.extend_signed if signed else halves.extend_unsigned
-        at = f.at(x, f.scale(number, _ROW_BYTES * rows))
+        at = f.at(self.x, f.scale(number, _ROW_BYTES * rows))
         outer = len(self.nest.parallel)
         words = [
             load_word(

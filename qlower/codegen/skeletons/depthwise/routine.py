@@ -143,7 +143,9 @@ def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
     products = plan.products
     nest, lane = products.nest, products.lane
     weights = f.module.add_constant(plan.pack())
-    code = _Tile(f, target, nest, lane, plan, weights)
+    most = max(segment.width for segment in plan.columns)
+    sums = f.allocate(WORD_BYTES * min(_BLOCK, nest.bounds[lane]) * most)
+    code = _Tile(f, target, nest, lane, plan, weights, sums)
     columns = cut_at_edges(products, plan.column_loop, plan.columns)
     inner = {lane, plan.column_loop}
     outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
@@ -167,6 +169,7 @@ def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
 class _Tile(PointCode):
     plan: RoutinePlan
     weights: Value
+    sums: Value
 
     def emit(
         self, channels: int, columns: int, is_inner: bool, indices: list[Value]
@@ -180,13 +183,14 @@ class _Tile(PointCode):
             activation.operand.border_bytes(1), signed=activation.signed
         )
         routine = plan.halves.window(lines, columns, border, signed=activation.signed)
-        sums = f.allocate(WORD_BYTES * min(_BLOCK, self.nest.bounds[lane]) * columns)
         weights = f.at(self.weights, f.scale(indices[lane], plan.channel_bytes))
-        f.call_routine(routine, [sums, weights, constant(I32, channels), *addresses])
+        f.call_routine(
+            routine, [self.sums, weights, constant(I32, channels), *addresses]
+        )
         pixels = [moved(f, indices, plan.column_loop, n) for n in range(columns)]
 
         def finish(channel: Value, carried: list[Value]) -> list[Value]:
-            self.finish(sums, pixels, channel)
+            self.finish(pixels, channel)
             return carried
 
         f.loop(channels, [], finish)
@@ -223,10 +227,10 @@ class _Tile(PointCode):
             addresses.append(starts[first] if starts else self.weights)
         return steps, addresses
 
-    def finish(self, sums: Value, pixels: list[list[Value]], channel: Value) -> None:
+    def finish(self, pixels: list[list[Value]], channel: Value) -> None:
         """Init and epilogue of a channel of the block."""
         f, lane = self.f, self.plan.products.lane
-        line = f.at(sums, f.scale(channel, WORD_BYTES * len(pixels)))
+        line = f.at(self.sums, f.scale(channel, WORD_BYTES * len(pixels)))
         for column, pixel in enumerate(pixels):
             point = list(pixel)
             point[lane] = f.add(pixel[lane], channel)
