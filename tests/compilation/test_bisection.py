@@ -79,7 +79,8 @@ def test_a_wrong_proof(monkeypatch: pytest.MonkeyPatch):
     ) -> None:
         nests.append(nest)
         if nest.inputs[0].owner is not nest.parent_block():
-            lines = replace(lines, offset=lines.offset + 9)
+            scale, offset = lines.parameters
+            lines = replace(lines, parameters=(scale, offset + 9))
         original(nest, staircase, lines, exceptions)
 
     kernels = layers()

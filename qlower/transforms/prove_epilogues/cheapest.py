@@ -55,13 +55,14 @@ class _Search:
             self.best = lines, exceptions
             self.limit = lines.form.cost + EXCEPTION * exceptions.slots
 
-    def try_integers(self) -> None:
+    def try_integers(self, *, odd: bool) -> None:
         """Keep lines of integers if they are cheaper."""
-        form = IntegerForm(*self.ends)
+        form = IntegerForm(odd, *self.ends)
         slots = self.slots(form)
-        lines = fit_integer_lines(form, self.steps) if slots >= 0 else None
-        if lines is not None:
-            self.try_lines(lines, slots)
+        if slots >= 0:
+            lines = fit_integer_lines(form, self.steps, self._middle())
+            if lines is not None:
+                self.try_lines(lines, slots)
 
     def _middle(self) -> int:
         """What most channels give for the accumulator 0: their zero point."""
@@ -83,7 +84,8 @@ def cheapest_lines(
         searches.append(None if steps is None else _Search(own, steps, limit))
     searched = [search for search in searches if search and search.has_line]
     for search in searched if machine.long_products else ():
-        search.try_integers()
+        for odd in (False, True):
+            search.try_integers(odd=odd)
     for odd in (False, True) if machine.floats else ():
         for group in _of_equal_kind(searched, fused=fused, odd=odd):
             own = [search for search, _ in group]

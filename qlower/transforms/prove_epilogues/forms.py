@@ -45,11 +45,15 @@ class Form:
         name = "fma" if self.fused else "mul, add"
         return f"odd {name}" if self.odd else name
 
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of scale and offset."""
+        return "f4", "f4"
+
     def operations(
         self,
         accumulator: SSAValue,
-        scale: SSAValue,
-        offset: SSAValue,
+        parameters: Sequence[SSAValue],
         exceptions: Sequence[SSAValue] = (),
     ) -> list[Operation]:
         """The line's value at the i32 accumulator, as scalar operations.
@@ -59,7 +63,7 @@ class Form:
         """
         code = Operations()
         integers = map(code.integer, self.integers)
-        given = accumulator, scale, offset
+        given = accumulator, *parameters
         self.kind.write(code, given, integers, exceptions)
         return code.ops
 
@@ -81,8 +85,9 @@ class Form:
         least, most = FREE
         return replace(self, least=least, most=most)
 
-    def values(self, scale: Singles, offset: Singles, x: Integers) -> Integers:
+    def values(self, parameters: Sequence[Array], x: Integers) -> Integers:
         """What the operations give at x; all shapes broadcast."""
+        scale, offset = parameters
         integers = [np.array(number, np.int32) for number in self.integers]
         return self.kind.values(scale, offset, x, integers)
 
@@ -171,6 +176,11 @@ class LineForm(Protocol):
     def cost(self) -> int: ...
 
     @property
+    def types(self) -> tuple[str, ...]:
+        """The types of the parameters of a channel, as numpy names them."""
+        ...
+
+    @property
     def unlimited(self) -> LineForm:
         """The form without limits."""
         ...
@@ -178,28 +188,27 @@ class LineForm(Protocol):
     def operations(
         self,
         accumulator: SSAValue,
-        scale: SSAValue,
-        offset: SSAValue,
+        parameters: Sequence[SSAValue],
         exceptions: Sequence[SSAValue] = (),
     ) -> list[Operation]: ...
 
-    def values(self, scale: Array, offset: Array, x: Integers) -> Integers: ...
+    def values(self, parameters: Sequence[Array], x: Integers) -> Integers: ...
 
 
 @dataclass(frozen=True)
 class Lines:
     """A line for each channel, all of one form.
 
-    It differs from the steps at `wrong` of the points that decide.
+    `parameters` are as many as the form's `types`, each [channel]. A line differs from
+    the steps at `wrong` of the points that decide.
     """
 
     form: LineForm
-    scale: Array
-    offset: Array
+    parameters: tuple[Array, ...]
     wrong: Integers
 
     def __call__(self, channels: Integers, x: Integers) -> Integers:
-        return self.form.values(self.scale[channels], self.offset[channels], x)
+        return self.form.values([one[channels] for one in self.parameters], x)
 
     @property
     def unlimited(self) -> Lines:

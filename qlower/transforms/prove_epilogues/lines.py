@@ -103,20 +103,19 @@ def _fit_all(forms: Sequence[Form], steps: Sequence[SeenSteps]) -> list[Lines | 
     fits, scale, offset, wrong = map(np.concatenate, zip(*found, strict=True))
     last = np.cumsum(counts)
     return [
-        Lines(form, scale[own], offset[own], wrong[own])
+        Lines(form, (scale[own], offset[own]), wrong[own])
         if own.stop <= len(fits) and np.all(fits[own])
         else None
         for form, own in zip(forms, map(slice, last - counts, last), strict=True)
     ]
 
 
-def best_scale(steps: SeenSteps) -> Doubles:
-    """The slope of each channel's line, in float64, that leaves the most room."""
-    forms = _Forms(
-        Kind(fused=False, odd=False, shifted=False),
-        np.zeros((0, 0), np.int32),
-        np.zeros(len(steps.low), np.int64),
-    )
+def best_scale(steps: SeenSteps, *, odd: bool, middle: int) -> Doubles:
+    """The slope of each channel's line, in float64, that leaves the most room: of a
+    line that is odd around the value `middle`, if it is."""
+    kind, channels = Kind(fused=False, odd=odd, shifted=odd), len(steps.low)
+    shift = np.full(channels, middle if odd else 0)
+    forms = _Forms(kind, np.zeros((channels, 0), np.int32), shift)
     return _crossings(forms, steps).best_scale(*_scale_bounds(steps))
 
 

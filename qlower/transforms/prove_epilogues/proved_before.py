@@ -108,14 +108,11 @@ def _encoded(nest: NestOp, place: Place, found: Found) -> bytes:
     lines, exceptions = found
     form = lines.form
     assert isinstance(form, Form | IntegerForm)
-    name = type(form).__name__
-    numbers += [name, astuple(form)]
-    rows = np.empty(len(lines.scale), _row(name, exceptions.slots))
-    rows["scale"], rows["offset"], rows["wrong"] = (
-        lines.scale,
-        lines.offset,
-        lines.wrong,
-    )
+    numbers += [type(form).__name__, astuple(form)]
+    rows = np.empty(len(lines.wrong), _row(form, exceptions.slots))
+    for number, lanes in enumerate(lines.parameters):
+        rows[f"{number}"] = lanes
+    rows["wrong"] = lines.wrong
     rows["x"], rows["difference"] = exceptions.x, exceptions.difference
     text = json.dumps([*numbers, exceptions.slots]).encode()
     return text + b"\n" + rows.tobytes()
@@ -130,23 +127,23 @@ def _decoded(nest: NestOp, made: bytes) -> Proved:
     if not found:
         return place, None
     name, numbers, slots = found
-    rows = np.frombuffer(data, _row(name, slots))
-    form, _ = _FORMS[name]
-    lines = Lines(form(*numbers), rows["scale"], rows["offset"], rows["wrong"])
+    form = _FORMS[name](*numbers)
+    rows = np.frombuffer(data, _row(form, slots))
+    parameters = tuple(rows[f"{number}"] for number in range(len(form.types)))
+    lines = Lines(form, parameters, rows["wrong"])
     return place, (lines, Exceptions(rows["x"], rows["difference"]))
 
 
-_FORMS = {"Form": (Form, ("f4", "f4")), "IntegerForm": (IntegerForm, ("i4", "i8"))}
-"""Forms by name, and what their scales and offsets are."""
+_FORMS = {form.__name__: form for form in (Form, IntegerForm)}
 
 
-def _row(name: str, slots: int) -> np.dtype[np.void]:
-    """What is kept of a channel by a form of that name."""
-    _, (scale, offset) = _FORMS[name]
+def _row(form: Form | IntegerForm, slots: int) -> np.dtype[np.void]:
+    """What is kept of a channel."""
     long = np.dtype(np.int64)
     return np.dtype(
         [
-            *(("scale", scale), ("offset", offset), ("wrong", long)),
+            *((f"{number}", type) for number, type in enumerate(form.types)),
+            ("wrong", long),
             *(("x", long, (slots,)), ("difference", long, (slots,))),
         ]
     )

@@ -42,7 +42,7 @@ def replace_by_line(
 ) -> None:
     """Makes a nest whose epilogue computes the value at the place by the lines."""
     value, shape = place.value, place.shape
-    parameters: list[Array] = [lines.scale, lines.offset]
+    parameters: list[Array] = [*lines.parameters]
     for slot in range(exceptions.slots):
         parameters.append(exceptions.x[:, slot].astype(np.int32))
         parameters.append(exceptions.difference[:, slot].astype(np.int32))
@@ -158,10 +158,10 @@ def _operations(
 ) -> list[Operation]:
     """The line at the accumulator, mended at its exceptions, as the type it had.
 
-    `parameters`: scale and offset, then point and difference of each exception.
+    `parameters`: the form's, then point and difference of each exception.
     """
-    scale, offset, *exceptions = parameters
-    ops = form.operations(accumulator, scale, offset, exceptions)
+    own = len(form.types)
+    ops = form.operations(accumulator, parameters[:own], parameters[own:])
     result = ops[-1].results[0]
     assert isa(result_type, IntegerType)
     if result_type.bitwidth < 32:
