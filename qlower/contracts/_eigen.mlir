@@ -439,4 +439,72 @@ func.func private @product_from_zero(%x: f32, %y: f32) -> f32 {
   %result = arith.addf 0.0, %product : f32
 }
 
+// ---------------------------------------------------------------- sine, cosine
+
+// GenericPacketMathFunctions.h, psincos_float without FMA: x = n pi/2 + r, of pi/2 in four parts
+// below `huge`; from there on r is the C library's, in 62 bits.
+func.func private @psin(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %r, %n = func.call @quarter(%size, 25966.0) : (f32, f32) -> (f32, i32)
+  %wave = func.call @wave_of(%r, %n, 0) : (f32, i32, i32) -> f32
+  %opposite = arith.negf %wave : f32
+  %bits = arith.bitcast %x : f32 to i32
+  %is_negative = arith.cmpi slt, %bits, 0 : i32
+  %result = arith.select %is_negative, %opposite, %wave : f32
+}
+
+func.func private @pcos(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %r, %n = func.call @quarter(%size, 18838.0) : (f32, f32) -> (f32, i32)
+  %result = func.call @wave_of(%r, %n, 1) : (f32, i32, i32) -> f32
+}
+
+func.func private @quarter(%size: f32, %huge: f32) -> (f32, i32) {
+  %is_far = arith.cmpf oge, %size, %huge : f32
+  %far_r, %far_n = func.call @far_quarter(%size) : (f32) -> (f64, i32)
+  %far = arith.truncf %far_r : f64 to f32
+  %nearby = arith.select %is_far, 0.0, %size : f32
+  %count = arith.mulf %nearby, 0.636619746685028076171875 : f32
+  %shifted = arith.addf %count, 12582912.0 : f32
+  %bits = arith.bitcast %shifted : f32 to i32
+  %whole = arith.subf %shifted, 12582912.0 : f32
+  %part1 = arith.mulf %whole, -1.5703125 : f32
+  %r1 = arith.addf %part1, %nearby : f32
+  %part2 = arith.mulf %whole, -0.000483989715576171875 : f32
+  %r2 = arith.addf %part2, %r1 : f32
+  %part3 = arith.mulf %whole, 1.62865035235881805419921875e-07 : f32
+  %r3 = arith.addf %part3, %r2 : f32
+  %part4 = arith.mulf %whole, 5.5644315544167710640977020375430583953857421875e-11 : f32
+  %r4 = arith.addf %part4, %r3 : f32
+  %r = arith.select %is_far, %far, %r4 : f32
+  %n = arith.select %is_far, %far_n, %bits : i32
+  func.return %r, %n : f32, i32
+}
+
+// A polynomial for the sine of r or its cosine, as n is even or odd, with a sign by n.
+func.func private @wave_of(%r: f32, %own_n: i32, %quarters: i32) -> f32 {
+  %square = arith.mulf %r, %r : f32
+  %a3 = func.call @next_power(%square, 2.4372266125283204019069671630859375e-05, -0.00138865201734006404876708984375) : (f32, f32, f32) -> f32
+  %a2 = func.call @next_power(%square, %a3, 0.041666619479656219482421875) : (f32, f32, f32) -> f32
+  %a1 = func.call @next_power(%square, %a2, -0.5) : (f32, f32, f32) -> f32
+  %cosine = func.call @next_power(%square, %a1, 1.0) : (f32, f32, f32) -> f32
+  %b2 = func.call @next_power(%square, -0.0001959234114083702898469196984621021329476029425859451293945312, 0.00833268736556158516937947998712) : (f32, f32, f32) -> f32
+  %b1 = func.call @next_power(%square, %b2, -0.166666620398298255503735) : (f32, f32, f32) -> f32
+  %curve = arith.mulf %b1, %square : f32
+  %sine = func.call @next_power(%curve, %r, %r) : (f32, f32, f32) -> f32
+  %n = arith.addi %own_n, %quarters : i32
+  %first_bit = arith.andi %n, 1 : i32
+  %is_odd = arith.cmpi ne, %first_bit, 0 : i32
+  %second_bit = arith.andi %n, 2 : i32
+  %is_negative = arith.cmpi ne, %second_bit, 0 : i32
+  %wave = arith.select %is_odd, %cosine, %sine : f32
+  %opposite = arith.negf %wave : f32
+  %result = arith.select %is_negative, %opposite, %wave : f32
+}
+
+func.func private @next_power(%x: f32, %above: f32, %term: f32) -> f32 {
+  %product = arith.mulf %x, %above : f32
+  %result = arith.addf %product, %term : f32
+}
+
 }

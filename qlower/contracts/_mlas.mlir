@@ -1,8 +1,9 @@
-// Functions of one float32 by MLAS, ONNX Runtime's library: polynomials with FMAs.
+// Functions of float32 by MLAS, ONNX Runtime's library: polynomials with FMAs; and by ONNX
+// Runtime's own kernels, which round each step.
 // onnxruntime/core/mlas/lib: tanh.cpp, erf.cpp and compute.cpp have the numbers, the kernels of
 // x86_64 for FMA and AVX-512 the order. It defines no rule.
 
-module {
+module attributes {contract.base = "_steps"} {
 
 // tanh.cpp, of an argument in [-9, 9]: x times one polynomial of x^2 by another.
 func.func private @tanh(%x: f32) -> f32 {
@@ -105,6 +106,38 @@ func.func private @power_of_two(%exponent: i32) -> f32 {
   %result = arith.bitcast %bits : i32 to f32
 }
 
+func.func private @logistic(%real: f32) -> f32 {
+  %not_negative = func.call @near_logistic(%real) : (f32) -> f32
+  %result = arith.minimumf %not_negative, 1.0 : f32
+}
+
+// x times the logistic function of alpha x, which isn't brought below 1: Swish and QuickGelu
+func.func private @swish(%x: f32, %alpha: f32) -> f32 {
+  %scaled = arith.mulf %x, %alpha : f32
+  %share = func.call @near_logistic(%scaled) : (f32) -> f32
+  %result = arith.mulf %x, %share : f32
+}
+
+// MlasLogisticKernel with FMA3: 1/2 and an odd polynomial over an even one, at least 0.
+func.func private @near_logistic(%real: f32) -> f32 {
+  %above = arith.maximumf %real, -18.0 : f32
+  %x = arith.minimumf %above, 18.0 : f32
+  %square = arith.mulf %x, %x : f32
+  %p_7 = math.fma %square, 4.37031012579801e-11, 1.15627324459942e-07 : f32
+  %p_5 = math.fma %square, %p_7, 6.08574864600143e-05 : f32
+  %p_3 = math.fma %square, %p_5, 8.51377133304701e-03 : f32
+  %p_1 = math.fma %square, %p_3, 2.48287947061529e-01 : f32
+  %q_8 = math.fma %square, 6.10247389755681e-13, 5.76102136993427e-09 : f32
+  %q_6 = math.fma %square, %q_8, 6.29106785017040e-06 : f32
+  %q_4 = math.fma %square, %q_6, 1.70198817374094e-03 : f32
+  %q_2 = math.fma %square, %q_4, 1.16817656904453e-01 : f32
+  %q = math.fma %square, %q_2, 9.93151921023180e-01 : f32
+  %p = arith.mulf %p_1, %x : f32
+  %quotient = arith.divf %p, %q : f32
+  %moved = arith.addf %quotient, 0.5 : f32
+  %result = arith.maximumf %moved, 0.0 : f32
+}
+
 // ---------------------------------------------------------------- functions of these
 
 // gelu.cc: (x / 2) (1 + erf(x / sqrt(2)))
@@ -126,6 +159,68 @@ func.func private @gelu_by_tanh(%x: f32) -> f32 {
   %factor = arith.addf %tanh, 1.0 : f32
   %half = arith.mulf %x, 0.5 : f32
   %result = arith.mulf %half, %factor : f32
+}
+
+// ---------------------------------------------------------------- recurrent layers
+
+// core/providers/cpu/rnn/rnn_helpers.cc. A gate of an LSTM: a sum, what a peephole adds, a bias.
+func.func private @lstm_cell(%input: f32, %forget: f32, %update: f32, %before: f32) -> f32 {
+  %i = func.call @logistic(%input) : (f32) -> f32
+  %f = func.call @logistic(%forget) : (f32) -> f32
+  %c = func.call @tanh(%update) : (f32) -> f32
+  %kept = arith.mulf %before, %f : f32
+  %new = arith.mulf %i, %c : f32
+  %result = arith.addf %kept, %new : f32
+}
+
+func.func private @lstm_state(%output: f32, %cell: f32) -> f32 {
+  %o = func.call @logistic(%output) : (f32) -> f32
+  %bent = func.call @tanh(%cell) : (f32) -> f32
+  %result = arith.mulf %bent, %o : f32
+}
+
+// gru_reset_gate_sigmoid, of what the gate lets through
+func.func private @gru_reset(%gate: f32, %passed: f32) -> f32 {
+  %not_low = arith.maximumf %gate, -20.0 : f32
+  %bounded = arith.minimumf %not_low, 20.0 : f32
+  %half = arith.mulf 0.5, %bounded : f32
+  %tanh = func.call @plain_tanh(%half) : (f32) -> f32
+  %more = arith.addf 1.0, %tanh : f32
+  %share = arith.mulf 0.5, %more : f32
+  %result = arith.mulf %passed, %share : f32
+}
+
+// gru_output_gate_tanh
+func.func private @gru_state(%update: f32, %hidden: f32, %before: f32) -> f32 {
+  %z = func.call @logistic(%update) : (f32) -> f32
+  %not_low = arith.maximumf %hidden, -10.0 : f32
+  %bounded = arith.minimumf %not_low, 10.0 : f32
+  %h = func.call @plain_tanh(%bounded) : (f32) -> f32
+  %rest = arith.subf 1.0, %z : f32
+  %new = arith.mulf %rest, %h : f32
+  %kept = arith.mulf %z, %before : f32
+  %result = arith.addf %new, %kept : f32
+}
+
+// The quotient of `tanh`, whose products and sums are rounded each.
+func.func private @plain_tanh(%x: f32) -> f32 {
+  %square = arith.mulf %x, %x : f32
+  %p6 = func.call @next_term(%square, -2.76076847742355e-16, 2.00018790482477e-13) : (f32, f32, f32) -> f32
+  %p5 = func.call @next_term(%square, %p6, -8.60467152213735e-11) : (f32, f32, f32) -> f32
+  %p4 = func.call @next_term(%square, %p5, 5.12229709037114e-08) : (f32, f32, f32) -> f32
+  %p3 = func.call @next_term(%square, %p4, 1.48572235717979e-05) : (f32, f32, f32) -> f32
+  %p2 = func.call @next_term(%square, %p3, 0.000637261928875436) : (f32, f32, f32) -> f32
+  %p1 = func.call @next_term(%square, %p2, 0.00489352455891786) : (f32, f32, f32) -> f32
+  %p = arith.mulf %x, %p1 : f32
+  %q3 = func.call @next_term(%square, 1.19825839466702e-06, 0.000118534705686654) : (f32, f32, f32) -> f32
+  %q2 = func.call @next_term(%square, %q3, 0.002268434632439) : (f32, f32, f32) -> f32
+  %q = func.call @next_term(%square, %q2, 0.00489352518554385) : (f32, f32, f32) -> f32
+  %result = arith.divf %p, %q : f32
+}
+
+func.func private @next_term(%x: f32, %above: f32, %term: f32) -> f32 {
+  %product = arith.mulf %x, %above : f32
+  %result = arith.addf %product, %term : f32
 }
 
 }

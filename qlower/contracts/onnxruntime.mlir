@@ -72,7 +72,7 @@
 // - onnxruntime/contrib_ops/cpu/quantization/qlinear_concat.cc, qlinear_lookup_table.cc,
 //   qlinear_pool.cc, qlinear_softmax.cc
 
-module attributes {contract.family = "ONNX Runtime", contract.base = "_steps",
+module attributes {contract.family = "ONNX Runtime", contract.base = "_mlas",
     contract.qdq = "x86",
     contract.summary = "ONNX Runtime on x86 (VNNI): float32 ratio, half to even"} {
 
@@ -360,38 +360,6 @@ func.func @leaky_relu(%input: i32) -> i32 {
 func.func @sigmoid(%input: i32) -> i32 {
   %y = func.call @logistic(@dequantize_exactly) : (f32) -> f32
   %result = func.call @quantize_linear(%y) : (f32) -> i32
-}
-
-func.func private @logistic(%real: f32) -> f32 {
-  %not_negative = func.call @near_logistic(%real) : (f32) -> f32
-  %result = arith.minimumf %not_negative, 1.0 : f32
-}
-
-// x times the logistic function of alpha x, which isn't brought below 1: Swish and QuickGelu
-func.func private @swish(%x: f32, %alpha: f32) -> f32 {
-  %scaled = arith.mulf %x, %alpha : f32
-  %share = func.call @near_logistic(%scaled) : (f32) -> f32
-  %result = arith.mulf %x, %share : f32
-}
-
-// MlasLogisticKernel with FMA3: 1/2 and an odd polynomial over an even one, at least 0.
-func.func private @near_logistic(%real: f32) -> f32 {
-  %above = arith.maximumf %real, -18.0 : f32
-  %x = arith.minimumf %above, 18.0 : f32
-  %square = arith.mulf %x, %x : f32
-  %p_7 = math.fma %square, 4.37031012579801e-11, 1.15627324459942e-07 : f32
-  %p_5 = math.fma %square, %p_7, 6.08574864600143e-05 : f32
-  %p_3 = math.fma %square, %p_5, 8.51377133304701e-03 : f32
-  %p_1 = math.fma %square, %p_3, 2.48287947061529e-01 : f32
-  %q_8 = math.fma %square, 6.10247389755681e-13, 5.76102136993427e-09 : f32
-  %q_6 = math.fma %square, %q_8, 6.29106785017040e-06 : f32
-  %q_4 = math.fma %square, %q_6, 1.70198817374094e-03 : f32
-  %q_2 = math.fma %square, %q_4, 1.16817656904453e-01 : f32
-  %q = math.fma %square, %q_2, 9.93151921023180e-01 : f32
-  %p = arith.mulf %p_1, %x : f32
-  %quotient = arith.divf %p, %q : f32
-  %moved = arith.addf %quotient, 0.5 : f32
-  %result = arith.maximumf %moved, 0.0 : f32
 }
 
 // ---------------------------------------------------------------- softmax

@@ -111,6 +111,7 @@ ROW = (5, 1, 9)
 UNARY = {
     "Abs": {},
     "Ceil": {},
+    "Cos": {},
     "Erf": {},
     "Exp": {},
     "Relu": {},
@@ -120,6 +121,7 @@ UNARY = {
     "LeakyRelu": {"alpha": 0.3},
     "Neg": {},
     "Sigmoid": {},
+    "Sin": {},
     "Round": {},
     "Tanh": {},
 }

@@ -25,7 +25,7 @@ from .real import (
 )
 from .sums import LANES
 
-SWISH, TANH = text("onnxruntime", "swish"), text("_mlas", "tanh")
+SWISH, TANH = text("_mlas", "swish"), text("_mlas", "tanh")
 
 
 def _packets(
@@ -137,6 +137,7 @@ IMPORTERS = {
         alpha=1.67326319217681884765625,
         gamma=1.05070102214813232421875,
     ),
+    ("", "Cos"): _packets(eigen("pcos"), eigen("cosf")),
     ("", "Log"): _packets(eigen("plog"), eigen("logf")),
     ("", "Softplus"): _packets(eigen("softplus"), None),
     ("", "Mish"): _packets(_mish, None),
@@ -149,6 +150,7 @@ IMPORTERS = {
     (MICROSOFT, "FastGelu"): function("x, bias?", _of_sum("gelu_by_tanh")),
     ("", "Swish"): function("x", SWISH, alpha=1.0),
     (MICROSOFT, "QuickGelu"): takes("x", import_quick_gelu),
+    ("", "Sin"): _packets(eigen("psin"), eigen("sinf")),
     ("", "Softsign"): function("x", eigen("softsign")),
     ("", "Reciprocal"): function("x", eigen("one_over")),
     ("", "ThresholdedRelu"): function("x", eigen("thresholded_relu"), alpha=1.0),

@@ -109,8 +109,8 @@ def function(signature: str, compute: Compute, **defaults: float) -> Entry[NodeC
 
 HARD_SIGMOID, LEAKY_RELU = eigen("hard_sigmoid"), eigen("leaky_relu")
 
-SIGMOID = text("onnxruntime", "logistic")
-"""MLAS's quotient of polynomials, which the contract has for QLinearSigmoid."""
+SIGMOID = text("_mlas", "logistic")
+"""MLAS's quotient of polynomials, which QLinearSigmoid has, too."""
 
 
 def import_add(node: NodeContext) -> None:
