@@ -363,14 +363,16 @@ class NodeContext(Operands):
 
     def place(self, name: str | None = None) -> Place:
         """Where the operations of a value come from; by default of the result."""
-        wanted = next(iter(self.node.outputs), "") if name is None else name
+        wanted = next(filter(None, self.node.outputs), "") if name is None else name
         return Place(wanted, self.location, self.error)
 
     def emit(
         self, operation: Operation, suffix: str | None = None, number: int = 0
     ) -> SSAValue:
         """Add an operation; with `suffix` it is a step on the way to the result."""
-        return self.builder.emit(operation, self.place(self.result(number)), suffix)
+        is_step = suffix is not None and not number
+        name = None if is_step else self.result(number)
+        return self.builder.emit(operation, self.place(name), suffix)
 
     def result(self, number: int = 0) -> str:
         if number >= len(self.node.outputs) or not self.node.outputs[number]:

@@ -30,6 +30,7 @@ from ...entry import takes
 from ..context import STORED_TYPES, NodeContext
 from ..nodes import MICROSOFT, TYPES_BY_NUMBER
 from ..orders import identity
+from ..schema import Array
 from ..values import Value
 from ..window import Window, as_image, define_image, from_image, image_step
 from .contraction import convolution, filter_count, filters_of
@@ -230,9 +231,14 @@ def import_dynamic_quantize_matmul(node: NodeContext) -> None:
 def _to_float(
     node: NodeContext, sums: Value, scales: Sequence[Value], bias: int
 ) -> None:
-    operands = [sums, *scales]
-    if node.has(bias):
-        operands.append(node.real(bias))
+    more = [node.real(bias)] if node.has(bias) else []
+    node.define(real_sums(node, sums, scales, more))
+
+
+def real_sums(
+    node: NodeContext, sums: Value, scales: Sequence[Value], more: Sequence[Value]
+) -> Value:
+    """`F(F(sum) F(s_a s_b))`, to which something may be added."""
 
     def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
         total, lhs_scale, rhs_scale, *bias = elements
@@ -243,7 +249,7 @@ def _to_float(
             real = nest.add(arith.AddfOp(real, offset)).result
         return real
 
-    node.define(elementwise(node, operands, body))
+    return elementwise(node, [sums, *scales, *more], body)
 
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -269,10 +275,16 @@ def _stored(node: NodeContext, number: int, point: int) -> Stored:
     return node.builder.as_stored(value, element, node.place()), found
 
 
-def _weights(
-    node: NodeContext, number: int, point: int, axis: int, size: int
+def weights_type(
+    node: NodeContext,
+    number: int,
+    point: int,
+    axis: int,
+    size: int,
+    direction: int | None = None,
 ) -> QuantizedType:
-    """The type of constant weights, with a zero point for all or each of an axis."""
+    """The type of constant weights, with a zero point for all or each of an axis; of
+    one direction, where the zero points of each are a row."""
     type = node.constant(number, "weights").type
     if type not in STORED_TYPES:
         raise node.error(
@@ -280,7 +292,10 @@ def _weights(
         )
     points = [0]
     if node.has(point):
-        points = [int(z) for z in node.array(point, "zero point").reshape(-1)]
+        given = node.array(point, "zero point")
+        if direction is not None:
+            given = given[direction : direction + 1]
+        points = [int(z) for z in given.reshape(-1)]
     if len(points) == 1:
         return QuantizedType.per_tensor(8, STORED_TYPES[type], 1.0, points[0])
     if len(points) != size:
@@ -301,10 +316,23 @@ def _matmul(
     input."""
     if not node.is_constant(number):
         return _product(node, stored, _stored(node, number, point), suffix)
-    rows, columns = node.shape(number, rank=2)
-    element = _weights(node, number, point, 0, columns)
+    columns = node.shape(number, rank=2)[1]
+    element = weights_type(node, number, point, 0, columns)
     matrix = node.array(number, "weights").T
+    return times_constant(node, stored, (number, matrix), element, suffix)
+
+
+def times_constant(
+    node: NodeContext,
+    stored: Stored,
+    weights: tuple[int, Array],
+    element: QuantizedType,
+    suffix: str | None,
+) -> Value:
+    """The sums of an input's rows times the weights [outputs, K] of an operand."""
     value, zero_point = stored
+    number, matrix = weights
+    columns, rows = matrix.shape
     value = node.builder.in_order(value, identity(len(value.order)), node.place())
     if value.shape[-1:] != (rows,):
         raise node.error(
@@ -413,7 +441,7 @@ def import_conv_integer(node: NodeContext) -> None:
     filters = filters_of(node, node.array(1, "weights"))
 
     def element(axis: int) -> QuantizedType:
-        return _weights(node, 1, 3, axis, count)
+        return weights_type(node, 1, 3, axis, count)
 
     operation, window = convolution(node, image, (1, filters), element, None, i32)
     if zero_point is None:
