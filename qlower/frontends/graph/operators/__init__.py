@@ -10,6 +10,7 @@ from . import (
     activation,
     border,
     contraction,
+    conv_transpose,
     dynamic,
     elementwise,
     functions,
@@ -32,6 +33,7 @@ from . import (
 IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **activation.IMPORTERS,
     **border.IMPORTERS,
+    **conv_transpose.IMPORTERS,
     **contraction.IMPORTERS,
     **dynamic.IMPORTERS,
     **elementwise.IMPORTERS,
