@@ -32,7 +32,6 @@ from ..window import MAX_DILATION, MAX_PAD, MAX_STRIDE
 from .real import real_operand
 from .real_layers import layer
 
-
 BLOCK, WIDE = 128, 65
 """Products in a block of MLAS, and columns from which on blocks are so small. If a
 factor is transposed they always are, and a row is no case of its own: rows and columns
