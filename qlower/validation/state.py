@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
@@ -41,7 +43,9 @@ class Progress:
         if not os.path.isfile(self.path):
             raise QlowerError(f"cannot read {self.path}: it is not a file")
         try:
-            data = parse_json(self.path.read_text(encoding="utf-8"))
+            data = dict(parse_json(self.path.read_text(encoding="utf-8")))
+            if data.pop("digest") != _digest(data):
+                raise ValueError("not as it was written")
             found: Key = dict(data["key"])
             total, done = Partial.from_json(data["total"]), set(map(int, data["done"]))
         except OSError as error:
@@ -79,9 +83,15 @@ class Progress:
             "done": sorted(self.done),
             "total": self.total.to_json(),
         }
+        data["digest"] = _digest(data)
         try:
             with replacing(self.path) as stream:
                 stream.write(json.dumps(data).encode())
         except QlowerError as error:
             warn(f"what was counted isn't kept: {error.message}")
         self._saved = monotonic()
+
+
+def _digest(data: Mapping[str, object]) -> str:
+    """Of all that a file has besides: an edited one would count rows twice."""
+    return sha256(json.dumps(data).encode()).hexdigest()

@@ -375,6 +375,8 @@ class LayerValues:
                 return layer.name == "falling"
             case "transposed":
                 return layer.name == "rising"
+            case "one_bias":
+                return layer.name == "bytes"
             case "weights_symmetric":
                 return layer.zero_points[1] == 0
             case "over_image" | "even_windows" | "keep_dims":

@@ -177,6 +177,24 @@ def test_a_file_that_is_no_state(text: str, tmp_path: Path):
         Progress({}, tmp_path / "state.json").load()
 
 
+def test_an_edited_state_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks that count as done, or not, and counts that are others."""
+    monkeypatch.chdir(tmp_path)
+    Path("model.mlir").write_text(SMALL_MODEL)
+    np.save("x.npy", np.zeros((40, 1, 2, 2, 1), np.int8))
+    run = partial(validate, "model.mlir", "x.npy", contracts="tflite", jobs=1)
+    first = run(resume="state.json")
+    text = Path("state.json").read_text()
+    assert run(resume="state.json").counts == first.counts
+    for old, new in (('"done": [0', '"done": [-5'), ('"failed": 0', '"failed": 1')):
+        assert old in text
+        Path("state.json").write_text(text.replace(old, new, 1))
+        with pytest.raises(QlowerError, match=r"state.json is no state of"):
+            run(resume="state.json")
+
+
 def test_rows_that_are_not_finite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
