@@ -78,7 +78,7 @@ class Progress:
         """Write the file. A full disk costs the chance to resume, not the run."""
         if self.path is None:
             return
-        data = {
+        data: dict[str, object] = {
             "key": self.key,
             "done": sorted(self.done),
             "total": self.total.to_json(),
