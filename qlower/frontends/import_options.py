@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from qlower.diagnostics import QlowerError
+from qlower.model.names import short_names
 
 MOST_SUGGESTIONS = 3
 
@@ -79,6 +80,34 @@ class ImportOptions:
                     f"the model has no input {name!r}",
                     help=f"its inputs are {', '.join(map(repr, names))}",
                 )
+
+
+def fit_shape(
+    what: str,
+    given: Sequence[int] | None,
+    declared: Sequence[int | None],
+    error: Callable[[str], QlowerError],
+) -> tuple[int, ...]:
+    """The shape of an input: sizes that the file leaves open (None) are as given, or 1.
+
+    Raises an error for another rank than the file's, or where the file has a size.
+    """
+    shape = tuple(given or (size or 1 for size in declared))
+    if len(shape) != len(declared) or any(
+        size not in (None, wanted) for size, wanted in zip(declared, shape, strict=True)
+    ):
+        sizes = ", ".join("?" if size is None else str(size) for size in declared)
+        raise error(f"{what}: shape {list(shape)} doesn't fit the file's [{sizes}]")
+    return shape
+
+
+def find_output(wanted: str, computed: Sequence[str]) -> int:
+    """The place of the computed tensor that a user names, in full or in short."""
+    short = short_names(computed)
+    for names in (computed, short):
+        if wanted in names:
+            return names.index(wanted)
+    raise unknown_output(wanted, short)
 
 
 def unknown_output(wanted: str, known: Sequence[str]) -> QlowerError:

@@ -20,7 +20,7 @@ from qlower.model.layers import has_dialect, name_layers
 from qlower.text.parsing import parse_file, parse_module
 from qlower.text.verification import verify_module
 
-from .import_options import INTEGER, ImportOptions, unknown_output
+from .import_options import INTEGER, ImportOptions, fit_shape, unknown_output
 from .model_files import CONVERTED, check_model_path
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
@@ -120,12 +120,8 @@ def _with_options(model: Model, options: ImportOptions) -> Model:
     """A model of MLIR text, whose shapes are all fixed, cut at the outputs."""
     options.check_inputs(spec.name for spec in model.inputs)
     for spec in model.inputs:
-        shape = options.shapes.get(spec.name, spec.shape)
-        if shape != spec.shape:
-            raise QlowerError(
-                f"input {spec.name!r} has the fixed shape {list(spec.shape)}, which"
-                f" can't become {list(shape)}"
-            )
+        given = options.shapes.get(spec.name)
+        fit_shape(f"input {spec.name!r}", given, spec.shape, QlowerError)
     if not options.outputs:
         return model
     by_full_name = {full: short for short, full in model.full_names.items()}

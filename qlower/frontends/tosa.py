@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -25,7 +26,7 @@ from qlower.dialects.qnn.attributes import NAME
 from qlower.dialects.tosa import TosaOp
 from qlower.dialects.tosa.base import is_tensor
 from qlower.dialects.types import shape_of
-from qlower.frontends.import_options import ImportOptions
+from qlower.frontends.import_options import ImportOptions, fit_shape
 from qlower.model.entry import main_function
 from qlower.text.verification import verify_module
 
@@ -69,19 +70,13 @@ def _fix_arguments(function: FuncOp, options: ImportOptions) -> None:
     for argument, name in zip(list(function.body.block.args), names, strict=True):
         if not is_dynamic(argument):
             continue
-        declared = shape_of(argument)
-        shape = options.shapes.get(name or argument.name_hint or "")
-        if shape is None:
-            shape = tuple(1 if size == DYNAMIC_INDEX else size for size in declared)
-        if len(shape) != len(declared) or any(
-            size not in (DYNAMIC_INDEX, given)
-            for size, given in zip(declared, shape, strict=True)
-        ):
-            raise QlowerError(
-                f"shape {list(shape)} doesn't fit {argument.type} of the input",
-                function.location,
-            )
-        _fix(argument, shape)
+        called = name or argument.name_hint or ""
+        declared = [
+            None if size == DYNAMIC_INDEX else size for size in shape_of(argument)
+        ]
+        given = options.shapes.get(called)
+        error = partial(QlowerError, location=function.location)
+        _fix(argument, fit_shape(f"input {called!r}", given, declared, error))
 
 
 def _fix(value: SSAValue, shape: Sequence[int]) -> None:

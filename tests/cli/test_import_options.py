@@ -101,7 +101,7 @@ def test_refusals(path: str, options: list[str], message: str, capsys: Capture) 
 
 
 def test_text_has_fixed_shapes(model: str) -> None:
-    with pytest.raises(QlowerError, match=r"fixed shape \[1, 2, 2, 1\]"):
+    with pytest.raises(QlowerError, match=r"doesn't fit the file's \[1, 2, 2, 1\]"):
         qlower.load(model, shapes={"image": (2, 2, 2, 1)})
 
 

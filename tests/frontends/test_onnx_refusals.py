@@ -217,7 +217,7 @@ def test_shapes(tmp_path: Path) -> None:
     model = qlower.load(path, shapes={"x": (7, 3, 4, 5)})
     assert model.outputs[0].shape == (7, 60)
     found = message(path, shapes={"x": (7, 4, 4, 5)})
-    assert "input 'x' has the shape ?x3x4x5, which can't become [7, 4, 4, 5]" in found
+    assert "input 'x': shape [7, 4, 4, 5] doesn't fit the file's [?, 3, 4, 5]" in found
 
 
 def test_outputs(tmp_path: Path) -> None:

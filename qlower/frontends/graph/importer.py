@@ -5,17 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 
-from qlower.diagnostics import QlowerError, printable_path
-from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, SOURCE
-from qlower.model.names import short_names
+from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import REMARKS
 
 from ..budget import Budget
 from ..entry import Entry
-from ..import_options import ImportOptions, unknown_output
+from ..import_options import ImportOptions, find_output, fit_shape
 from ..site import Site
 from .blocks import Blocks
 from .context import OTHER_STORED_TYPES, PLAIN_TYPES, STORED_TYPES, NodeContext
@@ -125,13 +123,8 @@ class _GraphImporter:
                 self.check_node(node, problems)
         if problems:
             raise problems.pop()
-        if not graph.outputs:
-            raise self.site.error("no outputs, expected at least 1")
         outputs = [(name, self.returned(name).ssa) for name in graph.outputs]
-        module = self.builder.module(names, outputs, self.site.location)
-        source = printable_path(PurePath(model.filename).name)
-        module.attributes[CONTRACT] = StringAttr(reading.contract)
-        module.attributes[SOURCE] = StringAttr(source)
+        module = self.builder.module(names, outputs, self.site, reading.contract)
         module.attributes[REMARKS] = ArrayAttr(
             StringAttr(remark) for remark in reading.remarks()
         )
@@ -157,14 +150,7 @@ class _GraphImporter:
         if not self.options.outputs:
             return [port.name for port in self.model.outputs]
         computed = [name for node in self.model.nodes for name in node.outputs if name]
-        by_short = dict(zip(short_names(computed), computed, strict=True))
-        found: list[str] = []
-        for wanted in self.options.outputs:
-            name = wanted if wanted in computed else by_short.get(wanted)
-            if name is None:
-                raise unknown_output(wanted, [*by_short])
-            found.append(name)
-        return found
+        return [computed[find_output(name, computed)] for name in self.options.outputs]
 
     def is_kept(self, port: Port) -> bool:
         """Whether an input is taken: all are, unless the model is cut."""
@@ -201,20 +187,8 @@ class _GraphImporter:
 
     def input_shape(self, port: Port, given: tuple[int, ...] | None) -> tuple[int, ...]:
         """The file's shape, with what it leaves open from the options, or 1."""
-        known = port.shape
-        if known is None:
-            assert given is not None
-            known = given
-        wanted = given or tuple(size or 1 for size in known)
-        fits = len(wanted) == len(known) and all(
-            size in (None, want) for size, want in zip(known, wanted, strict=True)
-        )
-        if not fits:
-            sizes = "x".join("?" if size is None else str(size) for size in known)
-            raise self.site.error(
-                f"input {port.name!r} has the shape {sizes}, which can't"
-                f" become {list(wanted)}"
-            )
+        known = given or () if port.shape is None else port.shape
+        wanted = fit_shape(f"input {port.name!r}", given, known, self.site.error)
         self.site.check_range(f"rank of input {port.name!r}", len(wanted), 0, MAX_RANK)
         for size in wanted:
             self.site.check_range(

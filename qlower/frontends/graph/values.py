@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import cast
 
 import numpy as np
@@ -23,14 +24,16 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.diagnostics import printable_path
 from qlower.dialects import qnn
-from qlower.dialects.qnn.attributes import NAME
+from qlower.dialects.qnn.attributes import CONTRACT, NAME, SOURCE
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import element_type
 from qlower.model.nests import Emitter, dense
 from qlower.text.hints import set_hint
 
+from ..site import Site
 from .orders import Order, identity, is_alike, stored_shape
 
 Element = QuantizedType | IntegerType | Float32Type
@@ -213,9 +216,13 @@ class FunctionBuilder:
         self,
         inputs: Sequence[str],
         outputs: Sequence[tuple[str, SSAValue]],
-        location: LocationAttr,
+        site: Site,
+        contract: str,
     ) -> ModuleOp:
-        """The finished module, with names of inputs and outputs."""
+        """The finished module of a file, with names of inputs and outputs."""
+        if not outputs:
+            raise site.error("no outputs, expected at least 1")
+        location = site.location
         returned = [value for _, value in outputs]
         last = func.ReturnOp(*returned)
         last.location = location
@@ -231,7 +238,9 @@ class FunctionBuilder:
             res_attrs=_names([name for name, _ in outputs]),
         )
         main.location = location
-        return ModuleOp([main])
+        source = printable_path(PurePath(location.filename.data).name)
+        attributes = {CONTRACT: StringAttr(contract), SOURCE: StringAttr(source)}
+        return ModuleOp([main], attributes)
 
 
 def _elements(constant: qnn.ConstantOp) -> NDArray[np.generic]:

@@ -6,27 +6,23 @@ import shlex
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import PurePath
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
-from qlower.diagnostics import QlowerError, printable_path, warn
-from qlower.dialects.qnn.attributes import CONTRACT, REMARKS, SOURCE, STATE
+from qlower.diagnostics import QlowerError, warn
+from qlower.dialects.qnn.attributes import REMARKS, STATE
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.model.entry import main_function
+from qlower.model.names import short_names
 
 from ..entry import Entry, takes
 from ..graph.values import distinct, hint
-from ..import_options import ImportOptions
+from ..import_options import ImportOptions, find_output, fit_shape
 from ..site import Site
 from .context import OperatorContext
 from .evaluation import EVALUATORS
-from .names import (
-    find_tensor,
-    short_tensor_names,
-    unique_names,
-)
+from .names import computed_tensors, unique_names
 from .operators import IMPORTERS
 from .operators.sparse import SPARSEST
 from .options import default_options, options_of
@@ -124,8 +120,6 @@ class _GraphImporter(TensorTable):
                 self.import_operator(operator)
         if self.problems:
             raise self.problems.pop()
-        if not model.outputs:
-            raise self.site.error("no outputs, expected at least 1")
         outputs = [self.tensor(index, self.site) for index in model.outputs]
         returned = [
             (
@@ -140,12 +134,9 @@ class _GraphImporter(TensorTable):
         states = self.states
         names = [*map(self.name, inputs), *states.names]
         returned += zip(states.names, states.left, strict=True)
-        module = self.builder.module(names, returned, self.site.location)
+        module = self.builder.module(names, returned, self.site, "tflite")
         if states.names:
             main_function(module).attributes[STATE] = states.initial
-        module.attributes[CONTRACT] = StringAttr("tflite")
-        source = printable_path(PurePath(model.filename).name)
-        module.attributes[SOURCE] = StringAttr(source)
         if not _is_quantized(module):
             remark = StringAttr(NOTHING_QUANTIZED)
             module.attributes[REMARKS] = ArrayAttr([remark])
@@ -153,7 +144,8 @@ class _GraphImporter(TensorTable):
 
     def way_out(self, operator: Operator) -> str:
         """How the model goes without an operator: cut at what this one takes."""
-        short = short_tensor_names(self.whole, self.names)
+        computed = computed_tensors(self.whole, self.names)
+        short = dict(zip(computed, short_names([*computed.values()]), strict=True))
         taken = [
             short[index]
             for index in operator.inputs
@@ -189,17 +181,9 @@ class _GraphImporter(TensorTable):
         shape = self.shapes.get(tensor.index)
         file = self.whole.tensors[tensor.index]
         open_shape = file.signature or file.shape
-        if shape is None or shape == file.shape:
-            return
-        if len(shape) != len(open_shape) or any(
-            size not in (-1, given)
-            for size, given in zip(open_shape, shape, strict=True)
-        ):
-            open_sizes = ["?" if size == -1 else size for size in open_shape]
-            raise self.site.error(
-                f"{tensor}: shape {list(shape)} doesn't fit the file's"
-                f" [{', '.join(map(str, open_sizes))}]"
-            )
+        if shape is not None and shape != file.shape:
+            declared = [None if size == -1 else size for size in open_shape]
+            fit_shape(str(tensor), shape, declared, self.site.error)
 
     @contextmanager
     def attempt(self, tensors: Sequence[int]) -> Generator[None]:
@@ -348,8 +332,9 @@ def cut_model(model: Model, outputs: Sequence[str], names: dict[int, str]) -> Mo
     """The model up to these tensors, without what they don't depend on."""
     if not outputs:
         return model
-    short = short_tensor_names(model, names)
-    returned = tuple(find_tensor(name, names, short) for name in outputs)
+    computed = computed_tensors(model, names)
+    known = [*computed.values()]
+    returned = tuple([*computed][find_output(name, known)] for name in outputs)
     kept = sorted(needed_operators(model, returned))
     operators = tuple(model.operators[place] for place in kept)
     read = {index for operator in operators for index in operator.inputs}

@@ -1,13 +1,10 @@
-"""Names of tensors, each of its own, and what users mean by one."""
+"""Names of tensors, each of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from qlower.model.names import short_names
-
 from ..graph.values import distinct
-from ..import_options import unknown_output
 from .schema import Model
 
 
@@ -31,22 +28,11 @@ def _naming_order(model: Model) -> Iterator[int]:
     yield from range(len(model.tensors))
 
 
-def short_tensor_names(model: Model, names: dict[int, str]) -> dict[int, str]:
-    """Short names, as tables have them, of the tensors that are computed."""
-    computed = [
-        index
+def computed_tensors(model: Model, names: dict[int, str]) -> dict[int, str]:
+    """The names of the tensors that are computed, by index."""
+    return {
+        index: names[index]
         for operator in model.operators
         for index in operator.outputs
         if index in names
-    ]
-    short = short_names([names[index] for index in computed])
-    return dict(zip(computed, short, strict=True))
-
-
-def find_tensor(wanted: str, names: dict[int, str], short: dict[int, str]) -> int:
-    """The computed tensor of this name, or of this short name."""
-    for known in ({index: names[index] for index in short}, short):
-        for index, name in known.items():
-            if name == wanted:
-                return index
-    raise unknown_output(wanted, [*short.values()])
+    }
