@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TypeAlias
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
+    f32,
     f64,
     i1,
     i32,
@@ -21,8 +22,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import ConvertOp, RoundingMode
+from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function
-from qlower.model.nests import Nest, scalar_constant
+from qlower.emit.reductions import axes_nest
+from qlower.model.nests import Emitter, Nest, scalar_constant
 
 PACKET = 4
 """Elements that Eigen computes together, from a multiple of 16 bytes on."""
@@ -85,6 +88,14 @@ class Scalars:
     def smaller(self, x: SSAValue, y: SSAValue) -> SSAValue:
         """`x < y ? x : y`"""
         return self.select(self.compare("lt", x, y), x, y)
+
+    def maximum(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The larger real number; NaN if one is."""
+        return self.step(arith.MaximumfOp(x, y))
+
+    def minimum(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The smaller real number; NaN if one is."""
+        return self.step(arith.MinimumfOp(x, y))
 
     def clamp(self, x: SSAValue, low: float | None, high: float | None) -> SSAValue:
         """`x` between bounds; NaN stays, and so does a zero's sign."""
@@ -166,6 +177,50 @@ def in_turn(compute: Binary) -> Steps:
         return reduce(partial(compute, steps), elements)
 
     return of_all
+
+
+def square(steps: Scalars, x: SSAValue) -> SSAValue:
+    return steps.multiply(x, x)
+
+
+def subtract_both(s: Scalars, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
+    """`F(F(x - y) - z)`"""
+    return s.subtract(s.subtract(x, y), z)
+
+
+def mapped(emit: Emitter, compute: Compute, *values: SSAValue) -> SSAValue:
+    """What a function makes of the elements of tensors; the first one has the result's
+    shape, another one the first dimensions of it."""
+    call: Steps = compute
+    nest = Nest(emit, shape_of(values[0]))
+    elements = [nest.input(value, range(len(shape_of(value)))) for value in values]
+    return nest.build([call(Scalars(nest), *elements)])[0]
+
+
+def folded(
+    emit: Emitter,
+    value: SSAValue,
+    axes: Collection[int],
+    compute: Binary,
+    start: float,
+    before: Unary | None = None,
+    *,
+    is_unsigned: bool = False,
+) -> SSAValue:
+    """The elements of a tensor along axes, each after a function `before`, combined in
+    turn from a number on."""
+    nest, indices = axes_nest(emit, shape_of(value), axes)
+    steps = Scalars(nest, is_unsigned)
+    element: SSAValue = nest.input(value, indices)
+    if before is not None:
+        element = before(steps, element)
+    init = emit.filled(nest.output_shape, element.type, start)
+    return nest.reduce([init], lambda before: [compute(steps, before[0], element)])[0]
+
+
+def divided(emit: Emitter, value: SSAValue, count: int) -> SSAValue:
+    """The quotients of real numbers by a whole one, as of sums for means."""
+    return mapped(emit, lambda s, x: s.divide(x, s.constant(count, f32)), value)
 
 
 def _real(x: SSAValue) -> bool:

@@ -13,16 +13,15 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.math import RoundEvenOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.model.nests import Index, Nest
 
 from ...entry import Entry, takes
-from ...scalars import Compute, Scalars, Steps, in_turn, text
+from ...scalars import Binary, Compute, Scalars, Steps, folded, in_turn, text
 from ...signature import signature_of
 from ..context import NodeContext
 from ..orders import identity
@@ -184,9 +183,9 @@ def import_bounded(node: NodeContext, low: float, high: float) -> None:
 def _bounding(low: float, high: float) -> Body:
     def compute(steps: Scalars, x: SSAValue) -> SSAValue:
         if low > -math.inf:
-            x = steps.step(arith.MaximumfOp(x, steps.constant(low, f32)))
+            x = steps.maximum(x, steps.constant(low, f32))
         if high < math.inf:
-            x = steps.step(arith.MinimumfOp(x, steps.constant(high, f32)))
+            x = steps.minimum(x, steps.constant(high, f32))
         return x
 
     return body_of(compute)
@@ -224,9 +223,7 @@ def _mean(steps: Scalars, *elements: SSAValue) -> SSAValue:
     return steps.multiply(total, steps.constant(float(share), f32))
 
 
-def import_extreme(
-    node: NodeContext, operation: type[arith.MinimumfOp | arith.MaximumfOp]
-) -> None:
+def import_extreme(node: NodeContext, compute: Binary, start: float) -> None:
     """The smallest or largest element along some dimensions; the order doesn't show."""
     value = real_operand(node, 0)
     rank = len(value.order)
@@ -234,16 +231,10 @@ def import_extreme(
     if node.node.kind == "GlobalMaxPool":
         axes = range(2, rank)
     kept = [dimension for dimension in value.order if dimension not in axes]
-    loops = [*kept, *(dimension for dimension in value.order if dimension in axes)]
-    emit = node.builder.emitter(node.place())
-    nest = Nest(emit, [value.shape[d] for d in loops], reductions=rank - len(kept))
-    element = nest.input(value.ssa, [loops.index(d) for d in value.order])
-
-    def combine(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return [nest.add(operation(before[0], element)).result]
-
-    start = math.inf if operation is arith.MinimumfOp else -math.inf
-    (found,) = nest.reduce([emit.filled(nest.output_shape, f32, start)], combine)
+    places = [value.order.index(dimension) for dimension in axes]
+    found = folded(
+        node.builder.emitter(node.place()), value.ssa, places, compute, start
+    )
     order = tuple(sum(other < d for other in kept) for d in kept)
     result = Value(found, order, is_real=True)
     if node.integer("keepdims", 1, 0, 1):
@@ -253,17 +244,16 @@ def import_extreme(
     node.define(result)
 
 
+LARGEST = partial(import_extreme, compute=Scalars.maximum, start=-math.inf)
+SMALLEST = partial(import_extreme, compute=Scalars.minimum, start=math.inf)
+
 IMPORTERS = {
     ("", "Add"): takes("x, y", import_add),
     ("", "Sub"): function("x, y", Scalars.subtract),
     ("", "Mul"): takes("x, y", import_mul),
     ("", "Div"): function("x, y", Scalars.divide),
-    ("", "Max"): function(
-        "x, y, more*", in_turn(lambda s, x, y: s.step(arith.MaximumfOp(x, y)))
-    ),
-    ("", "Min"): function(
-        "x, y, more*", in_turn(lambda s, x, y: s.step(arith.MinimumfOp(x, y)))
-    ),
+    ("", "Max"): function("x, y, more*", in_turn(Scalars.maximum)),
+    ("", "Min"): function("x, y, more*", in_turn(Scalars.minimum)),
     ("", "Abs"): function("x", Scalars.absolute),
     ("", "Ceil"): function("x", Scalars.ceil),
     ("", "Floor"): function("x", Scalars.floor),
@@ -281,13 +271,7 @@ IMPORTERS = {
     ("", "LeakyRelu"): function("x", LEAKY_RELU, alpha=0.01),
     ("", "PRelu"): function("x, slope", LEAKY_RELU),
     ("", "Sigmoid"): function("x", SIGMOID),
-    ("", "GlobalMaxPool"): takes(
-        "x", partial(import_extreme, operation=arith.MaximumfOp)
-    ),
-    ("", "ReduceMax"): takes(
-        "x, axes?", partial(import_extreme, operation=arith.MaximumfOp)
-    ),
-    ("", "ReduceMin"): takes(
-        "x, axes?", partial(import_extreme, operation=arith.MinimumfOp)
-    ),
+    ("", "GlobalMaxPool"): takes("x", LARGEST),
+    ("", "ReduceMax"): takes("x, axes?", LARGEST),
+    ("", "ReduceMin"): takes("x, axes?", SMALLEST),
 }

@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
-from qlower.model.nests import Nest
 
 from ...entry import takes
 from ...import_options import AS_WRITTEN
+from ...scalars import Scalars
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import channels_last, identity
@@ -26,7 +25,7 @@ from ..real_constants import is_real_constant, real_constant
 from ..values import Value
 from ..window import as_image, read_window
 from .contraction import filters_of, group_count
-from .real import activation, elementwise, number, real_operand, sum_of
+from .real import activation, body_of, elementwise, real_operand, sum_of
 
 
 def import_conv(node: NodeContext) -> None:
@@ -167,11 +166,7 @@ def import_scaled_matmul(node: NodeContext) -> None:
         )
     product = _product(node, "product")
 
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        (x,) = elements
-        return nest.add(arith.MulfOp(number(nest, alpha), x)).result
-
-    node.define(elementwise(node, [product], body))
+    node.define(elementwise(node, [product], body_of(Scalars.multiply, alpha)))
 
 
 def refuse_stored_weights(node: NodeContext) -> None:

@@ -11,16 +11,16 @@ import math
 from functools import partial
 
 import numpy as np
-from xdsl.dialects.arith import AddfOp, DivfOp, MaximumfOp, MulfOp, SubfOp
+from xdsl.dialects.arith import AddfOp
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects.types import shape_of
-from qlower.emit.inline_rule import call_function
 from qlower.model.nests import Emitter, Nest
 
 from ...entry import takes
+from ...scalars import Scalars, folded, mapped, subtract_both, text
 from ..context import NodeContext
 from ..orders import identity
 from ..values import Value
@@ -56,30 +56,21 @@ def import_softmax(node: NodeContext, *, is_log: bool = False) -> None:
 def _softmax(emit: Emitter, matrix: SSAValue, is_log: bool) -> SSAValue:
     """`F(e F(1 / sum))` for each row of a matrix, e the exponentials of the distances d
     from the largest; `F(d - F(log(sum)))` of LogSoftmax."""
-    rows, size = shape_of(matrix)
-    nest = Nest(emit, (rows, size), reductions=1)
-    x = nest.input(matrix, (0, 1))
-    start = emit.filled((rows,), f32, float(np.finfo(np.float32).min))
-    (largest,) = nest.reduce(
-        [start], lambda before: [nest.add(MaximumfOp(before[0], x)).result]
-    )
-    nest = Nest(emit, (rows, size))
-    below = nest.add(SubfOp(nest.input(matrix, (0, 1)), nest.input(largest, (0,))))
-    (terms,) = nest.build([call_function(nest, "_mlas", "exp", below.result)])
+    lowest = float(np.finfo(np.float32).min)
+    largest = folded(emit, matrix, [1], Scalars.maximum, lowest)
+    terms = mapped(emit, lambda s, x, m: EXP(s, s.subtract(x, m)), matrix, largest)
     sums = _sum_lanes(emit, terms)
     if is_log:
-        nest = Nest(emit, (rows,))
-        total = nest.input(sums, (0,))
-        (logarithm,) = nest.build([call_function(nest, "_glibc", "logf", total)])
-        nest = Nest(emit, (rows, size))
-        x, most = nest.input(matrix, (0, 1)), nest.input(largest, (0,))
-        distance = nest.add(SubfOp(x, most)).result
-        less = nest.add(SubfOp(distance, nest.input(logarithm, (0,)))).result
-        return nest.build([less])[0]
-    nest = Nest(emit, (rows, size))
-    share = nest.add(DivfOp(number(nest, 1.0), nest.input(sums, (0,)))).result
-    product = nest.add(MulfOp(nest.input(terms, (0, 1)), share)).result
-    return nest.build([product])[0]
+        logarithms = mapped(emit, text("_glibc", "logf"), sums)
+        return mapped(emit, subtract_both, matrix, largest, logarithms)
+    return mapped(emit, _share, terms, sums)
+
+
+EXP = text("_mlas", "exp")
+
+
+def _share(s: Scalars, term: SSAValue, total: SSAValue) -> SSAValue:
+    return s.multiply(term, s.divide(s.constant(1.0, f32), total))
 
 
 def _sum_lanes(emit: Emitter, terms: SSAValue) -> SSAValue:

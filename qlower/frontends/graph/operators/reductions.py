@@ -8,67 +8,44 @@ reductions one after the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32
-from xdsl.dialects.math import AbsFOp, SqrtOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
-from qlower.emit.inline_rule import call_function
-from qlower.emit.reductions import axes_nest, reduced_by
-from qlower.model.nests import Emitter, Nest
+from qlower.model.nests import Emitter
 
 from ...entry import Entry, takes
+from ...scalars import Binary, Scalars, Unary, divided, folded, mapped, square, text
 from ..context import NodeContext
 from ..orders import identity
 from ..values import Value
-from .real import number, real_operand
+from .real import real_operand
 from .real_layers import layer
 from .sums import sum_rows
-
-Step: TypeAlias = Callable[[Nest, SSAValue], SSAValue]
-"""What an element becomes before or after it is reduced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """One operation on all elements in turn, each after `before`; then `after`."""
+    """One function of all elements in turn, each after `before`; then `after`."""
 
-    operation: type[arith.AddfOp | arith.MulfOp] = arith.AddfOp
+    compute: Binary = Scalars.add
     start: float = 0.0
-    before: Step | None = None
-    after: Step | None = None
-
-
-def _absolute(nest: Nest, x: SSAValue) -> SSAValue:
-    return nest.add(AbsFOp(x)).result
-
-
-def _square(nest: Nest, x: SSAValue) -> SSAValue:
-    return nest.add(arith.MulfOp(x, x)).result
-
-
-def _root(nest: Nest, x: SSAValue) -> SSAValue:
-    return nest.add(SqrtOp(x)).result
-
-
-def _logarithm(nest: Nest, x: SSAValue) -> SSAValue:
-    return call_function(nest, "_glibc", "logf", x)
+    before: Unary | None = None
+    after: Unary | None = None
 
 
 IN_TURN = {
-    "ReduceL1": Reduction(before=_absolute),
-    "ReduceL2": Reduction(before=_square, after=_root),
-    "ReduceLogSum": Reduction(after=_logarithm),
-    "ReduceProd": Reduction(arith.MulfOp, 1.0),
-    "ReduceSumSquare": Reduction(before=_square),
+    "ReduceL1": Reduction(before=Scalars.absolute),
+    "ReduceL2": Reduction(before=square, after=Scalars.sqrt),
+    "ReduceLogSum": Reduction(after=text("_glibc", "logf")),
+    "ReduceProd": Reduction(Scalars.multiply, 1.0),
+    "ReduceSumSquare": Reduction(before=square),
 }
 
 
@@ -76,7 +53,7 @@ def import_in_turn(node: NodeContext, reduction: Reduction) -> None:
     value, axes = _operand(node)
     is_whole = len(axes) == len(value.shape)
     emit = node.builder.emitter(node.place(), "reduced")
-    if is_whole and reduction.operation is arith.MulfOp:
+    if is_whole and reduction.compute is Scalars.multiply:
         raise node.error(
             "a product of all elements is not supported; expected one of some"
             " dimensions"
@@ -96,13 +73,9 @@ def _of_all(
         value, (1, math.prod(value.shape)), (0, 1), node.place()
     ).ssa
     if reduction.before:
-        nest = Nest(emit, shape_of(row))
-        (row,) = nest.build([reduction.before(nest, nest.input(row, (0, 1)))])
+        row = mapped(emit, reduction.before, row)
     total = sum_rows(emit, row)
-    if reduction.after is None:
-        return total
-    last = Nest(emit, (1,))
-    return last.build([reduction.after(last, last.input(total, (0,)))])[0]
+    return total if reduction.after is None else mapped(emit, reduction.after, total)
 
 
 def _operand(node: NodeContext) -> tuple[Value, list[int]]:
@@ -121,16 +94,10 @@ def _reduced(
     emit: Emitter, value: SSAValue, axes: Sequence[int], reduction: Reduction
 ) -> SSAValue:
     """All elements along `axes` one after the other, for each place of the others."""
-    nest, indices = axes_nest(emit, shape_of(value), axes)
-    x = nest.input(value, indices)
-    if reduction.before:
-        x = reduction.before(nest, x)
-    found = reduced_by(nest, reduction.operation, x, reduction.start)
-    if reduction.after is None:
-        return found
-    last = Nest(emit, nest.output_shape)
-    element = last.input(found, range(len(nest.output_shape)))
-    return last.build([reduction.after(last, element)])[0]
+
+    compute, start = reduction.compute, reduction.start
+    found = folded(emit, value, axes, compute, start, reduction.before)
+    return found if reduction.after is None else mapped(emit, reduction.after, found)
 
 
 def import_sum(node: NodeContext, *, is_mean: bool) -> None:
@@ -162,10 +129,7 @@ def import_sum(node: NodeContext, *, is_mean: bool) -> None:
         product = qnn.RealMatMulOp(ones, block.ssa, None, type)
         sums = layer(node, product, "sums", is_computed=True)
     if is_mean:
-        nest = Nest(node.builder.emitter(place, "mean"), shape_of(sums))
-        total = nest.input(sums, range(len(shape_of(sums))))
-        divisor = number(nest, count)
-        (sums,) = nest.build([nest.add(arith.DivfOp(total, divisor)).result])
+        sums = divided(node.builder.emitter(place, "mean"), sums, count)
     _define(node, sums, value, axes)
 
 

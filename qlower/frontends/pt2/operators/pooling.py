@@ -26,7 +26,7 @@ from ...graph.operators.real_pools import pooled
 from ...graph.orders import Order, identity, stored_shape
 from ...graph.values import Value
 from ...graph.window import Window, as_image, define_image, read_window
-from ...scalars import Scalars
+from ...scalars import Scalars, divided
 from ..translating import TORCH
 from .sums import sum_columns, sum_rows
 
@@ -121,13 +121,9 @@ def _mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
     stored = replace(value, order=identity(len(sizes)))
     matrix = node.builder.reshape(stored, shape, identity(len(shape)), node.place())
     sums = (sum_rows if is_inner else sum_columns)(emit, matrix.ssa)
-    nest = Nest(emit, shape_of(sums))
-    total = nest.input(sums, range(nest.parallel))
-    steps = Scalars(nest)
-    divisor = steps.constant(float(count), f32)
-    (means,) = nest.build([steps.divide(total, divisor)])
+    means = divided(emit, sums, count)
     ones = [1 if d in axes else size for d, size in enumerate(value.shape)]
-    flat = Value(means, identity(nest.parallel), is_real=True)
+    flat = Value(means, identity(len(shape_of(means))), is_real=True)
     mean = node.builder.reshape(flat, ones, value.order, node.place())
     _define(node, mean, axes, keeps=keeps)
 

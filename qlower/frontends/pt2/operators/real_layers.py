@@ -23,11 +23,11 @@ from qlower.model.nests import Emitter, Nest, dense
 
 from ...entry import takes
 from ...graph.context import NodeContext
-from ...graph.operators.real import elementwise, number, real_operand
+from ...graph.operators.real import body_of, elementwise, number, real_operand
 from ...graph.operators.real_layers import layer, real_tensor
 from ...graph.orders import identity
 from ...graph.values import Value
-from ...scalars import Scalars
+from ...scalars import Scalars, divided
 from ..translating import TORCH
 from .contraction import CONTRACT
 
@@ -117,9 +117,7 @@ def _means(
         difference = steps.subtract(element, nest.input(means, (0,)))
         element = steps.multiply(difference, difference)
     (sums,) = nest.reduce([emit.filled((rows,), f32, 0.0)], nest.adding(element))
-    nest = Nest(emit, (rows,))
-    mean = Scalars(nest).divide(nest.input(sums, (0,)), number(nest, size))
-    return nest.build([mean])[0]
+    return divided(emit, sums, size)
 
 
 def import_attention_scale(node: NodeContext) -> None:
@@ -127,9 +125,7 @@ def import_attention_scale(node: NodeContext) -> None:
     depth = node.shape(1)[-1]
     scale = node.number("scale", 1 / math.sqrt(depth))
 
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        return Scalars(nest).multiply(elements[0], number(nest, scale))
-
+    body = body_of(Scalars.multiply, scale)
     node.define(elementwise(node, [real_operand(node, 0)], body))
 
 

@@ -23,8 +23,8 @@ from .plain import (
     binary,
     bounded,
     c_function,
-    folded,
     folded_bits,
+    folding,
     litert,
     map_elements,
     reduced_shape,
@@ -147,10 +147,10 @@ IMPORTERS = {
     "PRELU": binary(litert("prelu"), "REAL") | quantized(qnn.PReluOp, "x: BYTE, y"),
     "POW": takes("x: FLOAT32 | INT32, y: as x", import_power),
     "SUM": takes("x: BOOL, axes", folded_bits("or"))
-    | takes("x: NUMBER, axes", folded(Scalars.add, "0"))
+    | takes("x: NUMBER, axes", folding(Scalars.add, "0"))
     | takes("x: STORED, axes", reduced(qnn.SumOp)),
     "REDUCE_PROD": takes("x: BOOL, axes", folded_bits("and"))
-    | takes("x: NUMBER, axes", folded(Scalars.multiply, "1"))
+    | takes("x: NUMBER, axes", folding(Scalars.multiply, "1"))
     | takes("x: INT8 | INT16, axes", import_product),
     "L2_NORMALIZATION": takes("x: REAL", import_real_l2_normalization)
     | quantized(qnn.L2NormalizeOp),

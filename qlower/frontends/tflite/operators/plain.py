@@ -17,9 +17,9 @@ from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.types import integer_range
 
 from ...entry import Entry, takes
-from ...scalars import Binary, Compute, Scalars, Steps, text
+from ...scalars import Binary, Compute, Scalars, Steps, folded, square, text
 from ..context import OperatorContext
-from ..nests import finish, finish_map, read, start, take
+from ..nests import emitter, finish, finish_map, read, start, take
 from ..types import PLAIN_TYPES, stored_type
 
 LOWEST, LARGEST = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
@@ -97,8 +97,7 @@ def bounded(
 
 
 def squared_difference(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
-    difference = steps.subtract(x, y)
-    return steps.multiply(difference, difference)
+    return square(steps, steps.subtract(x, y))
 
 
 def sign(steps: Scalars, x: SSAValue) -> SSAValue:
@@ -233,34 +232,29 @@ def reduced_shape(op: OperatorContext) -> tuple[list[int], tuple[int, ...]]:
 def reduction(compute: Binary, initial: str, of_bits: str) -> Entry[OperatorContext]:
     """A reduction in the order of the elements, from an initial value on; of booleans
     by `of_bits`, "and" or "or"."""
-    of_numbers = takes("x: NUMBER | STORED, axes", folded(compute, initial))
+    of_numbers = takes("x: NUMBER | STORED, axes", folding(compute, initial))
     return of_numbers | takes("x: BOOL, axes", folded_bits(of_bits))
 
 
 def folded_bits(name: str) -> Callable[[OperatorContext], None]:
     """Whether all booleans ("and") or some ("or") are true."""
     initial = "1" if name == "and" else "0"
-    return folded(lambda steps, before, x: steps.logical(name, before, x), initial)
+    return folding(lambda steps, before, x: steps.logical(name, before, x), initial)
 
 
-def folded(compute: Binary, initial: str) -> Callable[[OperatorContext], None]:
+def folding(compute: Binary, initial: str) -> Callable[[OperatorContext], None]:
     return lambda op: fold(op, compute, initial)
 
 
 def fold(op: OperatorContext, compute: Binary, initial: str) -> None:
     """One element after the other, the last dimension fastest."""
-    shape = op.shape(0)
     axes, result = reduced_shape(op)
-    kept = [dim for dim in range(len(shape)) if dim not in axes]
-    order = [*kept, *axes]
-    nest = start(op, [shape[dim] for dim in order], reductions=len(axes))
-    steps = Scalars(nest, op.input(0).type == "UINT8")
-    source = op.elements(0)
-    value = nest.input(source, [order.index(dim) for dim in range(len(shape))])
     first = initial_value(initial, op.input(0).type)
-    init = nest.emitter.filled(nest.output_shape, value.type, first)
-    (folded,) = nest.reduce([init], lambda before: [compute(steps, before[0], value)])
-    finish(op, op.reshaped(folded, result))
+    is_unsigned = op.input(0).type == "UINT8"
+    value = folded(
+        emitter(op), op.elements(0), axes, compute, first, is_unsigned=is_unsigned
+    )
+    finish(op, op.reshaped(value, result))
 
 
 def initial_value(initial: str, type: str) -> float:
@@ -276,7 +270,7 @@ def initial_value(initial: str, type: str) -> float:
 
 IMPORTERS = {
     "NEG": unary(Scalars.negate, "NUMBER | INT8 | INT16"),
-    "SQUARE": unary(lambda steps, x: steps.multiply(x, x)),
+    "SQUARE": unary(square),
     "FLOOR": unary(Scalars.floor),
     "CEIL": unary(Scalars.ceil),
     "ROUND": unary(litert("round_half_even")),

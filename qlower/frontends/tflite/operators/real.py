@@ -21,9 +21,9 @@ from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import Index, Nest
 from qlower.model.windows import padded_image, taps_inside
 
-from ...scalars import Scalars
+from ...scalars import Scalars, folded, mapped
 from ..context import OperatorContext
-from ..nests import finish, start
+from ..nests import emitter, finish, start
 from ..weights import read_real_bias
 from ..window import (
     MAX_KERNEL,
@@ -93,24 +93,20 @@ def import_real_pool(op: OperatorContext) -> None:
 def import_plain_mean(op: OperatorContext) -> None:
     """Sums, of integers in i64, divided by how many numbers there are: of integers cut
     toward 0."""
-    shape = op.shape(0)
     axes, result = reduced_shape(op)
-    kept = [dim for dim in range(len(shape)) if dim not in axes]
-    order = [*kept, *axes]
-    nest = start(op, [shape[dim] for dim in order], reductions=len(axes))
-    x = nest.input(op.value(0), [order.index(dim) for dim in range(len(shape))])
-    steps = Scalars(nest)
-    element, wide = x.type, f32 if op.is_float(0) else i64
-    x = steps.cast(x, wide)
-    init = nest.emitter.filled(nest.output_shape, wide, 0)
-    (sums,) = nest.reduce([init], lambda before: [steps.add(before[0], x)])
-    nest = start(op, shape_of(sums))
-    steps = Scalars(nest)
-    total = nest.input(sums, range(len(kept)))
-    count = steps.constant(math.prod(shape[dim] for dim in axes), wide)
-    divide = arith.DivfOp if op.is_float(0) else arith.DivSIOp
-    mean = steps.cast(steps.step(divide(total, count)), element)
-    finish(op, reshaped(op, nest.build([mean])[0], result))
+    count = math.prod(op.shape(0)[axis] for axis in axes)
+    is_real, emit = op.is_float(0), emitter(op)
+    wide = f32 if is_real else i64
+    sums = folded(
+        emit, op.value(0), axes, Scalars.add, 0, lambda steps, x: steps.cast(x, wide)
+    )
+
+    def mean(steps: Scalars, total: SSAValue) -> SSAValue:
+        divide = arith.DivfOp if is_real else arith.DivSIOp
+        quotient = steps.step(divide(total, steps.constant(count, wide)))
+        return steps.cast(quotient, element_type(op.value(0).type))
+
+    finish(op, op.reshaped(mapped(emit, mean, sums), result))
 
 
 def sum_products(nest: Nest, x: SSAValue, w: SSAValue) -> SSAValue:

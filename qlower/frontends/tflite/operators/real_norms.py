@@ -15,9 +15,9 @@ from xdsl.ir.affine import AffineDimExpr
 from qlower.dialects import qnn
 
 from ...entry import takes
-from ...scalars import Scalars, Unary
+from ...scalars import Scalars, Unary, folded, mapped, square, subtract_both, text
 from ..context import OperatorContext
-from ..nests import finish_map, start
+from ..nests import emitter, finish, finish_map, start
 from ..window import MAX_KERNEL
 from .plain import LOWEST
 from .real import sum_products
@@ -27,45 +27,35 @@ LEAST_NORM = float(np.float32(1e-6))
 
 def import_real_softmax(op: OperatorContext) -> None:
     """The exponentials of each row, divided by their sum."""
-    beta, shape = op.number("beta"), _rows(op)
-    loops = range(len(shape))
-    terms = _terms(op, _largest(op), beta)
-    sums = _sums(op, terms)
-    nest = start(op, shape)
-    term, total = nest.input(terms, loops), nest.input(sums, loops[:-1])
-    finish_map(op, nest, Scalars(nest).divide(term, total))
+    last = len(_rows(op)) - 1
+    emit = emitter(op)
+    terms = _terms(op, _largest(op, last), op.number("beta"))
+    sums = folded(emit, terms, [last], Scalars.add, 0.0)
+    finish(op, mapped(emit, Scalars.divide, terms, sums))
 
 
 def import_real_log_softmax(op: OperatorContext) -> None:
     """How far each element is below the largest of its row, less the logarithm of the
     sum of exponentials."""
-    shape = _rows(op)
-    loops = range(len(shape))
-    most = _largest(op)
-    sums = _sums(op, _terms(op, most, 1.0))
-    nest = start(op, shape[:-1])
-    total = nest.input(sums, loops[:-1])
-    (logarithms,) = nest.build([Scalars(nest).c("logf", total)])
-    nest = start(op, shape)
-    steps = Scalars(nest)
-    x, largest = nest.input(op.value(0), loops), nest.input(most, loops[:-1])
-    below = steps.subtract(x, largest)
-    finish_map(op, nest, steps.subtract(below, nest.input(logarithms, loops[:-1])))
+    last = len(_rows(op)) - 1
+    emit, most = emitter(op), _largest(op, last)
+    sums = folded(emit, _terms(op, most, 1.0), [last], Scalars.add, 0.0)
+    logarithms = mapped(emit, text("_glibc", "logf"), sums)
+    finish(op, mapped(emit, subtract_both, op.value(0), most, logarithms))
 
 
 def import_real_l2_normalization(op: OperatorContext) -> None:
     """Rows by the root of the sum of their squares, which is at least 1e-6."""
-    shape = _rows(op)
-    loops = range(len(shape))
-    nest = start(op, shape, reductions=1)
-    x = nest.input(op.value(0), loops)
-    squares = sum_products(nest, x, x)
-    nest = start(op, shape)
-    steps = Scalars(nest)
-    root = steps.sqrt(nest.input(squares, loops[:-1]))
-    # std::max, which keeps NaN
-    norm = steps.clamp(root, LEAST_NORM, None)
-    finish_map(op, nest, steps.divide(nest.input(op.value(0), loops), norm))
+    last = len(_rows(op)) - 1
+    emit, x = emitter(op), op.value(0)
+    squares = folded(emit, x, [last], Scalars.add, 0.0, square)
+    finish(op, mapped(emit, _normalized, x, squares))
+
+
+def _normalized(steps: Scalars, x: SSAValue, squares: SSAValue) -> SSAValue:
+    """std::max, which keeps NaN"""
+    norm = steps.clamp(steps.sqrt(squares), LEAST_NORM, None)
+    return steps.divide(x, norm)
 
 
 def import_local_response_normalization(op: OperatorContext) -> None:
@@ -125,35 +115,21 @@ def _rows(op: OperatorContext) -> tuple[int, ...]:
     return shape
 
 
-def _largest(op: OperatorContext) -> SSAValue:
+def _largest(op: OperatorContext, axis: int) -> SSAValue:
     """The largest element of each row."""
-    shape = op.shape(0)
-    nest = start(op, shape, reductions=1)
-    steps = Scalars(nest)
-    x = nest.input(op.value(0), range(len(shape)))
-    init = nest.emitter.filled(shape[:-1], f32, LOWEST)
-    return nest.reduce([init], lambda before: [steps.larger(before[0], x)])[0]
+    return folded(emitter(op), op.value(0), [axis], Scalars.larger, LOWEST)
 
 
 def _terms(op: OperatorContext, most: SSAValue, factor: float) -> SSAValue:
     """The exponentials of how far elements are below the largest, times a factor."""
-    shape = op.shape(0)
-    loops = range(len(shape))
-    nest = start(op, shape)
-    steps = Scalars(nest)
-    below = steps.subtract(nest.input(op.value(0), loops), nest.input(most, loops[:-1]))
-    if factor != 1:
-        below = steps.multiply(below, steps.constant(factor, f32))
-    return nest.build([steps.c("expf", below)])[0]
 
+    def compute(steps: Scalars, x: SSAValue, most: SSAValue) -> SSAValue:
+        below = steps.subtract(x, most)
+        if factor != 1:
+            below = steps.multiply(below, steps.constant(factor, f32))
+        return steps.c("expf", below)
 
-def _sums(op: OperatorContext, terms: SSAValue) -> SSAValue:
-    """The sum of each row, one term after the other."""
-    shape = op.shape(0)
-    nest = start(op, shape, reductions=1)
-    term = nest.input(terms, range(len(shape)))
-    init = nest.emitter.filled(shape[:-1], f32, 0.0)
-    return nest.reduce([init], nest.adding(term))[0]
+    return mapped(emitter(op), compute, op.value(0), most)
 
 
 IMPORTERS = {
