@@ -17,9 +17,9 @@ import numpy as np
 from qlower.files.arrays import Array
 
 from .context import ARRAY_TYPES, OperatorContext
-from .operators.layout import Shape, read_expand_dims, read_reshape, read_squeeze
+from .operators.layout import MOVEMENTS, Read, read_reshape, result_shape
 from .schema import Tensor
-from .slices import Taken, read_slice, read_strided_slice
+from .slices import read_slice, read_strided_slice
 
 Evaluate: TypeAlias = Callable[[OperatorContext], Array | list[Array]]
 
@@ -209,44 +209,21 @@ def _gather(op: OperatorContext) -> Array:
     return np.take(array, indices, axis)
 
 
-def _reshaped(read: Callable[[OperatorContext, Shape], Sequence[int]]) -> Evaluate:
-    """The elements in a shape that follows from that of the operand."""
+def _moved(read: Read) -> Evaluate:
+    """What an operator does that is one movement of its first operand's elements."""
 
     def evaluate(op: OperatorContext) -> Array:
         array = op.array(0)
-        return array.reshape(read(op, array.shape))
+        movement = read(op, array.shape)
+        result_shape(op, movement, array.shape, MOST_ELEMENTS)
+        return movement.evaluate(array)
 
     return evaluate
-
-
-def _taken(read: Callable[[OperatorContext], Taken]) -> Evaluate:
-    """The elements at some indices of each dimension."""
-
-    def evaluate(op: OperatorContext) -> Array:
-        taken = read(op)
-        return op.array(0)[np.ix_(*taken.indices)].reshape(taken.shape)
-
-    return evaluate
-
-
-def _transpose(op: OperatorContext) -> Array:
-    return op.array(0).transpose(op.integers(1, "permutation"))
 
 
 def _fill(op: OperatorContext) -> Array:
     shape = _sized(op, op.integers(0, "dims"))
     return np.broadcast_to(op.array(1).reshape(()), shape)
-
-
-def _tile(op: OperatorContext) -> Array:
-    array = op.array(0)
-    times = op.integers(1, "multiples", count=array.ndim)
-    _sized(op, [size * n for size, n in zip(array.shape, times, strict=True)])
-    return np.tile(array, times)
-
-
-def _broadcast_to(op: OperatorContext) -> Array:
-    return np.broadcast_to(op.array(0), _sized(op, op.integers(1, "shape")))
 
 
 def _broadcast_arguments(op: OperatorContext) -> Array:
@@ -319,15 +296,11 @@ EVALUATORS: Mapping[str, Evaluator] = {
             ("UNPACK", _unpack),
             ("CONCATENATION", _concatenation),
             ("GATHER", _gather),
-            ("RESHAPE", _reshaped(partial(read_reshape, otherwise=()))),
-            ("SQUEEZE", _reshaped(read_squeeze)),
-            ("EXPAND_DIMS", _reshaped(read_expand_dims)),
-            ("SLICE", _taken(read_slice)),
-            ("STRIDED_SLICE", _taken(read_strided_slice)),
-            ("TRANSPOSE", _transpose),
+            *((name, _moved(read)) for name, (_, read) in MOVEMENTS.items()),
+            ("RESHAPE", _moved(partial(read_reshape, otherwise=()))),
+            ("SLICE", _moved(read_slice)),
+            ("STRIDED_SLICE", _moved(read_strided_slice)),
             ("FILL", _fill),
-            ("TILE", _tile),
-            ("BROADCAST_TO", _broadcast_to),
             ("DEQUANTIZE", _same),
             ("SELECT", _numpy(np.where)),
             ("SELECT_V2", _numpy(np.where)),

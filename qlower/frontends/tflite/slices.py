@@ -5,21 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from qlower.files.arrays import Array
+from qlower.operators.movement import Movement
+from qlower.operators.shapes import Shape
+
 from .context import OperatorContext
 
 
 @dataclass(frozen=True)
-class Taken:
+class Taken(Movement):
     """The indices of each dimension of the operand, and the result's shape, which lacks
     dropped dimensions and has new ones of size 1."""
 
     indices: Sequence[range]
-    shape: tuple[int, ...]
+    shape: Shape
+
+    def result_shape(self, *shapes: Shape) -> Shape:
+        return self.shape
+
+    def evaluate(self, *arrays: Array) -> Array:
+        return arrays[0][np.ix_(*self.indices)].reshape(self.shape)
 
 
-def read_slice(op: OperatorContext) -> Taken:
+def read_slice(op: OperatorContext, shape: Shape) -> Taken:
     """Where SLICE begins and how much it takes; a size of -1 reaches to the end."""
-    shape = op.shape(0)
     begins = op.integers(1, "begin", count=len(shape))
     sizes = op.integers(2, "size", count=len(shape))
     indices: list[range] = []
@@ -32,12 +43,11 @@ def read_slice(op: OperatorContext) -> Taken:
     return Taken(indices, tuple(map(len, indices)))
 
 
-def read_strided_slice(op: OperatorContext) -> Taken:
+def read_strided_slice(op: OperatorContext, shape: Shape) -> Taken:
     """NumPy's `x[begin:end:stride]`, with an index, `...` or `newaxis` by the masks.
 
     A dimension that is `...` is not new, and one that is new is not an index.
     """
-    shape = op.shape(0)
     begins = op.integers(1, "begin")
     ends = op.integers(2, "end", count=len(begins))
     strides = op.integers(3, "strides", count=len(begins))

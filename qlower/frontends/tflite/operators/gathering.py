@@ -1,4 +1,4 @@
-"""Elements by position: TILE, BROADCAST_TO, REVERSE_V2, MIRROR_PAD, GATHER and the
+"""Elements by position: REVERSE_V2, MIRROR_PAD, GATHER and the
 rearrangements of blocks of an image.
 
 The kernels copy stored elements, whatever quantization input and result have.
@@ -13,54 +13,20 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.types import element_type, shape_of
-from qlower.model.nests import broadcast_indices, extract, widen
+from qlower.dialects.types import element_type
+from qlower.model.nests import extract, widen
 
 from ...entry import takes
 from ...graph.values import slice_of
 from ...scalars import Scalars
 from ..context import OperatorContext
 from ..nests import finish, read, start, take
-from ..types import MAX_ELEMENTS, MAX_RANK
+from ..types import MAX_RANK
 from ..weights import check_weights
 from .indexing import nearest
-
-MAX_REPEATS = 1 << 20
-
-
-def import_tile(op: OperatorContext) -> None:
-    """Each dimension becomes two, of which the first repeats."""
-    shape = op.shape(0)
-    times = op.integers(1, "multiples", count=len(shape))
-    for count in times:
-        op.check_range("multiple", count, 1, MAX_REPEATS)
-    result = [count * size for count, size in zip(times, shape, strict=True)]
-    op.check_range("number of elements", math.prod(result), 1, MAX_ELEMENTS)
-    value = op.elements(0)
-    repeated = [dim for dim, count in enumerate(times) if count > 1]
-    if all(shape[dim] == 1 for dim in repeated):
-        finish(op, _broadcast(op, value, result))
-        return
-    split: list[int] = []
-    sizes: list[int] = []
-    for dim, size in enumerate(shape):
-        split += [1, size] if dim in repeated else [size]
-        sizes += [times[dim], size] if dim in repeated else [size]
-    blocks = _broadcast(op, op.reshaped(value, split), sizes)
-    finish(op, op.reshaped(blocks, result))
-
-
-def import_broadcast_to(op: OperatorContext) -> None:
-    shape, result = op.shape(0), op.integers(1, "shape")
-    op.check_range("number of dimensions", len(result), len(shape), MAX_RANK)
-    sizes = result[len(result) - len(shape) :]
-    if any(size not in (1, new) for size, new in zip(shape, sizes, strict=True)):
-        raise op.error(f"shape {list(shape)} does not broadcast to {result}")
-    op.result_type(result)
-    finish(op, _broadcast(op, op.elements(0), result))
+from .layout import MAX_REPEATS
 
 
 def import_reverse(op: OperatorContext) -> None:
@@ -254,17 +220,7 @@ def import_batch_to_space(op: OperatorContext) -> None:
     op.finish(slice_of(op.reshaped(value, joined), ranges))
 
 
-def _broadcast(op: OperatorContext, value: SSAValue, result: Sequence[int]) -> SSAValue:
-    if shape_of(value) == tuple(result):
-        return value
-    nest = start(op, result)
-    indices = broadcast_indices(shape_of(value), result)
-    return nest.build([nest.input(value, indices)])[0]
-
-
 IMPORTERS = {
-    "TILE": takes("x, multiples", import_tile),
-    "BROADCAST_TO": takes("x, shape", import_broadcast_to),
     "REVERSE_V2": takes("x, axes", import_reverse),
     "MIRROR_PAD": takes("x, paddings", import_mirror_pad),
     "GATHER": takes("x, indices: INDEX", import_gather),

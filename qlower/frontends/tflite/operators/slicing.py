@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from qlower.dialects import qnn
+from qlower.operators.shapes import Shape
 
 from ...entry import takes
 from ...graph.values import slice_of
@@ -16,12 +17,12 @@ from ..slices import Taken, read_slice, read_strided_slice
 
 
 def _import_taken(
-    op: OperatorContext, read: Callable[[OperatorContext], Taken]
+    op: OperatorContext, read: Callable[[OperatorContext, Shape], Taken]
 ) -> None:
     """A box, then a reshape if dimensions are dropped or new. What has no elements gets
     a shape and no value: loops join it to other parts."""
-    taken = read(op)
     shape = op.shape(0)
+    taken = read(op, shape)
     if 0 in taken.shape:
         op.graph.resize(op.output(), taken.shape, op)
         return
