@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -20,6 +19,7 @@ from xdsl.ir import Operation
 
 from qlower.diagnostics import LOGGER
 from qlower.model.layers import is_constant, is_layer, layer_title
+from qlower.process.ambient import Ambient
 
 
 @dataclass(eq=False)
@@ -35,18 +35,17 @@ class Tally:
         return ", ".join(f"{number} {what}" for what, number in self.counts.items())
 
 
-_TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)
+_TALLY: Ambient[Tally | None] = Ambient("tally", None)
 
 
 @contextmanager
 def tallied() -> Generator[Tally]:
     """What passes count while the block runs, which a block around it counts too."""
     tally, outer = Tally(), _TALLY.get()
-    token = _TALLY.set(tally)
     try:
-        yield tally
+        with _TALLY.within(tally):
+            yield tally
     finally:
-        _TALLY.reset(token)
         if outer is not None:
             outer.counts.update(tally.counts)
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING
+
+from qlower.process.ambient import Ambient
 
 if TYPE_CHECKING:
     from qlower.compilation.passes import Observer
 
-_PRESENT: ContextVar[tuple[Observer, ...]] = ContextVar("observers", default=())
+_PRESENT: Ambient[tuple[Observer, ...]] = Ambient("observers", ())
 
 
 @contextmanager
 def observed_by(observers: tuple[Observer, ...]) -> Generator[None]:
     """Compilations that are made while the block runs, in this thread, have these
     observers; they are told when it has come to its end."""
-    token = _PRESENT.set(observers)
-    try:
+    with _PRESENT.within(observers):
         yield
-    finally:
-        _PRESENT.reset(token)
     for observer in observers:
         observer.finish()
 

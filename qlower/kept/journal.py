@@ -13,14 +13,14 @@ import os
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 
 from qlower.diagnostics import LOGGER, QlowerError
+from qlower.process.ambient import Ambient
 
-_KEPT: ContextVar[Journal | None] = ContextVar("journal", default=None)
+_KEPT: Ambient[Journal | None] = Ambient("journal", None)
 
 
 @dataclass(eq=False)
@@ -94,14 +94,13 @@ class Journal:
         if _KEPT.get() is self:
             yield
             return
-        token = _KEPT.set(self)
         handler = _Collector(self.warnings)
         LOGGER.addHandler(handler)
         try:
-            yield
+            with _KEPT.within(self):
+                yield
         finally:
             LOGGER.removeHandler(handler)
-            _KEPT.reset(token)
 
 
 def read_file(path: str | PathLike[str]) -> bytes:

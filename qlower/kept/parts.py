@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from qlower.process.ambient import Ambient
 
 
 class Parts(Protocol):
@@ -50,17 +51,12 @@ def digest_of(content: Iterable[bytes]) -> bytes:
     return digest.digest()
 
 
-_PARTS: ContextVar[Parts | None] = ContextVar("parts", default=None)
+_PARTS: Ambient[Parts | None] = Ambient("parts", None)
 
 
-@contextmanager
-def kept_in(parts: Parts) -> Generator[None]:
+def kept_in(parts: Parts) -> AbstractContextManager[None]:
     """While the block runs, this thread finds and keeps parts there."""
-    token = _PARTS.set(parts)
-    try:
-        yield
-    finally:
-        _PARTS.reset(token)
+    return _PARTS.within(parts)
 
 
 def are_kept() -> bool:
@@ -81,11 +77,9 @@ def keep_last(content: Iterable[bytes], made: bytes) -> None:
         parts.keep(digest_of(content), made)
 
 
-@contextmanager
-def kept_at_least_in(parts: Parts) -> Generator[None]:
+def kept_at_least_in(parts: Parts) -> AbstractContextManager[None]:
     """`kept_in`, but where a block around this one says where, it is there."""
-    with kept_in(_PARTS.get() or parts):
-        yield
+    return kept_in(_PARTS.get() or parts)
 
 
 def find_or_make(content: Iterable[bytes], make: Callable[[], bytes]) -> bytes:
