@@ -88,6 +88,67 @@ func.func private @apply_scale_16(%x: i64, %multiplier: i32, %shift: i64) -> i32
   %result = arith.trunci %scaled : i64 to i32
 }
 
+// ---------------------------------------------------------------- operations of TOSA itself
+
+// They are called where a model is TOSA, with the operation's operands by their names; zero
+// points and shifts are constants. Operations that are one of `arith` have no function here.
+
+func.func private @tosa_abs(%input1: i32) -> i32 {
+  %negative = arith.subi 0, %input1 : i32
+  %result = arith.maxsi %input1, %negative : i32
+}
+
+// operators/NEGATE.tosac, before the result is saturated: 32 bits can't overflow.
+func.func private @tosa_negate(%input1: i32, %input1_zp: i32, %output_zp: i32) -> i32 {
+  %sum = arith.addi %input1_zp, %output_zp : i32
+  %result = arith.subi %sum, %input1 : i32
+}
+
+func.func private @tosa_negate_i32(%input1: i64, %input1_zp: i64, %output_zp: i64) -> i64 {
+  %sum = arith.addi %input1_zp, %output_zp : i64
+  %result = arith.subi %sum, %input1 : i64
+}
+
+func.func private @tosa_mul(%input1: i32, %input2: i32) -> i32 {
+  %result = arith.muli %input1, %input2 : i32
+}
+
+// operators/MUL.tosac of i32 with a shift: the product is exact before.
+func.func private @tosa_mul_shifted(%input1: i64, %input2: i64, %shift: i64) -> i32 {
+  %product = arith.muli %input1, %input2 : i64
+  %rounded = fixed.shift_right %product, %shift {rounding = half_up} : i64
+  %result = arith.trunci %rounded : i64 to i32
+}
+
+// operators/INTDIV.tosac: the quotient cut toward zero, by the divisor's magnitude. What TOSA
+// calls unpredictable is a division by 1 in place of 0, and wraps around.
+func.func private @tosa_intdiv(%input1: i64, %input2: i64) -> i32 {
+  %opposite = arith.subi 0, %input2 : i64
+  %magnitude = arith.maxsi %input2, %opposite : i64
+  %divisor = arith.maxsi %magnitude, 1 : i64
+  %quotient = arith.divsi %input1, %divisor : i64
+  %negated = arith.subi 0, %quotient : i64
+  %is_negative = arith.cmpi slt, %input2, 0 : i64
+  %signed = arith.select %is_negative, %negated, %quotient : i64
+  %result = arith.trunci %signed : i64 to i32
+}
+
+// operators/TABLE.tosac of i16: the entry and the next one, with 7 bits of fraction.
+func.func private @tosa_table_position(%input1: i32) -> (i32, i32) {
+  %entry = arith.shrsi %input1, 7 : i32
+  %fraction = arith.andi %input1, 127 : i32
+  return %entry, %fraction : i32, i32
+}
+
+func.func private @tosa_table_between(%below: i32, %above: i32, %fraction: i32) -> i32 {
+  %slope = arith.subi %above, %below : i32
+  %moved = arith.shli %below, 7 : i32
+  %part = arith.muli %slope, %fraction : i32
+  %result = arith.addi %moved, %part : i32
+}
+
+// ---------------------------------------------------------------- rescaling by real scales
+
 // RESCALE by `real` without its zero points, of values in [smallest, largest]. TFLite's
 // multiplier and exponent are TOSA's multiplier and 31 - shift.
 func.func private @rescale(

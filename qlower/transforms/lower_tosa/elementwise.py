@@ -1,18 +1,21 @@
-"""Operations on one element at a time, each a few of `arith`."""
+"""Operations on one element at a time: one of `arith`, or the contract's function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloat, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, i1
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects import fixed, tosa
 from qlower.dialects.fixed import RoundingMode
 from qlower.dialects.tosa.base import constant_integers
 from qlower.dialects.types import element_type, shape_of
+from qlower.emit.inline_rule import inline_rule
+from qlower.interp.values import dtype_of
 from qlower.model.nests import (
     Nest,
     broadcast_indices,
@@ -37,15 +40,49 @@ def lower_elementwise(lowering: Lowering, op: tosa.ElementwiseOp) -> SSAValue:
     return nest.build([COMPUTE[op.kind](nest, op, elements)])[0]
 
 
-def _by(
-    of_integers: type[Operation], of_floats: type[Operation] | None = None
-) -> Compute:
-    """One operation, of integers or of floats."""
+def _by(kind: type[Operation]) -> Compute:
+    """One operation of `arith` or `math`."""
+
+    def compute(nest: Nest, op: Operation, elements: list[SSAValue]) -> SSAValue:
+        return nest.add(kind(*elements)).results[0]
+
+    return compute
+
+
+def _numbers(of_integers: Compute, of_floats: Compute) -> Compute:
+    """One of two, by the type of the first operand."""
 
     def compute(nest: Nest, op: Operation, elements: list[SSAValue]) -> SSAValue:
         is_real = isinstance(elements[0].type, AnyFloat)
-        kind = of_floats if is_real and of_floats is not None else of_integers
-        return nest.add(kind(*elements)).results[0]
+        return (of_floats if is_real else of_integers)(nest, op, elements)
+
+    return compute
+
+
+KNOWN = frozenset({"input1_zp", "output_zp", "shift"})
+"""Operands that are constants, by their names."""
+
+
+def _stated(function: str, **of_types: str) -> Compute:
+    """A function of the contract, or another one for elements of some types. It takes
+    operands by their names, widened to its types, and is saturated to the result's."""
+
+    def compute(nest: Nest, op: Operation, elements: list[SSAValue]) -> SSAValue:
+        rule = Lowering.step(of_types.get(str(elements[0].type), function))
+        types = map(integer_type, rule.function.function_type.inputs)
+        arguments = list(zip(rule.values, types, elements, strict=False))
+        runtime = {
+            name: widen(nest, element, type)
+            for name, type, element in arguments
+            if name not in KNOWN
+        }
+        constants = {
+            name: np.array(known_number(name, getattr(op, name)), dtype_of(type))
+            for name, type, _ in arguments
+            if name in KNOWN
+        }
+        (result,) = inline_rule(rule, runtime, constants, nest)
+        return narrow(nest, result, element_type(op.results[0].type))
 
     return compute
 
@@ -64,44 +101,12 @@ def _invert(nest: Nest, op: Operation, elements: list[SSAValue]) -> SSAValue:
     return nest.add(arith.XOrIOp(x, ones)).result
 
 
-def _count_leading_zeros(
-    nest: Nest, op: Operation, elements: list[SSAValue]
-) -> SSAValue:
-    return nest.add(math.CountLeadingZerosOp(elements[0])).result
-
-
-def _absolute(nest: Nest, op: Operation, elements: list[SSAValue]) -> SSAValue:
-    (x,) = elements
-    if isinstance(x.type, AnyFloat):
-        return nest.add(math.AbsFOp(x)).result
-    zero = nest.add(scalar_constant(0, x.type)).result
-    negative = nest.add(arith.SubiOp(zero, x)).result
-    return nest.add(arith.MaxSIOp(x, negative)).result
-
-
-def _negate(nest: Nest, op: tosa.NegateOp, elements: list[SSAValue]) -> SSAValue:
-    """`output_zp - (x - input_zp)`, in 32 bits where that can't overflow."""
-    x, *_ = elements
-    before = known_number("input1_zp", op.input1_zp)
-    after = known_number("output_zp", op.output_zp)
-    wide = widen(nest, x, i64 if x.type == i32 else i32)
-    sum = nest.add(scalar_constant(before + after, wide.type)).result
-    return narrow(nest, nest.add(arith.SubiOp(sum, wide)).result, x.type)
-
-
 def _multiply(nest: Nest, op: tosa.MulOp, elements: list[SSAValue]) -> SSAValue:
-    """The product in 32 bits; one that is shifted is exact before."""
-    a, b, _ = elements
-    if isinstance(a.type, AnyFloat):
-        return nest.add(arith.MulfOp(a, b)).result
-    places = known_number("shift", op.shift)
-    wide = i64 if places else i32
-    product = nest.add(arith.MuliOp(widen(nest, a, wide), widen(nest, b, wide))).result
-    if not places:
-        return product
-    amount = nest.add(scalar_constant(places, i64)).result
-    rounded = fixed.ShiftRightOp(product, amount, RoundingMode.HALF_UP)
-    return nest.add(arith.TruncIOp(nest.add(rounded).result, i32)).result
+    if isinstance(elements[0].type, AnyFloat):
+        return nest.add(arith.MulfOp(elements[0], elements[1])).result
+    is_shifted = known_number("shift", op.shift) != 0
+    function = "tosa_mul_shifted" if is_shifted else "tosa_mul"
+    return _stated(function)(nest, op, elements)
 
 
 def _shift(nest: Nest, op: tosa.ShiftOp, elements: list[SSAValue]) -> SSAValue:
@@ -119,21 +124,6 @@ def _shift(nest: Nest, op: tosa.ShiftOp, elements: list[SSAValue]) -> SSAValue:
         return nest.add(fixed.ShiftRightOp(x, places, mode)).result
     shift = arith.ShLIOp if op.kind == "logical_left_shift" else arith.ShRUIOp
     return nest.add(shift(x, places)).result
-
-
-def _divide(nest: Nest, op: tosa.IntDivOp, elements: list[SSAValue]) -> SSAValue:
-    """The quotient cut toward zero, by the divisor's magnitude. What TOSA calls
-    unpredictable is a division by 1 in place of 0, and wraps around."""
-    x, y = (widen(nest, element, i64) for element in elements)
-    zero, one = (nest.add(scalar_constant(number, i64)).result for number in (0, 1))
-    opposite = nest.add(arith.SubiOp(zero, y)).result
-    magnitude = nest.add(arith.MaxSIOp(y, opposite)).result
-    divisor = nest.add(arith.MaxSIOp(magnitude, one)).result
-    quotient = nest.add(arith.DivSIOp(x, divisor)).result
-    negated = nest.add(arith.SubiOp(zero, quotient)).result
-    is_negative = nest.add(arith.CmpiOp(y, zero, "slt")).result
-    signed = nest.add(arith.SelectOp(is_negative, negated, quotient)).result
-    return nest.add(arith.TruncIOp(signed, i32)).result
 
 
 def _cast(nest: Nest, op: tosa.ElementwiseOp, elements: list[SSAValue]) -> SSAValue:
@@ -154,19 +144,19 @@ def _cast(nest: Nest, op: tosa.ElementwiseOp, elements: list[SSAValue]) -> SSAVa
 
 
 COMPUTE: Mapping[str, Compute] = {
-    "abs": _absolute,
-    "add": _by(arith.AddiOp, arith.AddfOp),
+    "abs": _numbers(_stated("tosa_abs"), _by(math.AbsFOp)),
+    "add": _numbers(_by(arith.AddiOp), _by(arith.AddfOp)),
     "arithmetic_right_shift": _shift,
     "bitwise_and": _by(arith.AndIOp),
     "bitwise_not": _invert,
     "bitwise_or": _by(arith.OrIOp),
     "bitwise_xor": _by(arith.XOrIOp),
     "cast": _cast,
-    "clz": _count_leading_zeros,
+    "clz": _by(math.CountLeadingZerosOp),
     "equal": _compare("eq"),
     "greater_equal": _compare("sge"),
     "greater": _compare("sgt"),
-    "intdiv": _divide,
+    "intdiv": _stated("tosa_intdiv"),
     "logical_and": _by(arith.AndIOp),
     "logical_left_shift": _shift,
     "logical_not": _invert,
@@ -176,8 +166,8 @@ COMPUTE: Mapping[str, Compute] = {
     "maximum": _by(arith.MaxSIOp),
     "minimum": _by(arith.MinSIOp),
     "mul": _multiply,
-    "negate": _negate,
+    "negate": _stated("tosa_negate", i32="tosa_negate_i32"),
     "select": _by(arith.SelectOp),
-    "sub": _by(arith.SubiOp, arith.SubfOp),
+    "sub": _numbers(_by(arith.SubiOp), _by(arith.SubfOp)),
 }
 """What an operation computes, by its name after the dialect's."""

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from qlower.dialects import tosa
 from qlower.dialects.tosa.base import known_integers
 from qlower.dialects.types import element_type, integer_range, shape_of
+from qlower.emit.inline_rule import inline_rule
 from qlower.interp.values import integer_width
 from qlower.model.nests import Nest, extract, narrow, scalar_constant, widen
 from qlower.transforms.lower_tosa.lowering import (
@@ -99,16 +100,14 @@ def lower_table(lowering: Lowering, op: tosa.TableOp) -> SSAValue:
         index = nest.add(arith.ExtSIOp(stored, i32)).result
         return nest.build([_entry(nest, table, index, 128)])[0]
     wide = nest.add(arith.ExtSIOp(stored, i32)).result
-    seven = nest.add(scalar_constant(7, i32)).result
-    low_bits = nest.add(scalar_constant(127, i32)).result
-    index = nest.add(arith.ShRSIOp(wide, seven)).result
-    fraction = nest.add(arith.AndIOp(wide, low_bits)).result
-    below = nest.add(arith.ExtSIOp(_entry(nest, table, index, 256), i32)).result
-    above = nest.add(arith.ExtSIOp(_entry(nest, table, index, 257), i32)).result
-    slope = nest.add(arith.SubiOp(above, below)).result
-    moved = nest.add(arith.ShLIOp(below, seven)).result
-    part = nest.add(arith.MuliOp(slope, fraction)).result
-    return nest.build([nest.add(arith.AddiOp(moved, part)).result])[0]
+    position = lowering.step("tosa_table_position")
+    index, fraction = inline_rule(position, {"input1": wide}, {}, nest)
+    below, above = (
+        nest.add(arith.ExtSIOp(_entry(nest, table, index, offset), i32)).result
+        for offset in (256, 257)
+    )
+    values = {"below": below, "above": above, "fraction": fraction}
+    return nest.build([lowering.inline(nest, "tosa_table_between", values, {})])[0]
 
 
 def _entry(nest: Nest, table: SSAValue, index: SSAValue, offset: int) -> SSAValue:
