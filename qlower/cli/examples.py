@@ -5,35 +5,57 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from qlower.cli.given import model_of
+from qlower.cli.output import check_plot
 from qlower.diagnostics import QlowerError
 from qlower.process.extras import install_line
 from qlower.validation.preprocessing import Preprocessing
+from qlower.validation.validate import Job, prepare
+from qlower.validation.work import Metric
 
 
-def check_work(options: argparse.Namespace) -> None:
-    """Refuse fewer than one worker."""
+def prepare_job(
+    options: argparse.Namespace,
+    contracts: Sequence[str],
+    *,
+    metric: Metric | None = None,
+    with_layers: bool = False,
+    layer_contracts: Mapping[str, str] | None = None,
+) -> Job:
+    """The work on the examples that the options describe. Refuses fewer than one
+    worker, and a picture's file in another format."""
+    check_plot(options)
     if options.jobs is not None and options.jobs < 1:
         raise QlowerError(f"--jobs {options.jobs}: at least 1")
-
-
-def preprocessing_of(options: argparse.Namespace) -> Preprocessing:
-    """What is done to inputs."""
-    return Preprocessing(
-        options.resize,
-        options.crop,
-        options.channels,
-        options.mean,
-        options.deviation,
-        options.stored_pixels,
+    return prepare(
+        model_of(options.model, options),
+        options.data,
+        contracts=contracts,
+        against=options.against,
+        labels=None if options.labels is None else Path(options.labels),
+        label_offset=options.label_offset,
+        class_names=_lines_of(options.class_names),
+        preprocessing=Preprocessing(
+            options.resize,
+            options.crop,
+            options.channels,
+            options.mean,
+            options.deviation,
+            options.stored_pixels,
+        ),
+        metric=metric,
+        with_layers=with_layers,
+        layer_contracts=layer_contracts,
+        limit=options.limit,
     )
 
 
-def lines_of(path: str | None) -> list[str] | None:
+def _lines_of(path: str | None) -> list[str] | None:
     """The lines of a file, if there is one."""
     if path is None:
         return None

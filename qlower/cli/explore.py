@@ -9,36 +9,20 @@ from pathlib import Path
 from qlower.cli.colour import complain
 from qlower.cli.examples import (
     bar,
-    check_work,
     cluster,
-    lines_of,
-    preprocessing_of,
+    prepare_job,
 )
-from qlower.cli.given import model_of
-from qlower.cli.output import check_plot, print_table, write_plot
+from qlower.cli.output import print_table, write_plot
 from qlower.cli.progress import clear_status
 from qlower.exploration.explore import plan
 from qlower.exploration.explore import run as run_plan
 from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
-from qlower.validation.validate import prepare
 
 
 def run(options: argparse.Namespace) -> int:
     """Walk, and print the front."""
-    check_plot(options)
-    check_work(options)
-    job = prepare(
-        model_of(options.model, options),
-        options.data,
-        contracts=[options.base],
-        against=options.against,
-        labels=None if options.labels is None else Path(options.labels),
-        label_offset=options.label_offset,
-        class_names=lines_of(options.class_names),
-        preprocessing=preprocessing_of(options),
-        limit=options.limit,
-    )
+    job = prepare_job(options, [options.base])
     planned = plan(
         job,
         Path(options.model),

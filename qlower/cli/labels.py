@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
-from qlower.files.arrays import read_arrays
 from qlower.model.signature import Array, TensorSpec
+from qlower.validation.labels import label_array
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,4 @@ class Labels:
 
 def read_labels(path: Path) -> Labels:
     """The labels in a file with one array of integers; a column of them will do."""
-    arrays = read_arrays(path)
-    if len(arrays) != 1:
-        raise QlowerError(f"{path} holds {len(arrays)} arrays, 1 is needed")
-    (array,) = arrays.values()
-    if array.dtype.kind not in "iu":
-        raise QlowerError(f"{path} holds {array.dtype}, labels are integers")
-    labels = array.astype(np.int64)
-    return Labels(path, labels.reshape(-1) if labels.shape[1:] == (1,) else labels)
+    return Labels(path, label_array(path))

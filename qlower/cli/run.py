@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from qlower.cli.colour import complain
 from qlower.cli.given import make_compilation
 from qlower.cli.inputs import check_inputs, given_arrays
-from qlower.cli.labels import read_labels
 from qlower.cli.output import print_table, show
 from qlower.cli.progress import clear_status, progress
 from qlower.cli.tables.output_table import OutputSummary, output_table
@@ -36,7 +35,11 @@ def run(options: argparse.Namespace) -> int:
     """
     check_inputs(options)
     compilation = make_compilation(options)
-    labels = None if options.labels is None else read_labels(Path(options.labels))
+    labels = None
+    if options.labels is not None:
+        from qlower.cli.labels import read_labels
+
+        labels = read_labels(Path(options.labels))
     with ExitStack() as stack:
         output = _open(stack, options.output)
         layers_output = _open(stack, options.save_layers)

@@ -12,15 +12,12 @@ from typing import cast
 from qlower.cli.colour import complain
 from qlower.cli.examples import (
     bar,
-    check_work,
     cluster,
-    lines_of,
-    preprocessing_of,
+    prepare_job,
 )
 from qlower.cli.exit_codes import ExitCode
-from qlower.cli.given import layer_contracts, matched_layers, model_of
+from qlower.cli.given import layer_contracts, matched_layers
 from qlower.cli.output import (
-    check_plot,
     print_table,
     write_junit,
     write_plot,
@@ -31,7 +28,7 @@ from qlower.diagnostics import QlowerError
 from qlower.sides.real_layers import count_real_layers, is_real_reference
 from qlower.tables.json_text import json_text
 from qlower.validation.gates import Gates
-from qlower.validation.validate import Job, prepare
+from qlower.validation.validate import Job
 from qlower.validation.validate import run as run_job
 from qlower.validation.work import Metric
 
@@ -43,23 +40,15 @@ def run(options: argparse.Namespace) -> int:
             "--against litert cannot be combined with --signature: LiteRT always runs "
             "the first one"
         )
-    names = lines_of(options.class_names)
     is_real = options.layers and is_real_reference(options.against)
     if options.match and not is_real:
         raise QlowerError("--match needs --layers, and --against a float model")
-    job = prepare(
-        model_of(options.model, options),
-        options.data,
-        contracts=[name for name in options.contract.split(",") if name],
-        against=options.against,
-        labels=None if options.labels is None else Path(options.labels),
-        label_offset=options.label_offset,
-        class_names=names,
-        preprocessing=preprocessing_of(options),
+    job = prepare_job(
+        options,
+        [name for name in options.contract.split(",") if name],
         metric=None if options.metrics is None else load_metric(options.metrics),
         with_layers=options.layers and not is_real,
         layer_contracts=layer_contracts(options.layer_contract),
-        limit=options.limit,
     )
     gates = Gates(
         options.min_top1,
@@ -68,8 +57,6 @@ def run(options: argparse.Namespace) -> int:
         options.fail_below,
     )
     gates.check(has_reference=options.against is not None)
-    check_plot(options)
-    check_work(options)
     clear_status()
     count = (
         "an unknown number of" if job.source.size is None else f"{job.source.size:,}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import read_arrays
@@ -53,7 +54,8 @@ def check_labels(labels: Sequence[Classes], path: Path, classes: int) -> None:
                 )
 
 
-def _of_array(path: Path) -> tuple[Classes, ...]:
+def label_array(path: Path) -> NDArray[np.int64]:
+    """The labels in a file with one array of integers; a column of them will do."""
     arrays = read_arrays(path)
     if len(arrays) != 1:
         raise QlowerError(f"{path} holds {len(arrays)} arrays, 1 is needed")
@@ -62,9 +64,11 @@ def _of_array(path: Path) -> tuple[Classes, ...]:
         raise QlowerError(f"{path} holds {array.dtype}, labels are integers")
     if array.ndim != 1 and array.shape[1:] != (1,):
         raise QlowerError(f"{path} holds an array of shape {list(array.shape)}")
-    return tuple(
-        frozenset([label]) for label in array.astype(np.int64).ravel().tolist()
-    )
+    return array.astype(np.int64).ravel()
+
+
+def _of_array(path: Path) -> tuple[Classes, ...]:
+    return tuple(frozenset([label]) for label in label_array(path).tolist())
 
 
 def _of_item(path: Path, number: int, item: Any) -> Classes:
