@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from qlower.frontends.load import load
     from qlower.identification.identify import identify
     from qlower.identification.result import Identification
-    from qlower.inspection.lint import Lint
+    from qlower.inspection.findings import Lint
     from qlower.inspection.linting import lint
     from qlower.inspection.statistics import Stats, stats
     from qlower.model import Model, build
@@ -122,7 +122,7 @@ _NAMES = lazy_table(
         "stats": "qlower.inspection.statistics:stats",
         "bisect": "qlower.api:bisect",
         "list_contracts": "qlower.api:list_contracts",
-        "Lint": "qlower.inspection.lint:Lint",
+        "Lint": "qlower.inspection.findings:Lint",
         "Stats": "qlower.inspection.statistics:Stats",
         "Validation": "qlower.validation.result:Validation",
         "Bisection": "qlower.compilation.bisection:Bisection",

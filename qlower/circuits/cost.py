@@ -21,7 +21,7 @@ from qlower.files.replacing import writing
 from qlower.model import Model
 from qlower.tables.plots import BLUE, GREY, new_figure, save
 from qlower.tables.table import NOTHING, Column, Table, Tabled
-from qlower.transforms.arith_to_comb import bits_of
+from qlower.transforms.arith_to_comb.circuit import bits_of
 
 SUMS = ("conv2d", "depthwise_conv2d", "linear")
 """The kinds of layers whose outputs are compared."""

@@ -34,7 +34,8 @@ from qlower.model.selection import select_layers
 from qlower.observe.layer_run import run_layer
 from qlower.process.float_environment import default_floats
 from qlower.tables.table import Column, Table, Tabled
-from qlower.transforms.arith_to_comb import bits_of, to_comb
+from qlower.transforms.arith_to_comb import to_comb
+from qlower.transforms.arith_to_comb.circuit import bits_of
 from qlower.transforms.pipeline_circuits import pipeline
 from qlower.transforms.ranges import width_of
 from qlower.transforms.scalar_ranges import function_ranges

@@ -12,14 +12,9 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.load import ModelOrPath
-from qlower.inspection.lint import (
-    PAIRS,
-    Finding,
-    Lint,
-    not_looked_at,
-    saturates_elsewhere,
-)
+from qlower.inspection.findings import PAIRS, Finding, Lint
 from qlower.inspection.lint import lint as findings_of
+from qlower.inspection.lint import not_looked_at, saturates_elsewhere
 from qlower.model.input_sets import input_set
 from qlower.model.layers import layers
 from qlower.model.signature import Array, TensorSpec

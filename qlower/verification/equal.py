@@ -33,8 +33,9 @@ from qlower.sides.sides import Computed, Values
 from qlower.verification.decide import Decision, decide, same
 from qlower.verification.fits import pair_fit, turning_inputs
 from qlower.verification.hashes import hashes_of
-from qlower.verification.questions import Question, have_same_rules, questions
+from qlower.verification.questions import Question, questions
 from qlower.verification.reach import Operands
+from qlower.verification.same_rules import have_same_rules
 from qlower.verification.verdict import Counterexample, Equality, LayerVerdict
 
 Decided: TypeAlias = Callable[[str, Sequence[Question], Sequence[Decision]], None]

@@ -26,8 +26,9 @@ from qlower.verification.decide import same
 from qlower.verification.equal import LayerEquality, draw_inputs
 from qlower.verification.group_table import Groups, LayerGroups
 from qlower.verification.hashes import hashes_of
-from qlower.verification.questions import POOLS, have_same_rules
+from qlower.verification.questions import POOLS
 from qlower.verification.reach import Reach, reach_average, reach_sum
+from qlower.verification.same_rules import have_same_rules
 from qlower.verification.sum_rule import SUMMING, SumRule, Unfit, sum_rule
 from qlower.verification.verdict import Kind
 

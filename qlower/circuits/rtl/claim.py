@@ -19,7 +19,7 @@ from qlower.circuits.rtl.design import Design
 from qlower.diagnostics import QlowerError
 from qlower.emit.smtlib import bit_vector, definitions
 from qlower.model.nests import scalar_constant
-from qlower.transforms.arith_to_comb import signed_bits
+from qlower.transforms.arith_to_comb.circuit import signed_bits
 from qlower.transforms.arith_to_smt import to_smt
 from qlower.transforms.expand_fixed import ExpandFixedPass
 from qlower.transforms.ranges import Range

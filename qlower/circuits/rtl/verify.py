@@ -26,7 +26,7 @@ from qlower.explain.diff import Progress, no_progress
 from qlower.interp import evaluate_function, make_interpreter
 from qlower.interp.values import dtype_of
 from qlower.tables.table import Column, Table, Tabled, counted
-from qlower.transforms.arith_to_comb import bits_of
+from qlower.transforms.arith_to_comb.circuit import bits_of
 from qlower.transforms.ranges import Range
 from qlower.transforms.scalar_ranges import function_ranges
 from qlower.verification.smt.solve import ask, find_solvers
