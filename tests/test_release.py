@@ -13,3 +13,10 @@ ROOT = Path(__file__).parents[1]
 def test_citation_names_the_version() -> None:
     text = (ROOT / "CITATION.cff").read_text()
     assert re.findall(r"^version: (.+)$", text, re.MULTILINE) == [__version__]
+
+
+def test_changelog_begins_with_the_version() -> None:
+    """A release is described before it is tagged, with its day."""
+    text = (ROOT / "CHANGELOG.md").read_text()
+    releases = re.findall(r"^## (\S+) - \d{4}-\d\d-\d\d$", text, re.MULTILINE)
+    assert releases[0] == __version__
