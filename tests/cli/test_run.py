@@ -258,11 +258,13 @@ def test_labels(model: str, capsys: Capture):
     np.save("few.npy", labels[1:])
     np.save("high.npy", labels + 2)
     np.save("real.npy", labels.astype(np.float32))
+    np.savez("two.npz", a=labels, b=labels)
     command = [model, "--input", "images.npy", "--output", "y.npz", "--labels"]
     for name, message in {
         "few.npy": "few.npy holds [19] labels, one for each of 20 examples is needed",
         "high.npy": "is no label, they are in [0, 3)",
         "real.npy": "real.npy holds float32, labels are integers",
+        "two.npz": "two.npz holds 2 arrays, 1 is needed",
     }.items():
         assert message in refused(capsys, *command, name)
     assert main(["run", *command, "labels.npy"]) == 0

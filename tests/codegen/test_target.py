@@ -176,6 +176,11 @@ def test_host_has_its_own_features():
             "unknown feature",
             "avx512vnni",
         ),
+        (
+            {"target": "x86_64-linux-gnu", "features": "+qqq"},
+            "unknown feature 'qqq'",
+            "known are 64bit, adx,",
+        ),
         ({"target": "x86_64-linux-gnu", "features": "-sse2"}, "be removed", None),
         ({"features": "avx2"}, "has no sign", None),
         (

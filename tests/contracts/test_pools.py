@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -179,3 +180,30 @@ def test_scales_of_an_average_may_differ_by_a_millionth(contract: str):
         }
         with pytest.raises(QlowerError, match="differ in scale or zero point"):
             rule.evaluate(values | further)
+
+
+FACTORS = {3: (7, 6), 5: (10, 8), 6: (7, 8), 7: (21, 10), 14: (21, 12)}
+"""Numbers and places by which the DPU's model divides by the size of these windows."""
+
+
+@pytest.mark.parametrize("window", [*((n, n) for n in range(1, 17)), (2, 3), (7, 3)])
+def test_the_dpu_multiplies_by_a_factor_of_the_window(window: tuple[int, int]):
+    height, width = window
+    size = height * width
+    places = 6 + (size - 1).bit_length()
+    factor = round(Fraction(1 << places, size))
+    if height == width:
+        factor, places = FACTORS.get(height, (factor, places))
+    x = np.random.default_rng(size).integers(-128, 128, (1, height, width, 64))
+
+    def body(value: SSAValue) -> list[SSAValue]:
+        y = quantized((1, 1, 1, 64), 0.25)
+        return [qnn.AvgPool2DOp(value, y, kernel=window, stride=(1, 1)).result]
+
+    module = make_module([quantized(x.shape, 0.25)], body)
+    found = qlower.interpret(
+        qlower.Model(module), x.astype(np.int8), contract="vitis-dpu"
+    )
+    sums = x.sum((1, 2)).tolist()[0]
+    codes = [(one * factor + (1 << (places - 1))) >> places for one in sums]
+    assert found.reshape(-1).tolist() == [max(-128, min(127, one)) for one in codes]

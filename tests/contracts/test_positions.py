@@ -11,6 +11,7 @@ from support.stored import random_stored
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
+import qlower
 from qlower.contracts import parse_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
@@ -213,3 +214,36 @@ def test_tables_have_no_positions():
     text = f"module {{\n{rule_text('tanh', ELEMENT_VALUES, ELEMENT)}}}\n"
     with pytest.raises(QlowerError, match="tanh is not given a value 'element'"):
         parse_contract(text, "mine", "mine.mlir")
+
+
+@pytest.mark.parametrize("kind", ["linear", "conv2d", "depthwise_conv2d"])
+@pytest.mark.parametrize("size", range(1, 10))
+def test_ncnn_rounds_vectors_of_four_in_another_way(kind: str, size: int):
+    """They make 1 of 0.49999997: of a row's numbers, or of a channel's pixels; a
+    convolution of each channel rounds one by one."""
+    channels = size if kind == "linear" else 2
+    bias = np.full(channels, np.nextafter(np.float32(0.5), np.float32(0)))
+    shape = (1, 3) if kind == "linear" else (1, 1, size, channels)
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        weights = {
+            "linear": (channels, 3),
+            "conv2d": (channels, 1, 1, channels),
+            "depthwise_conv2d": (1, 1, 1, channels),
+        }[kind]
+        w = constant(np.ones(weights, np.int8), quantized(weights, 1.0))
+        b = constant(bias)
+        match kind:
+            case "linear":
+                return [qnn.LinearOp(x, w, b, quantized((1, size), 1.0)).result]
+            case "conv2d":
+                return [qnn.Conv2DOp(x, w, b, quantized(shape, 1.0)).result]
+            case _:
+                return [qnn.DepthwiseConv2DOp(x, w, b, quantized(shape, 1.0)).result]
+
+    model = qlower.Model(make_module([quantized(shape, 1.0)], body))
+    found = qlower.interpret(model, np.zeros(shape, np.int8), contract="ncnn")
+    vectors = 0 if kind == "depthwise_conv2d" else size // 4 * 4
+    row = (np.arange(size) < vectors).astype(np.int8)
+    expected = row if kind == "linear" else np.stack([row, row], axis=1)
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected)

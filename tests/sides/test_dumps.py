@@ -230,6 +230,7 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "pickle": ("x.npy", pickled, "pickled Python objects"),
     "cut": ("x.npz", lambda p: p.write_bytes(b"PK\3\4 no archive"), "cannot read"),
     "text": ("x.json", lambda p: p.write_text("[1, 2"), "cannot read"),
+    "empty": ("x.npz", lambda p: write_npz(p, {}), "has no arrays"),
     "deep": ("x.json", lambda p: p.write_text("[" * 99999), "cannot read"),
     "no outputs": ("x.json", lambda p: p.write_text("{}"), "it has no outputs"),
     "not base64": (
