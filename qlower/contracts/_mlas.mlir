@@ -138,6 +138,41 @@ func.func private @near_logistic(%real: f32) -> f32 {
   %result = arith.maximumf %moved, 0.0 : f32
 }
 
+// ---------------------------------------------------------------- dynamic quantization
+
+// quantization.h, GetQuantizationParameter: of a range around 0; 1 where that is all
+func.func private @dynamic_scale(%low: f32, %high: f32) -> f32 {
+  %distance = arith.subf %high, %low : f32
+  %step = arith.divf %distance, 255.0 : f32
+  %is_flat = arith.cmpf oeq, %high, %low : f32
+  %result = arith.select %is_flat, 1.0, %step : f32
+}
+
+// rne(clamp(F(0 - F(min / s)))), 255 of NaN
+func.func private @dynamic_zero_point(%low: f32, %scale: f32) -> i32 {
+  %steps = arith.divf %low, %scale : f32
+  %below = arith.subf 0.0, %steps : f32
+  %is_low = arith.cmpf olt, %below, 255.0 : f32
+  %not_high = arith.select %is_low, %below, 255.0 : f32
+  %is_positive = arith.cmpf ogt, %not_high, 0.0 : f32
+  %within = arith.select %is_positive, %not_high, 0.0 : f32
+  %result = fixed.convert %within {rounding = half_even} : f32 to i32
+}
+
+// MlasQuantizeLinear: rne(clamp(F(x / s))) + z, 0 of NaN
+func.func private @dynamic_code(%x: f32, %scale: f32, %zero: i32) -> i32 {
+  %steps = arith.divf %x, %scale : f32
+  %offset = arith.sitofp %zero : i32 to f32
+  %low = arith.subf 0.0, %offset : f32
+  %high = arith.subf 255.0, %offset : f32
+  %is_above = arith.cmpf ogt, %steps, %low : f32
+  %not_low = arith.select %is_above, %steps, %low : f32
+  %is_below = arith.cmpf olt, %not_low, %high : f32
+  %within = arith.select %is_below, %not_low, %high : f32
+  %whole = fixed.convert %within {rounding = half_even} : f32 to i32
+  %result = arith.addi %whole, %zero : i32
+}
+
 // ---------------------------------------------------------------- functions of these
 
 // gelu.cc: (x / 2) (1 + erf(x / sqrt(2)))

@@ -19,14 +19,13 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import qnn
-from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
-from qlower.emit.reductions import axes_nest, reduced_by
 from qlower.model.nests import Emitter, Index, Nest, widen
 
 from ...entry import takes
+from ...scalars import Binary, Scalars, folded, mapped, text
 from ..context import STORED_TYPES, NodeContext
 from ..nodes import MICROSOFT, TYPES_BY_NUMBER
 from ..orders import identity
@@ -35,13 +34,16 @@ from ..values import Value
 from ..window import Window, as_image, define_image, from_image, image_step
 from .contraction import convolution, filter_count, filters_of
 from .elementwise import broadcast
-from .real import elementwise, number, real_operand
+from .real import elementwise, real_operand
 
 FLOAT, UINT8 = 1, 2
 """ONNX's numbers of types."""
 
 CODES = QuantizedType.per_tensor(8, False, 1.0, 0)
 """What stored integers of a scale of their own are read as."""
+
+
+ZERO_POINT, CODE = (text("_mlas", f"dynamic_{name}") for name in ("zero_point", "code"))
 
 
 def import_dynamic_quantize(node: NodeContext) -> None:
@@ -56,9 +58,8 @@ def quantize_dynamically(
     """The codes of uint8 that fit the values, their scale and their zero point, which
     come to be called `names`.
 
-    DynamicQuantizeLinear: `s = F(F(max - min) / 255)`, or 1 if both are 0,
-    `z = rne(clamp(F(0 - F(min / s))))`, `y = rne(clamp(F(x / s))) + z`; 0 lies in the
-    range. Where infinities and scales of 0 make NaN of it, z is 255 and y is 0.
+    DynamicQuantizeLinear: 0 lies in the range. Where infinities and scales of 0 make
+    NaN of it, z is 255 and y is 0.
     """
     shape = value.type.get_shape()
     of_codes, of_scale, of_point = (
@@ -71,27 +72,23 @@ def quantize_dynamically(
         (0, 1),
         node.place(names[1]),
     )
-    lowest = _extreme(of_scale, matrix.ssa, arith.MinimumfOp)
-    highest = _extreme(of_scale, matrix.ssa, arith.MaximumfOp)
-
-    nest = Nest(of_scale, ())
-    low, high = (nest.input(end, ()) for end in (lowest, highest))
-    distance = nest.add(arith.SubfOp(high, low)).result
-    step = nest.add(arith.DivfOp(distance, number(nest, 255.0))).result
-    is_flat = nest.add(arith.CmpfOp(high, low, "oeq")).result
-    chosen = nest.add(arith.SelectOp(is_flat, number(nest, 1.0), step)).result
-    (scale,) = nest.build([chosen])
-
-    nest = Nest(of_point, ())
-    low, step = nest.input(lowest, ()), nest.input(scale, ())
-    steps = nest.add(arith.DivfOp(low, step)).result
-    below = nest.add(arith.SubfOp(number(nest, 0.0), steps)).result
-    low, high = number(nest, 0.0), number(nest, 255.0)
-    within = _larger(nest, _smaller(nest, below, high), low)
-    (point,) = nest.build([_byte(nest, _rounded(nest, within))])
-
+    ends = [
+        _extreme(of_scale, matrix.ssa, end)
+        for end in (Scalars.minimum, Scalars.maximum)
+    ]
+    scale = mapped(of_scale, text("_mlas", "dynamic_scale"), *ends)
+    point = mapped(of_point, _zero_point, ends[0], scale)
     of_step = Value(scale, (), is_real=True), Value(_stored_as(of_point, point), ())
     return _codes_of(of_codes, value, of_step), *of_step
+
+
+def _zero_point(steps: Scalars, lowest: SSAValue, scale: SSAValue) -> SSAValue:
+    return steps.cast(ZERO_POINT(steps, lowest, scale), i8)
+
+
+def _code(steps: Scalars, x: SSAValue, scale: SSAValue, point: SSAValue) -> SSAValue:
+    zero = steps.step(arith.ExtUIOp(point, i32))
+    return steps.cast(CODE(steps, x, scale, zero), i8)
 
 
 def quantize_by(node: NodeContext, value: Value) -> Value:
@@ -111,19 +108,14 @@ def _codes_of(emit: Emitter, value: Value, step: tuple[Value, Value]) -> Value:
     shape = point.type.get_shape()
     plain = emit.add(StorageCastOp(point.ssa, TensorType(i8, shape))).result
     nest = Nest(emit, value.type.get_shape())
-    real = nest.input(value.ssa, range(nest.parallel))
     first = AffineConstantExpr(0)
-    divisor = nest.input(scale.ssa, [first] * len(scale.shape))
-    steps = nest.add(arith.DivfOp(real, divisor)).result
-    zero = nest.add(arith.ExtUIOp(nest.input(plain, [first] * len(shape)), i32)).result
-    offset = nest.add(arith.SIToFPOp(zero, f32)).result
-    low, high = (
-        nest.add(arith.SubfOp(number(nest, end), offset)).result for end in (0.0, 255.0)
+    code = _code(
+        Scalars(nest),
+        nest.input(value.ssa, range(nest.parallel)),
+        nest.input(scale.ssa, [first] * len(scale.shape)),
+        nest.input(plain, [first] * len(shape)),
     )
-    within = _smaller(nest, _larger(nest, steps, low), high)
-    moved = nest.add(arith.AddiOp(_rounded(nest, within), zero)).result
-    (codes,) = nest.build([_byte(nest, moved)])
-    return Value(_stored_as(emit, codes), value.order)
+    return Value(_stored_as(emit, nest.build([code])[0]), value.order)
 
 
 def import_cast(node: NodeContext) -> None:
@@ -144,10 +136,7 @@ def import_cast(node: NodeContext) -> None:
     elif target == UINT8 and value.is_real:
         real = real_operand(node, 0)
         emit = node.builder.emitter(node.place())
-        nest = Nest(emit, real.type.get_shape())
-        x = nest.input(real.ssa, range(nest.parallel))
-        whole = nest.add(ConvertOp(x, i32, RoundingMode.TOWARD_ZERO)).result
-        (codes,) = nest.build([_code(nest, whole)])
+        codes = mapped(emit, _cut_code, real.ssa)
         node.define(Value(_stored_as(emit, codes), real.order))
     else:
         raise node.error(
@@ -158,8 +147,14 @@ def import_cast(node: NodeContext) -> None:
 
 def _from_integer(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
     (x,) = elements
-    convert = arith.UIToFPOp if x.type == i1 else arith.SIToFPOp
-    return nest.add(convert(x, f32)).result
+    return Scalars(nest).cast(x, f32)
+
+
+def _cut_code(steps: Scalars, x: SSAValue) -> SSAValue:
+    """The code of uint8 that is nearest to a number cut toward zero."""
+    whole = steps.cast(x, i32)
+    above = steps.step(arith.MaxSIOp(whole, steps.constant(0, i32)))
+    return steps.cast(steps.step(arith.MinSIOp(above, steps.constant(255, i32))), i8)
 
 
 def _stored_as(emit: Emitter, codes: SSAValue) -> SSAValue:
@@ -167,42 +162,10 @@ def _stored_as(emit: Emitter, codes: SSAValue) -> SSAValue:
     return emit.add(StorageCastOp(codes, type)).result
 
 
-def _rounded(nest: Nest, value: SSAValue) -> SSAValue:
-    return nest.add(ConvertOp(value, i32, RoundingMode.HALF_EVEN)).result
-
-
-def _code(nest: Nest, integer: SSAValue) -> SSAValue:
-    """The nearest code of uint8."""
-    low, high = (nest.constant(np.array(end, np.int32), i32) for end in (0, 255))
-    above = nest.add(arith.MaxSIOp(integer, low)).result
-    return _byte(nest, nest.add(arith.MinSIOp(above, high)).result)
-
-
-def _byte(nest: Nest, integer: SSAValue) -> SSAValue:
-    return nest.add(arith.TruncIOp(integer, i8)).result
-
-
-def _larger(nest: Nest, value: SSAValue, bound: SSAValue) -> SSAValue:
-    """The larger one, as x86 has it: the bound where the value is NaN."""
-    is_larger = nest.add(arith.CmpfOp(value, bound, "ogt")).result
-    return nest.add(arith.SelectOp(is_larger, value, bound)).result
-
-
-def _smaller(nest: Nest, value: SSAValue, bound: SSAValue) -> SSAValue:
-    """The smaller one, as x86 has it: the bound where the value is NaN."""
-    is_smaller = nest.add(arith.CmpfOp(value, bound, "olt")).result
-    return nest.add(arith.SelectOp(is_smaller, value, bound)).result
-
-
-def _extreme(
-    emit: Emitter,
-    matrix: SSAValue,
-    operation: type[arith.MinimumfOp | arith.MaximumfOp],
-) -> SSAValue:
+def _extreme(emit: Emitter, matrix: SSAValue, compute: Binary) -> SSAValue:
     """The smallest or largest element of a matrix, or 0: of columns, then of all."""
     for _ in shape_of(matrix):
-        nest, indices = axes_nest(emit, shape_of(matrix), [0])
-        matrix = reduced_by(nest, operation, nest.input(matrix, indices), 0)
+        matrix = folded(emit, matrix, [0], compute, 0)
     return matrix
 
 
