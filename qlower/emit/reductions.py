@@ -59,6 +59,19 @@ def reduced_by(
     return nest.reduce([init], step)[0]
 
 
+def ranges_of_rows(emit: Emitter, values: SSAValue) -> list[SSAValue]:
+    """The ends of the range of each row of real numbers and 0, lowest and highest: of
+    the columns of images, then of all."""
+    ends: list[SSAValue] = []
+    for further in (arith.MinimumfOp, arith.MaximumfOp):
+        end = values
+        while (rank := len(shape_of(end))) > 1:
+            nest, indices = axes_nest(emit, shape_of(end), range(1, max(rank - 1, 2)))
+            end = reduced_by(nest, further, nest.input(end, indices), 0)
+        ends.append(end)
+    return ends
+
+
 def summed(nest: Nest, value: SSAValue) -> SSAValue:
     """The sum of the elements of a nest, from 0 on."""
     init = nest.emitter.filled(nest.output_shape, value.type, 0)

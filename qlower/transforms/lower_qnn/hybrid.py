@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, f32, i8, i32
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, i8, i32
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.contracts.hybrid import hybrid_values, kind_values, ranges_of
@@ -20,6 +20,7 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import inline_rule
+from qlower.emit.reductions import ranges_of_rows
 from qlower.emit.sums import Factor, from_zero, sum_products
 from qlower.emit.tensors import constant_of
 from qlower.interp.values import Array
@@ -65,12 +66,11 @@ def _quantized(lowering: Lowering, op: qnn.HybridOp) -> _Codes:
     value = lowering.value(op.operands[0])
     rows, *_ = shape_of(value)
     ranges = lowering.reshape(value, ranges_of(lowering.contract, op))
-    ends = [
-        _extreme(lowering, ranges, end) for end in (arith.MinimumfOp, arith.MaximumfOp)
-    ]
     nest = Nest(lowering.emit, (rows,))
     each: list[Index] = [0] if shape_of(ranges)[0] == rows else [AffineConstantExpr(0)]
-    lowest, highest = (nest.input(end, each) for end in ends)
+    lowest, highest = (
+        nest.input(end, each) for end in ranges_of_rows(lowering.emit, ranges)
+    )
     rule = lowering.contract.rule(op.range_rule)
     scale, factor, point = inline_rule(
         rule, {"lowest": lowest, "highest": highest}, kind_values(op), nest
@@ -95,26 +95,6 @@ def _quantized(lowering: Lowering, op: qnn.HybridOp) -> _Codes:
     code = lowering.apply_rule(nest, "hybrid_code", runtime, constants)
     (stored,) = nest.build([narrow(nest, code, i8, unsigned=False)])
     return _Codes(stored, found["input_scale"], found.get("input_zero_point"))
-
-
-def _extreme(
-    lowering: Lowering,
-    values: SSAValue,
-    further: type[arith.MinimumfOp | arith.MaximumfOp],
-) -> SSAValue:
-    """The end of the range of each row, or 0: of the columns of images, then of all."""
-    shape = shape_of(values)
-    inner = range(1, max(len(shape) - 1, 2))
-    order = [*(dim for dim in range(len(shape)) if dim not in inner), *inner]
-    nest = Nest(lowering.emit, [shape[dim] for dim in order], reductions=len(inner))
-    value = nest.input(values, [order.index(dim) for dim in range(len(shape))])
-    init = lowering.emit.filled(nest.output_shape, f32, 0.0)
-
-    def combine(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return [nest.add(further(before[0], value)).result]
-
-    (folded,) = nest.reduce([init], combine)
-    return folded if len(shape) == 2 else _extreme(lowering, folded, further)
 
 
 def _is_zero(value: SSAValue) -> bool:

@@ -10,14 +10,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32, i8
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.emit.inline_rule import call_function, call_results
-from qlower.emit.reductions import axes_nest, reduced_by
+from qlower.emit.reductions import ranges_of_rows
 from qlower.files.arrays import Array
 from qlower.model.nests import Emitter, Nest, dense
 
@@ -158,12 +157,7 @@ def import_quantized_rows(node: NodeContext) -> None:
     matrix = _rows(node, value, columns)
     shape = (math.prod(value.shape) // columns, columns)
     emit = node.builder.emitter(node.place(), "codes")
-
-    def extreme(further: type[arith.MinimumfOp | arith.MaximumfOp]) -> SSAValue:
-        nest, loops = axes_nest(emit, shape, [1])
-        return reduced_by(nest, further, nest.input(matrix, loops), 0.0)
-
-    ends = [extreme(further) for further in (arith.MinimumfOp, arith.MaximumfOp)]
+    ends = ranges_of_rows(emit, matrix)
     nest = Nest(emit, shape[:1])
     range_of = call_results(
         nest, CONTRACT, "hybrid_range", *(nest.input(end, (0,)) for end in ends)

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32, i8
 from xdsl.ir import SSAValue
 
@@ -19,7 +18,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function, call_results
-from qlower.emit.reductions import axes_nest, reduced_by
+from qlower.emit.reductions import ranges_of_rows
 from qlower.model.nests import dense
 
 from ...scalars import Scalars
@@ -161,11 +160,10 @@ def _weights(op: OperatorContext, axis: int) -> SSAValue:
 def centred_rows(op: OperatorContext, values: SSAValue) -> tuple[SSAValue, SSAValue]:
     """The codes of an image's numbers less their zero point, as float32, and the scales
     [rows]: as of a layer that isn't symmetric."""
-    low = _extreme(op, values, arith.MinimumfOp)
-    high = _extreme(op, values, arith.MaximumfOp)
-    nest = start(op, shape_of(low))
-    ends = [nest.input(end, [0]) for end in (low, high)]
-    range_of = call_results(nest, "tflite", "hybrid_range", *ends)
+    ends = ranges_of_rows(emitter(op), values)
+    nest = start(op, shape_of(ends[0]))
+    each = [nest.input(end, [0]) for end in ends]
+    range_of = call_results(nest, "tflite", "hybrid_range", *each)
     scales, factors, points = nest.build(range_of)
     steps = Scalars(start(op, shape_of(values)))
     nest = steps.nest
@@ -174,16 +172,3 @@ def centred_rows(op: OperatorContext, values: SSAValue) -> tuple[SSAValue, SSAVa
     code = call_function(nest, "tflite", "hybrid_code", x, factor, point)
     centred = steps.cast(steps.subtract(code, point), f32)
     return nest.build([centred])[0], scales
-
-
-def _extreme(
-    op: OperatorContext,
-    values: SSAValue,
-    further: type[arith.MinimumfOp | arith.MaximumfOp],
-) -> SSAValue:
-    """The end of each row's range, or 0: of the columns of images, then of all."""
-    shape = shape_of(values)
-    inner = range(1, max(len(shape) - 1, 2))
-    nest, indices = axes_nest(emitter(op), shape, inner)
-    folded = reduced_by(nest, further, nest.input(values, indices), 0)
-    return folded if len(shape) == 2 else _extreme(op, folded, further)
