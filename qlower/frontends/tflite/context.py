@@ -238,13 +238,16 @@ class OperatorContext(Operands):
         """A constant operand of plain numbers."""
         tensor = self.input(number)
         data = self.constant(number)
-        dtype = ARRAY_TYPES.get(tensor.type)
-        if dtype is None:
+        return self._as_array(tensor, data, self.dtype_of(tensor))
+
+    def dtype_of(self, tensor: Tensor) -> np.dtype[np.generic]:
+        """The type of a constant of plain numbers."""
+        if tensor.type not in ARRAY_TYPES:
             raise self.error(
-                f"{tensor}: a constant of type {tensor.type} is not supported here;"
+                f"{tensor}: type {tensor.type} is not supported for constants here;"
                 f" expected {', '.join(ARRAY_TYPES)}"
             )
-        return self._as_array(tensor, data, dtype)
+        return ARRAY_TYPES[tensor.type]
 
     def stored_array(self, number: int) -> Array:
         """The stored integers of a constant operand of 8 bits."""

@@ -18,7 +18,6 @@ from qlower.files.arrays import Array
 
 from .context import ARRAY_TYPES, OperatorContext
 from .operators.layout import MOVEMENTS, Read, read_reshape, result_shape
-from .schema import Tensor
 from .slices import read_slice, read_strided_slice
 
 Evaluate: TypeAlias = Callable[[OperatorContext], Array | list[Array]]
@@ -77,7 +76,7 @@ class Evaluator:
         # numpy's functions of arrays without axes give numbers.
         arrays = found if isinstance(found, list) else [found]
         return [
-            np.asarray(array, _dtype(op, op.output(number)))
+            np.asarray(array, op.dtype_of(op.output(number)))
             for number, array in enumerate(arrays)
         ]
 
@@ -92,17 +91,6 @@ def _are_sizes(op: OperatorContext, numbers: Sequence[int]) -> bool:
         array.size <= MOST_SIZES and bool((np.abs(array) < LARGEST_SIZE).all())
         for array in reals
     )
-
-
-def _dtype(op: OperatorContext, tensor: Tensor) -> np.dtype[np.generic]:
-    """The type of a result that is computed now."""
-    dtype = ARRAY_TYPES.get(tensor.type)
-    if dtype is None:
-        raise op.error(
-            f"{tensor}: type {tensor.type} is not supported;"
-            f" expected {', '.join(ARRAY_TYPES)}"
-        )
-    return dtype
 
 
 def _arrays(op: OperatorContext) -> list[Array]:

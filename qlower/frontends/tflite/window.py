@@ -67,3 +67,13 @@ def read_window(
             f" into an image of {list(image)}"
         )
     return Window(stride, pad, dilation, (rows.results, columns.results))
+
+
+def read_pool(op: OperatorContext) -> tuple[tuple[int, int], Window]:
+    """The sizes of a pool's window, and how it slides over the operand."""
+    _, height, width, _ = op.shape(0)
+    kernel = (
+        op.option("filter_height", 1, MAX_KERNEL),
+        op.option("filter_width", 1, MAX_KERNEL),
+    )
+    return kernel, read_window(op, (height, width), kernel, has_dilation=False)

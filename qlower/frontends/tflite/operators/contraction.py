@@ -21,8 +21,8 @@ from ..types import Element
 from ..weights import read_bias, read_real_bias, read_weights
 from ..window import read_window
 from .hybrid import (
-    import_hybrid_conv2d,
-    import_hybrid_depthwise,
+    by_litert,
+    hybrid_weights,
     import_hybrid_fully_connected,
     import_hybrid_matmul,
     is_hybrid,
@@ -42,7 +42,7 @@ def import_conv2d(op: OperatorContext) -> None:
         )
     _convolution(
         op,
-        qnn.RealConv2DOp if is_real(op) else qnn.Conv2DOp,
+        (qnn.RealConv2DOp, qnn.HybridConv2DOp, qnn.Conv2DOp),
         axis=0,
         groups=channels // group_channels,
     )
@@ -60,19 +60,24 @@ def import_depthwise_conv2d(op: OperatorContext) -> None:
         )
     _convolution(
         op,
-        qnn.RealDepthwiseConv2DOp if is_real(op) else qnn.DepthwiseConv2DOp,
+        (
+            qnn.RealDepthwiseConv2DOp,
+            qnn.HybridDepthwiseConv2DOp,
+            qnn.DepthwiseConv2DOp,
+        ),
         axis=3,
     )
 
 
 def _convolution(
     op: OperatorContext,
-    layer: Callable[..., qnn.QnnOp],
+    layers: Sequence[Callable[..., qnn.QnnOp]],
     axis: int,
     **more: int,
 ) -> None:
     """Finish a layer whose weights slide over an image, with a filter for each index of
-    dimension `axis`."""
+    dimension `axis`: one of real numbers, with stored weights, or of stored numbers."""
+    layer = layers[0 if is_real(op) else 1 if is_hybrid(op) else 2]
     batch, height, width, _ = op.shape(0)
     _, kernel_height, kernel_width, _ = weights = op.shape(1)
     window = read_window(op, (height, width), (kernel_height, kernel_width))
@@ -94,6 +99,9 @@ def _operands(
     op: OperatorContext, axis: int, filters: int, *, symmetric: bool = True
 ) -> tuple[SSAValue, SSAValue, SSAValue | None]:
     """What a layer multiplies, and its bias: quantized or real numbers."""
+    if is_hybrid(op):
+        weights = hybrid_weights(op, axis)
+        return op.value(0), weights, read_real_bias(op, 2, filters)
     if is_real(op):
         return op.value(0), op.value(1), read_real_bias(op, 2, filters)
     return (
@@ -104,7 +112,7 @@ def _operands(
 
 
 def _result_type(op: OperatorContext, shape: Sequence[int]) -> TensorType[Element]:
-    if is_real(op):
+    if op.is_float(0):
         op.check_type(op.output(), "FLOAT32")
         return op.result_type(shape)
     return op.quantized_result_type(shape)
@@ -115,6 +123,11 @@ def _finish(op: OperatorContext, layer: qnn.QnnOp) -> None:
     own."""
     if isinstance(layer, qnn.RealOp):
         layer.fallback = "tflite"
+    if isinstance(layer, qnn.HybridOp):
+        # Convolutions with one scale meet a symmetric operand, others a zero point.
+        has_scale = quantized_element(layer.operands[1].type).is_per_tensor
+        is_symmetric = has_scale and isinstance(layer, qnn.HybridConv2DOp)
+        by_litert(layer, is_symmetric=is_symmetric)
     op.finish(layer)
 
 
@@ -245,14 +258,9 @@ def _transposed_if(
     return op.permuted(value, (*range(rank - 2), rank - 1, rank - 2), suffix)
 
 
-HYBRID = "weights[4]: INT8, bias?"
-"""Weights of integers, which real numbers are multiplied by."""
-
 IMPORTERS = {
-    "CONV_2D": takes(f"x[4]: REAL, {HYBRID}", import_hybrid_conv2d)
-    | takes("x[4], weights[4], bias?", import_conv2d),
-    "DEPTHWISE_CONV_2D": takes(f"x[4]: REAL, {HYBRID}", import_hybrid_depthwise)
-    | takes("x[4], weights[4], bias?", import_depthwise_conv2d),
+    "CONV_2D": takes("x[4], weights[4], bias?", import_conv2d),
+    "DEPTHWISE_CONV_2D": takes("x[4], weights[4], bias?", import_depthwise_conv2d),
     "FULLY_CONNECTED": takes(
         "x, weights[2], bias?; weights_format: 0", import_fully_connected
     ),

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType, f32, i8
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType, quantized_element
+from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function, call_results
 from qlower.emit.reductions import ranges_of_rows
@@ -26,7 +26,6 @@ from ..context import OperatorContext
 from ..nests import emitter, start
 from ..types import MAX_RANK, Element
 from ..weights import check_weights, read_real_bias
-from ..window import read_window
 from .real import reshaped
 
 
@@ -35,51 +34,13 @@ def is_hybrid(op: OperatorContext, operand: int = 0) -> bool:
     return op.is_float(operand) and op.input(1).type == "INT8"
 
 
-def import_hybrid_conv2d(op: OperatorContext) -> None:
-    """Weights with one scale meet a symmetric operand, others a zero point."""
-    batch, height, width, channels = op.shape(0)
-    filters, *kernel, depth = op.shape(1)
-    window = read_window(op, (height, width), (kernel[0], kernel[1]))
-    weights = _weights(op, 0)
-    layer = qnn.HybridConv2DOp(
-        op.value(0),
-        weights,
-        read_real_bias(op, 2, filters),
-        _result_type(op, (batch, *window.size, filters)),
-        stride=window.stride,
-        pad=window.pad,
-        dilation=window.dilation,
-        groups=max(channels // depth, 1),
-        activation=op.activation(),
-    )
-    is_symmetric = quantized_element(weights.type).is_per_tensor
-    op.finish(by_litert(layer, is_symmetric=is_symmetric))
-
-
-def import_hybrid_depthwise(op: OperatorContext) -> None:
-    batch, height, width, _ = op.shape(0)
-    _, *kernel, filters = op.shape(1)
-    window = read_window(op, (height, width), (kernel[0], kernel[1]))
-    layer = qnn.HybridDepthwiseConv2DOp(
-        op.value(0),
-        _weights(op, 3),
-        read_real_bias(op, 2, filters),
-        _result_type(op, (batch, *window.size, filters)),
-        stride=window.stride,
-        pad=window.pad,
-        dilation=window.dilation,
-        activation=op.activation(),
-    )
-    op.finish(by_litert(layer, is_symmetric=False))
-
-
 def import_hybrid_fully_connected(op: OperatorContext, shape: Sequence[int]) -> None:
     """The options say whether the operand is symmetric."""
     units, depth = op.shape(1, rank=2)
     rows = math.prod(op.shape(0)) // depth
     layer = qnn.HybridLinearOp(
         reshaped(op, op.value(0), (rows, depth)),
-        _weights(op, 0),
+        hybrid_weights(op, 0),
         read_real_bias(op, 2, units),
         _result_type(op, (rows, units)),
         activation=op.activation(),
@@ -144,7 +105,7 @@ def _result_type(op: OperatorContext, shape: Sequence[int]) -> TensorType[Elemen
     return TensorType(f32, shape)
 
 
-def _weights(op: OperatorContext, axis: int) -> SSAValue:
+def hybrid_weights(op: OperatorContext, axis: int) -> SSAValue:
     """Constant symmetric weights. A bias of -0 is refused: LiteRT keeps it where the
     whole operand is 0, and only there."""
     check_weights(op, 1, axis, "INT8")

@@ -8,7 +8,7 @@ from qlower.dialects import qnn
 
 from ...entry import takes
 from ..context import OperatorContext
-from ..window import MAX_KERNEL, read_window
+from ..window import read_pool
 from .quantized import reduced
 from .real import import_plain_mean, import_real_pool
 
@@ -36,12 +36,8 @@ def _import_pool(
     pool: type[qnn.AvgPool2DOp | qnn.MaxPool2DOp],
     value: SSAValue,
 ) -> None:
-    batch, height, width, channels = op.shape(0)
-    kernel = (
-        op.option("filter_height", 1, MAX_KERNEL),
-        op.option("filter_width", 1, MAX_KERNEL),
-    )
-    window = read_window(op, (height, width), kernel, has_dilation=False)
+    batch, _, _, channels = op.shape(0)
+    kernel, window = read_pool(op)
     op.finish(
         pool(
             value,

@@ -25,11 +25,7 @@ from ...scalars import Scalars, folded, mapped
 from ..context import OperatorContext
 from ..nests import emitter, finish, start
 from ..weights import read_real_bias
-from ..window import (
-    MAX_KERNEL,
-    Window,
-    read_window,
-)
+from ..window import Window, read_pool
 from .plain import LOWEST, activated, reduced_shape
 
 
@@ -58,11 +54,7 @@ def import_real_pool(op: OperatorContext) -> None:
     """The largest element, the mean of those inside the image, or the root of the mean
     of their squares."""
     batch, height, width, channels = op.shape(0)
-    kernel = (
-        op.option("filter_height", 1, MAX_KERNEL),
-        op.option("filter_width", 1, MAX_KERNEL),
-    )
-    window = read_window(op, (height, width), kernel, has_dilation=False)
+    kernel, window = read_pool(op)
     result = (batch, *window.size, channels)
     is_average = op.operator.name != "MAX_POOL_2D"
     is_root = op.operator.name == "L2_POOL_2D"
