@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from xdsl.dialects import tensor
+from xdsl.dialects.builtin import TensorType, i8
 
 from qlower.interp.tensor import static_box
-from qlower.interp.values import Poison
+from qlower.interp.values import Poison, static_shape
 from qlower.text.parsing import parse_module
 
 SLICE = """func.func @f(%x: tensor<4xi8>, %i: index) -> tensor<2xi8> {{
@@ -25,3 +26,11 @@ def test_a_box_is_given_by_constants() -> None:
     assert static_box(slice_at("1"), (4,)) == (slice(1, 3, 1),)
     with pytest.raises(Poison, match="dynamic offsets"):
         static_box(slice_at("%i"), (4,))
+
+
+def test_a_shape_is_that_of_a_tensor_and_known() -> None:
+    assert static_shape(TensorType(i8, (4, 0, 2))) == (4, 0, 2)
+    with pytest.raises(Poison, match="needs a tensor, not i8"):
+        static_shape(i8)
+    with pytest.raises(Poison, match="needs a static shape"):
+        static_shape(TensorType(i8, (4, -1)))
