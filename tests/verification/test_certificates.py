@@ -422,3 +422,18 @@ def test_a_step_that_may_turn_or_wrap_is_rejected() -> None:
         made = check_certificate.Program(rule, {"b": 1}, "a")
         with pytest.raises(ValueError, match=why):
             made.value(-3, 1 << 20)
+
+
+def test_a_step_that_is_infinite_at_one_end_is_rejected() -> None:
+    body = """%r = arith.sitofp %a : i32 to f64
+    %s = arith.sitofp %b : i32 to f64
+    %large = arith.constant 1.0e+307 : f64
+    %scaled = arith.mulf %s, %large : f64
+    %y = arith.mulf %r, %scaled : f64"""
+    made = check_certificate.Program(
+        program(rule_of(body, "i32", "f64", 2)), {"b": 10}, "a"
+    )
+    with pytest.raises(ValueError, match="isn't constant"):
+        made.value(0, 1)
+    with pytest.raises(ValueError, match="isn't finite"):
+        made.value(0, 1 << 20)
