@@ -136,7 +136,7 @@ class Graph:
         for source in model.nodes:
             self.add(Node.of(source))
 
-    # Who makes and takes a value (`qdq.Graph`)
+    # Who makes and takes a value
 
     def producer(self, value: str) -> Node | None:
         return self._producers.get(value)

@@ -9,49 +9,14 @@ to say.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
 
-
-class Node(Protocol):
-    """An operator: the names of the values that it takes and gives, "" for none."""
-
-    @property
-    def inputs(self) -> Sequence[str]: ...
-    @property
-    def outputs(self) -> Sequence[str]: ...
-
-
-N = TypeVar("N", bound=Node)
-
-
-class Graph(Protocol[N]):
-    """Who makes and who takes each value, and which operators change what it is."""
-
-    def producer(self, value: str) -> N | None:
-        """The operator that gives `value`; None for an input or a constant."""
-        ...
-
-    def users(self, value: str) -> Sequence[N]:
-        """The operators that take `value`, each as often as it does."""
-        ...
-
-    def is_returned(self, value: str) -> bool:
-        """Whether `value` is an output of the model."""
-        ...
-
-    def is_dequantize(self, node: N) -> bool: ...
-
-    def is_quantize(self, node: N) -> bool: ...
-
-    def is_activation(self, node: N) -> bool:
-        """Whether the operator bounds one value, which a quantization may do too."""
-        ...
+from .nodes import Graph, Node
 
 
 @dataclass(frozen=True)
-class Group(Generic[N]):
+class Group:
     """An operator with what surrounds it.
 
     `dequantizers` are those of its operands, by their numbers. `activation` is the only
@@ -59,26 +24,26 @@ class Group(Generic[N]):
     of the activation's.
     """
 
-    operator: N
-    dequantizers: dict[int, N]
-    activation: N | None
-    quantizers: tuple[N, ...]
+    operator: Node
+    dequantizers: dict[int, Node]
+    activation: Node | None
+    quantizers: tuple[Node, ...]
 
     @property
-    def last(self) -> N:
+    def last(self) -> Node:
         """The float operator whose results are quantized."""
         return self.activation or self.operator
 
     @property
-    def members(self) -> tuple[N, ...]:
+    def members(self) -> tuple[Node, ...]:
         """What the group replaces besides the operator."""
         activation = () if self.activation is None else (self.activation,)
         return (*self.dequantizers.values(), *activation, *self.quantizers)
 
 
-def find_group(graph: Graph[N], operator: N) -> Group[N]:
+def find_group(graph: Graph, operator: Node) -> Group:
     """The operator with the conversions next to it, whatever they are good for."""
-    dequantizers: dict[int, N] = {}
+    dequantizers: dict[int, Node] = {}
     for number, value in enumerate(operator.inputs):
         producer = graph.producer(value) if value else None
         if producer is not None and graph.is_dequantize(producer):
@@ -99,9 +64,7 @@ def find_group(graph: Graph[N], operator: N) -> Group[N]:
     return Group(operator, dequantizers, activation, quantizers)
 
 
-def open_operand(
-    graph: Graph[N], group: Group[N], numbers: Collection[int]
-) -> str | None:
+def open_operand(graph: Graph, group: Group, numbers: Collection[int]) -> str | None:
     """Why the operands with these numbers don't come from the group alone, if so."""
     for number in sorted(numbers):
         value = group.operator.inputs[number]
@@ -118,7 +81,7 @@ def open_operand(
     return None
 
 
-def open_result(graph: Graph[N], group: Group[N]) -> str | None:
+def open_result(graph: Graph, group: Group) -> str | None:
     """Why the results don't all go to one quantization each and to nothing else."""
     given = [value for value in group.operator.outputs if value]
     for value in (*given, *group.last.outputs):

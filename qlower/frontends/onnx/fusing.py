@@ -83,7 +83,7 @@ def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
     return unfused
 
 
-def _replace(graph: Graph, group: Group[Node], fused: Fused) -> None:
+def _replace(graph: Graph, group: Group, fused: Fused) -> None:
     node = group.operator
     quantized = [quantizer.outputs[0] for quantizer in group.quantizers]
     graph.remove(*group.members, node)
@@ -95,7 +95,7 @@ def _replace(graph: Graph, group: Group[Node], fused: Fused) -> None:
     )
 
 
-def _select(graph: Graph, group: Group[Node], *, takes_int8: bool) -> Fused:
+def _select(graph: Graph, group: Group, *, takes_int8: bool) -> Fused:
     node = group.operator
     selector = SELECTORS.get(node.kind) if not node.domain else None
     if selector is None:
@@ -112,7 +112,7 @@ def _select(graph: Graph, group: Group[Node], *, takes_int8: bool) -> Fused:
     return selected
 
 
-def _check_activation(graph: Graph, group: Group[Node], activation: Node) -> None:
+def _check_activation(graph: Graph, group: Group, activation: Node) -> None:
     """The quantization must stand for the activation."""
     name = activation.kind
     if len(group.quantizers) != 1:

@@ -44,7 +44,7 @@ def _refuse(problem: str | None) -> None:
 
 
 def _check_open(
-    graph: Graph, group: Group[Node], count: int | None = None, *, real: bool = False
+    graph: Graph, group: Group, count: int | None = None, *, real: bool = False
 ) -> None:
     """The group is closed: `count` operands (all that there are) are dequantized, and
     the results quantized, or with `real` not used otherwise."""
@@ -54,7 +54,7 @@ def _check_open(
         _refuse(open_result(graph, group))
 
 
-def _types(graph: Graph, group: Group[Node]) -> tuple[list[str], list[str]]:
+def _types(graph: Graph, group: Group) -> tuple[list[str], list[str]]:
     """The stored types of the operands and of the results."""
     return (
         [graph.stored_type(node) for node in group.dequantizers.values()],
@@ -95,11 +95,11 @@ def _scale(graph: Graph, node: Node) -> tuple[str, str]:
     return scale, graph.add_constant(scale, np.zeros((), dtype))
 
 
-def _result(graph: Graph, group: Group[Node]) -> tuple[str, str]:
+def _result(graph: Graph, group: Group) -> tuple[str, str]:
     return _scale(graph, group.quantizers[0])
 
 
-def _check_closed(graph: Graph, group: Group[Node], count: int | None = None) -> None:
+def _check_closed(graph: Graph, group: Group, count: int | None = None) -> None:
     """A group is closed as in `_check_open`, and of one type of 8 bits."""
     _check_open(graph, group, count)
     types = [type for side in _types(graph, group) for type in side]
@@ -107,14 +107,14 @@ def _check_closed(graph: Graph, group: Group[Node], count: int | None = None) ->
     _check_alike(types)
 
 
-def _operands(graph: Graph, group: Group[Node]) -> list[str]:
+def _operands(graph: Graph, group: Group) -> list[str]:
     return [v for node in group.dequantizers.values() for v in _operand(graph, node)]
 
 
 # Selectors
 
 
-def _select_conv(graph: Graph, group: Group[Node]) -> Fused:
+def _select_conv(graph: Graph, group: Group) -> Fused:
     _check_open(graph, group)
     inputs, outputs = _types(graph, group)
     _check_bytes([*inputs[:2], *outputs])
@@ -166,7 +166,7 @@ def _check_bias_scale(graph: Graph, x: Node, w: Node, bias: Node) -> None:
         )
 
 
-def _select_matmul(graph: Graph, group: Group[Node]) -> Fused:
+def _select_matmul(graph: Graph, group: Group) -> Fused:
     if _has_stored_weights(graph, group):
         return _with_stored_weights(group)
     _check_open(graph, group, real=True)
@@ -183,7 +183,7 @@ def _select_matmul(graph: Graph, group: Group[Node]) -> Fused:
     return Fused("", "QLinearMatMul", (*a, *b, *_result(graph, group)), {})
 
 
-def _has_stored_weights(graph: Graph, group: Group[Node]) -> bool:
+def _has_stored_weights(graph: Graph, group: Group) -> bool:
     """Whether a real matrix is multiplied by a constant one that is dequantized, all of
     it or each column with one scale, or blocks of rows
     (DQMatMulNodeGroupSelector)."""
@@ -209,7 +209,7 @@ def _has_stored_weights(graph: Graph, group: Group[Node]) -> bool:
     return not scales.shape or (scales.shape == weights.shape[1:] and axis in (None, 1))
 
 
-def _with_stored_weights(group: Group[Node]) -> Fused:
+def _with_stored_weights(group: Group) -> Fused:
     """A real bias stays what it is."""
     value, _, *bias = group.operator.inputs
     source = group.dequantizers[1]
@@ -217,7 +217,7 @@ def _with_stored_weights(group: Group[Node]) -> Fused:
     return Fused(MICROSOFT, "MatMulNBits", (value, *source.inputs, *bias), {})
 
 
-def _select_gemm(graph: Graph, group: Group[Node]) -> Fused:
+def _select_gemm(graph: Graph, group: Group) -> Fused:
     if _has_stored_weights(graph, group):
         return _with_stored_weights(group)
     _check_open(graph, group, real=True)
@@ -237,13 +237,13 @@ def _select_gemm(graph: Graph, group: Group[Node]) -> Fused:
     return Fused(MICROSOFT, "QGemm", tuple(operands), attributes)
 
 
-def _select_binary(graph: Graph, group: Group[Node]) -> Fused:
+def _select_binary(graph: Graph, group: Group) -> Fused:
     _check_closed(graph, group)
     operands = (*_operands(graph, group), *_result(graph, group))
     return Fused(MICROSOFT, f"QLinear{group.operator.kind}", operands, {})
 
 
-def _select_unary(graph: Graph, group: Group[Node]) -> Fused:
+def _select_unary(graph: Graph, group: Group) -> Fused:
     _check_closed(graph, group, 1)
     attributes = dict(group.operator.attributes)
     if group.operator.kind == "Softmax":
@@ -252,13 +252,13 @@ def _select_unary(graph: Graph, group: Group[Node]) -> Fused:
     return Fused(MICROSOFT, f"QLinear{group.operator.kind}", operands, attributes)
 
 
-def _select_concat(graph: Graph, group: Group[Node]) -> Fused:
+def _select_concat(graph: Graph, group: Group) -> Fused:
     _check_closed(graph, group)
     operands = (*_result(graph, group), *_operands(graph, group))
     return Fused(MICROSOFT, "QLinearConcat", operands, group.operator.attributes)
 
 
-def _select_where(graph: Graph, group: Group[Node]) -> Fused:
+def _select_where(graph: Graph, group: Group) -> Fused:
     condition, *_ = group.operator.inputs
     _refuse(open_operand(graph, group, (1, 2)) or open_result(graph, group))
     inputs, outputs = _types(graph, group)
@@ -267,7 +267,7 @@ def _select_where(graph: Graph, group: Group[Node]) -> Fused:
     return Fused(MICROSOFT, "QLinearWhere", operands, {})
 
 
-def _select_moving(graph: Graph, group: Group[Node]) -> Fused:
+def _select_moving(graph: Graph, group: Group) -> Fused:
     """The operator itself, on stored values: nothing changes them."""
     node = group.operator
     if group.activation is not None:
@@ -285,7 +285,7 @@ def _select_moving(graph: Graph, group: Group[Node]) -> Fused:
     return Fused(node.domain, node.kind, operands, node.attributes)
 
 
-def _select_arg_max(graph: Graph, group: Group[Node]) -> Fused:
+def _select_arg_max(graph: Graph, group: Group) -> Fused:
     _refuse(open_operand(graph, group, (0,)))
     (x,) = group.dequantizers.values()
     if graph.step(x) is None or not graph.has_zero_point(x):
@@ -294,7 +294,7 @@ def _select_arg_max(graph: Graph, group: Group[Node]) -> Fused:
     return Fused("", node.kind, (x.inputs[0], *node.inputs[1:]), node.attributes)
 
 
-Selector = Callable[[Graph, Group[Node]], Fused]
+Selector = Callable[[Graph, Group], Fused]
 
 MOVING = (
     "Expand",

@@ -199,7 +199,7 @@ def _fuse_closed(graph: Graph, node: Node, executor: Executor) -> str | None:
     return None
 
 
-def _remove(graph: Graph, group: Group[Node]) -> None:
+def _remove(graph: Graph, group: Group) -> None:
     """Take out an operator with what follows it."""
     for member in (group.operator, group.activation, *group.quantizers):
         if member is not None:
@@ -215,7 +215,7 @@ def _operand(conversion: Node) -> tuple[str, str, str]:
 ACTIVATIONS = {(0.0, 6.0): "relu6", (-1.0, 1.0): "relu_n1_to_1"}
 
 
-def _activation(graph: Graph, group: Group[Node], executor: Executor) -> str | None:
+def _activation(graph: Graph, group: Group, executor: Executor) -> str | None:
     """What bounds a fused result, "" for nothing; None if the group can't have it."""
     if group.activation is None:
         return ""
