@@ -40,7 +40,7 @@ FLOORS = (
 
 FRONT_ENDS = (
     ("import_options", "linalg", "model_files", "scalars", "site"),
-    ("accessor", "budget", "tosa"),
+    ("accessor", "budget", "ranking", "tosa"),
     ("signature",),
     ("entry",),
     ("graph",),

@@ -10,16 +10,16 @@ from functools import partial
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, TensorType, f32, i32
-from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
 from ...entry import takes
+from ...ranking import of_ranks, ranks
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..nests import finish, read, start
+from ..nests import emitter, finish, read, start
 from ..types import MAX_ELEMENTS, MAX_RANK, Element
 from .plain import scalars
 
@@ -32,50 +32,17 @@ def import_top_k(op: OperatorContext) -> None:
     ones the first (topk_v2.cc, TopContainer)."""
     op.check_type(op.output(), op.input(0).type)
     op.check_range("number of dimensions", len(op.shape(0)), 1, MAX_RANK)
-    *rows, size = op.shape(0)
     (count,) = op.integers(1, "k", count=1)
-    op.check_range("k", count, 1, size)
-    source = op.elements(0)
-    ranks = _ranks(op, source, rows, size)
-    nest = start(op, (*rows, count, size), reductions=1)
-    steps, last = Scalars(nest), len(rows)
-    place = [*range(last), last + 1]
-    wanted, position = (steps.place(loop, i32) for loop in (last, last + 1))
-    value, rank = nest.input(source, place), nest.input(ranks, place)
-    found = steps.compare("eq", rank, wanted)
-    shape = (*rows, count)
-    inits = [nest.emitter.filled(shape, one.type, 0) for one in (value, position)]
-
-    def keep(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [
-            steps.select(found, new, old)
-            for new, old in zip((value, position), before, strict=True)
-        ]
-
-    for number, result in enumerate(nest.reduce(inits, keep)):
+    op.check_range("k", count, 1, op.shape(0)[-1])
+    source, emit = op.elements(0), emitter(op)
+    found = ranks(
+        emit,
+        source,
+        is_unsigned=op.input(0).type == "UINT8",
+        has_nan=op.is_float(0),
+    )
+    for number, result in enumerate(of_ranks(emit, source, found, count, i32)):
         finish(op, result, number)
-
-
-def _ranks(
-    op: OperatorContext, source: SSAValue, rows: Sequence[int], size: int
-) -> SSAValue:
-    """How many elements of its row come before each."""
-    nest = start(op, (*rows, size, size), reductions=1)
-    steps, last = Scalars(nest, op.input(0).type == "UINT8"), len(rows)
-    one = nest.input(source, range(last + 1))
-    other = nest.input(source, [*range(last), last + 1])
-    place, turn = (steps.step(IndexOp(loop)) for loop in (last, last + 1))
-    earlier = steps.step(arith.CmpiOp(turn, place, "slt"))
-    equal = steps.logical("and", steps.compare("eq", other, one), earlier)
-    precedes = steps.logical("or", steps.compare("gt", other, one), equal)
-    if isinstance(one.type, Float32Type):
-        is_number = steps.compare("eq", other, other)
-        first = steps.logical("or", is_number, earlier)
-        after = steps.logical("and", steps.compare("ne", one, one), first)
-        precedes = steps.logical("or", precedes, after)
-    counted = steps.step(arith.ExtUIOp(precedes, i32))
-    init = nest.emitter.filled((*rows, size), i32, 0)
-    return nest.reduce([init], lambda before: [steps.add(before[0], counted)])[0]
 
 
 OUTPUT_TYPES = {"INT32": 2, "INT64": 4}

@@ -1,0 +1,70 @@
+"""The order of elements along the last axis, as loop nests.
+
+Tensors are [rows..., size].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.ir import SSAValue
+
+from qlower.dialects.types import shape_of
+from qlower.model.nests import Emitter, Nest
+
+from .scalars import Scalars
+
+
+def ranks(
+    emit: Emitter,
+    source: SSAValue,
+    predicate: str = "gt",
+    *,
+    is_unsigned: bool = False,
+    has_nan: bool = False,
+) -> SSAValue:
+    """How many elements of its row come before each, i32: those of which the predicate
+    holds, and equal ones that lie before it; with `has_nan` NaN comes last."""
+    *rows, size = shape_of(source)
+    nest = Nest(emit, (*rows, size, size), reductions=1)
+    steps, last = Scalars(nest, is_unsigned), len(rows)
+    one = nest.input(source, range(last + 1))
+    other = nest.input(source, [*range(last), last + 1])
+    place, turn = (steps.step(IndexOp(loop)) for loop in (last, last + 1))
+    earlier = steps.step(arith.CmpiOp(turn, place, "slt"))
+    equal = steps.logical("and", steps.compare("eq", other, one), earlier)
+    precedes = steps.logical("or", steps.compare(predicate, other, one), equal)
+    if has_nan:
+        is_number = steps.compare("eq", other, other)
+        first = steps.logical("or", is_number, earlier)
+        after = steps.logical("and", steps.compare("ne", one, one), first)
+        precedes = steps.logical("or", precedes, after)
+    counted = steps.step(arith.ExtUIOp(precedes, i32))
+    zeros = emit.filled((*rows, size), i32, 0)
+    return nest.reduce([zeros], lambda before: [steps.add(before[0], counted)])[0]
+
+
+def of_ranks(
+    emit: Emitter, source: SSAValue, ranks: SSAValue, count: int, places: IntegerType
+) -> tuple[SSAValue, ...]:
+    """The first `count` elements of each row by their ranks, and where they lie, as
+    integers of the type `places`."""
+    *rows, size = shape_of(source)
+    nest = Nest(emit, (*rows, count, size), reductions=1)
+    steps, last = Scalars(nest), len(rows)
+    place = [*range(last), last + 1]
+    wanted, position = steps.place(last, i32), steps.place(last + 1, places)
+    value, rank = nest.input(source, place), nest.input(ranks, place)
+    found = steps.compare("eq", rank, wanted)
+    inits = [emit.filled((*rows, count), one.type, 0) for one in (value, position)]
+
+    def keep(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [
+            steps.select(found, new, old)
+            for new, old in zip((value, position), before, strict=True)
+        ]
+
+    return nest.reduce(inits, keep)
