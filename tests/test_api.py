@@ -225,6 +225,9 @@ def test_compile(path: Path, tmp_path: Path):
     assert saved.read_bytes() == compiled.object.object_bytes
     with pytest.raises(qlower.QlowerError, match="cannot emit 'exe'"):
         compiled.save(tmp_path / "other", emit=["exe"])
+    with pytest.raises(qlower.QlowerError, match="cannot emit 'obje'") as error:
+        compiled.save(tmp_path / "other", emit=["obje"])
+    assert error.value.help == "did you mean 'obj'?"
     assert not (tmp_path / "other").exists()
 
 

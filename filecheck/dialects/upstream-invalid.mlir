@@ -14,6 +14,42 @@ func.func @pad(%x: tensor<4xi8>) -> tensor<8xi8> {
 
 // -----
 
+func.func @pad_rank(%x: tensor<4xi8>) -> tensor<1x7xi8> {
+  %c = arith.constant 0 : i8
+  // CHECK: error: tensor.pad: low [1] and high [2] do not fit tensor<4xi8> and tensor<1x7xi8>
+  %y = tensor.pad %x low[1] high[2] {
+  ^bb0(%i: index):
+    tensor.yield %c : i8
+  } : tensor<4xi8> to tensor<1x7xi8>
+  return %y : tensor<1x7xi8>
+}
+
+// -----
+
+func.func @pad_region(%x: tensor<4xi8>) -> tensor<7xi8> {
+  %c = arith.constant 0 : i8
+  // CHECK: error: tensor.pad: the region takes one index for each of 1 axes
+  %y = tensor.pad %x low[1] high[2] {
+  ^bb0(%i: i32):
+    tensor.yield %c : i8
+  } : tensor<4xi8> to tensor<7xi8>
+  return %y : tensor<7xi8>
+}
+
+// -----
+
+func.func @pad_yields(%x: tensor<4xi8>) -> tensor<7xi8> {
+  %c = arith.constant 0 : i8
+  // CHECK: error: tensor.pad: the region must yield one value
+  %y = "tensor.pad"(%x) <{static_low = array<i64: 1>, static_high = array<i64: 2>, operandSegmentSizes = array<i32: 1, 0, 0>}> ({
+  ^bb0(%i: index):
+    "tensor.yield"(%c, %c) : (i8, i8) -> ()
+  }) : (tensor<4xi8>) -> tensor<7xi8>
+  return %y : tensor<7xi8>
+}
+
+// -----
+
 func.func @pad_value(%x: tensor<4xi8>) -> tensor<7xi8> {
   %c = arith.constant 0 : i16
   // CHECK: error: tensor.pad: element types i8 and i16 differ
