@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from qlower.codegen.nests.recognise import (
     Products,
     recognise,
 )
+from qlower.codegen.skeletons.products.packing import gather
 
 from .inner import dot, window
 from .loops import Loop, NestWriter, linear
@@ -35,8 +37,10 @@ def write_nest(writer: NestWriter) -> list[str]:
     if products is None or not _is_plain(products):
         return writer.write()
     if isinstance(products, Contraction):
+        products = _with_rows(products)
         if not _has_blocks(products):
             return writer.write()
+        writer.nest = products.nest
         return _Dots(writer, products).write()
     if writer.nest.bounds[products.lane] % _BLOCK or len(writer.nest.reduction) > 2:
         return writer.write()
@@ -44,6 +48,26 @@ def write_nest(writer: NestWriter) -> list[str]:
     if edges is None:
         return writer.write()
     return _Window(writer, products, edges).write()
+
+
+def _with_rows(products: Contraction) -> Contraction:
+    """The same products with weights that lie as activations do, a run after another
+    for each channel."""
+    nest, weight = products.nest, products.weight.operand
+    run = products.run
+    if run is None or products.groups or weight.strides[run] == 1:
+        return products
+    order = (products.lane, *products.taps, run)
+    shape = [nest.bounds[loop] for loop in order]
+    data = gather(weight, order, shape, np.int8).tobytes()
+    strides = [0] * len(nest.bounds)
+    for position, loop in enumerate(order):
+        strides[loop] = prod(shape[position + 1 :])
+    operand = replace(weight, strides=tuple(strides), offset=0, data=data)
+    inputs = list(nest.inputs)
+    inputs[products.weight.index] = operand
+    nest = replace(nest, inputs=tuple(inputs))
+    return replace(products.on(nest), weight=replace(products.weight, operand=operand))
 
 
 def _has_blocks(products: Contraction) -> bool:

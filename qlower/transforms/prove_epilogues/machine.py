@@ -26,7 +26,7 @@ class Machine:
     @staticmethod
     def of(target: Target) -> Machine | None:
         """What the target makes cheap; None if nothing is."""
-        long_products = target.halves is not None
+        long_products = target.halves is not None or target.is_source
         if target.prefers_integers and not long_products:
             return None
         tables = target.byte_tables is not None
