@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from qlower.transforms.prove_epilogues.costs import EXCEPTION, cost
 from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
 from qlower.transforms.prove_epilogues.forms import Form, Kind, LineForm, Lines
 from qlower.transforms.prove_epilogues.integer_lines import (
+    WORD,
     IntegerForm,
     fit_integer_lines,
+    most_bits,
 )
 from qlower.transforms.prove_epilogues.lines import fit_lines
 from qlower.transforms.prove_epilogues.machine import Machine
@@ -55,9 +58,8 @@ class _Search:
             self.best = lines, exceptions
             self.limit = lines.form.cost + EXCEPTION * exceptions.slots
 
-    def try_integers(self, *, odd: bool) -> None:
+    def try_integers(self, form: IntegerForm) -> None:
         """Keep lines of integers if they are cheaper."""
-        form = IntegerForm(odd, *self.ends)
         slots = self.slots(form)
         if slots >= 0:
             lines = fit_integer_lines(form, self.steps, self._middle())
@@ -84,8 +86,8 @@ def cheapest_lines(
         searches.append(None if steps is None else _Search(own, steps, limit))
     searched = [search for search in searches if search and search.has_line]
     for search in searched if machine.long_products else ():
-        for odd in (False, True):
-            search.try_integers(odd=odd)
+        for odd, bits in product((False, True), (WORD, most_bits(search.steps))):
+            search.try_integers(IntegerForm(odd, bits, *search.ends))
     for odd in (False, True) if machine.floats else ():
         for group in _of_equal_kind(searched, fused=fused, odd=odd):
             own = [search for search, _ in group]

@@ -4,7 +4,7 @@ A machine that adds a product of 32-bit numbers to one of 64 bits in an instruct
 needs one more for it, to limit the result. With L a level, and q the last x below its
 step,
 
-    L 2^32 - factor * (q + 1) <= offset < L 2^32 - factor * q
+    L 2^bits - factor * (q + 1) <= offset < L 2^bits - factor * q
 
 for all steps: for a given factor an interval of offsets, which is exact. The factor is
 looked for near the best scale of `lines`. As there, a poor search costs speed, no bits.
@@ -27,6 +27,12 @@ from qlower.transforms.prove_epilogues.lines import HOPELESS, best_scale
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers, SeenSteps
 
+WORD = 32
+"""Bits of a word."""
+
+_MOST = 2.0**31 - 2**8
+"""The bound of a factor near which others are looked for."""
+
 _FAR = 1 << 60
 """Beyond all offsets."""
 
@@ -36,13 +42,17 @@ _NEAR = sorted(range(-8, 9), key=abs)
 
 @dataclass(frozen=True)
 class IntegerForm:
-    """(factor * x + offset) >> 32, limited to least ... most, of an i32 and an i64.
+    """(factor * x + offset) >> bits, limited to least ... most, of an i32 and an i64.
+
+    With 32 bits it is the upper word; with more, factors are finer and take another
+    instruction.
 
     If `odd` another i32, not negative, is subtracted from the offset where x is below
     0: what is rounded half away from zero needs that.
     """
 
     odd: bool
+    bits: int
     least: int
     most: int
 
@@ -70,7 +80,7 @@ class IntegerForm:
             difference = add(arith.AndIOp(difference, sign))
             offset = add(arith.SubiOp(offset, add(arith.ExtUIOp(difference, i64))))
         total = add(arith.AddiOp(add(arith.MuliOp(wide, factor)), offset))
-        upper = add(arith.ShRSIOp(total, code.integer(32, i64)))
+        upper = add(arith.ShRSIOp(total, code.integer(self.bits, i64)))
         result = add(arith.TruncIOp(upper, i32))
         result = mended(code, accumulator, result, exceptions)
         result = add(arith.MaxSIOp(result, code.integer(self.least)))
@@ -84,7 +94,7 @@ class IntegerForm:
     @property
     def cost(self) -> int:
         """Instructions, beside those that every epilogue ends with."""
-        return 6 if self.odd else 4
+        return 4 + 2 * self.odd + (self.bits > WORD)
 
     def values(self, parameters: Sequence[Array], x: Integers) -> Integers:
         """What the operations give at x; all shapes broadcast."""
@@ -98,36 +108,50 @@ class IntegerForm:
         return values[ops[-1].results[0]]
 
 
+def most_bits(steps: SeenSteps) -> int:
+    """The bits with which factors are the finest that an i32 holds."""
+    largest = float(best_scale(steps, odd=False, middle=0).max())
+    return WORD if largest <= 0 else min(int(30 - np.log2(largest)), 50)
+
+
 def fit_integer_lines(form: IntegerForm, steps: SeenSteps, middle: int) -> Lines | None:
     """Lines that are wrong at few of the points around the steps; None if at many.
     `middle` is the value of 0."""
     scale = best_scale(steps, odd=form.odd, middle=middle)
-    if not np.all(scale < 0.5):
+    if not np.all(scale * 2.0**form.bits < _MOST):
         return None
-    fit = _Fit.of(steps, form.odd)
+    fit = _Fit.of(steps, form)
     found = np.zeros((4, len(scale)), np.int64)
     gap, factor, offset, below = found
     gap[:] = -_FAR
     for distance in _NEAR:
-        near = np.maximum(np.rint(scale * 2.0**32).astype(np.int64) + distance, 0)
+        near = np.rint(scale * 2.0**form.bits).astype(np.int64) + distance
+        near = np.maximum(near, 0)
         room, *rest = fit.at(near)
         better = room > gap
         found[:, better] = np.stack([room, near, *rest])[:, better]
     constant = steps.bottom == steps.top
-    factor[constant], below[constant] = 0, 0
-    offset[constant] = steps.bottom[constant].astype(np.int64) << 32
-    narrow = (one.astype(np.int32) for one in (factor, below))
-    parameters = next(narrow), offset, *narrow
-    parameters = parameters[: len(form.types)]
-    x, value = steps.points
-    values = form.values([one[:, np.newaxis] for one in parameters], x)
-    wrong = np.count_nonzero(values != value, axis=1)
+    found[1:, constant] = 0
+    offset[constant] = steps.bottom[constant].astype(np.int64) << form.bits
+    gap[constant] = _FAR
+    # one line for all channels, where the one with the least room will do, takes no
+    # memory
+    for lines in (found[1:, [int(gap.argmin())]], found[1:]):
+        rows = np.broadcast_to(lines, (3, len(scale)))
+        factor, offset, below = rows
+        parameters = factor.astype(np.int32), offset, below.astype(np.int32)
+        parameters = parameters[: len(form.types)]
+        x, value = steps.points
+        values = form.values([one[:, np.newaxis] for one in parameters], x)
+        wrong = np.count_nonzero(values != value, axis=1)
+        if not np.any(wrong):
+            break
     return None if np.any(wrong > HOPELESS) else Lines(form, parameters, wrong)
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """Levels times 2^32, and the last x before each and the first x after: [channel,
+    """Levels times 2^bits, and the last x before each and the first x after: [channel,
     step]. If `odd` those below 0 have an offset of their own."""
 
     levels: Integers
@@ -136,12 +160,12 @@ class _Fit:
     odd: bool
 
     @staticmethod
-    def of(steps: SeenSteps, odd: bool) -> _Fit:
+    def of(steps: SeenSteps, form: IntegerForm) -> _Fit:
         after = steps.places.astype(np.int64)
-        levels = steps.levels.astype(np.int64) << 32
+        levels = steps.levels.astype(np.int64) << form.bits
         for column in (after, levels):  # a column that is none repeats the first
             np.copyto(column, column[:, :1], where=~steps.valid)
-        return _Fit(levels, after - 1, after, odd)
+        return _Fit(levels, after - 1, after, form.odd)
 
     def at(self, factor: Integers) -> tuple[Integers, Integers, Integers]:
         """For a factor of each channel the room for its offsets, the offset in the
