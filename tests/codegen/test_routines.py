@@ -16,6 +16,7 @@ from qlower.codegen.nests.nest import analyse
 from qlower.codegen.skeletons.choose import Skeleton, Skeletons
 from qlower.codegen.skeletons.contraction.widened import WidenedPlan
 from qlower.codegen.skeletons.depthwise.routine import RoutinePlan
+from qlower.codegen.targets.resolve import resolve_target
 from qlower.codegen.targets.thumb import LR, PC, SP, UNEQUAL, Code
 from qlower.dialects.kernel import NestOp
 from qlower.text.parsing import parse_module
@@ -71,6 +72,20 @@ def test_sums(case: Window) -> None:
         np.testing.assert_array_equal(found.reshape(want.shape), want)
 
 
+def test_aligned_words() -> None:
+    """Weights of lines are whole words where a machine reads no others."""
+    case = replace(PADDED, kernel=(5, 5), padding=(2, 2, 2, 2), channels=9, outputs=9)
+    text, x, want = build(replace(case, groups=9), seed=1)
+    aligned = resolve_target("thumbv7em-none-eabi", "cortex-m4", "+strict-align")
+    sizes: list[int] = []
+    for target in (CORTEX_M4, aligned):
+        code = compile_text(text, target)
+        sizes.append(sum(map(len, code.objects)))
+        for (found,) in guarded_runs(code, [x]):
+            np.testing.assert_array_equal(found.reshape(want.shape), want)
+    assert sizes[0] < sizes[1]
+
+
 @pytest.mark.parametrize(
     "case",
     [
@@ -110,6 +125,8 @@ def test_instructions_are_what_an_assembler_makes_of_them(tmp_path: Path) -> Non
     code.load_byte(12, 3, 4095, signed=True)
     code.load_byte(1, 3, 0, signed=False)
     code.load_next(12, 1)
+    code.load_next(12, 1, 3)
+    code.load_next_byte(4, 1, 1)
     code.load_next_two(2, 12, 0)
     code.load_many(12, (4, 11, PC))
     code.load_many(12, (4, 11), moves=True)
@@ -140,6 +157,8 @@ def test_instructions_are_what_an_assembler_makes_of_them(tmp_path: Path) -> Non
         ldrsb.w r12, [r3, #4095]
         ldrb.w r1, [r3]
         ldr r12, [r1], #4
+        ldr r12, [r1], #3
+        ldrsb r4, [r1], #1
         ldrd r2, r12, [r0], #8
         ldm.w r12, {{r4, r11, pc}}
         ldm.w r12!, {{r4, r11}}

@@ -63,7 +63,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         # no unit rounds at both widths, and LLVM calls libm for what one lacks
         has_roots=False,
         prefers_integers=not has_floats,
-        halves=_HALVES,
+        halves=replace(_HALVES, reads_anywhere="strict-align" not in present),
         to_nearest="llvm.arm.vcvtr.f32" if has_floats else None,
         tuning=_TUNING,
         relocation="static",

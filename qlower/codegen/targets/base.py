@@ -126,14 +126,17 @@ class Halves:
     `extend_unsigned` make halves of a word's even bytes. `rows`, for one row and for
     two, sum products of activations that are halves already.
 
-    `window(lines, columns, border, signed=...)` makes a routine that sums the products
-    of a window for `columns` neighbouring pixels and each of several channels:
+    `window(lines, columns, border, signed=..., line_bytes=...)` makes a routine that
+    sums the products of a window for `columns` neighbouring pixels and each of several
+    channels:
 
         name(sums, weights, channels, address of the first line, of the second, ...)
 
     The sums [channel, column] are i32. The weights of a channel are the number that its
-    sums start from, i32, and the bytes of each line, filled up to whole words. Lines
-    have up to 8 taps; `window_columns(taps)` is the greatest number of columns.
+    sums start from, i32, and `line_bytes` for each line, which are whole words unless
+    the machine `reads_anywhere`: then words are read where they lie, up to three bytes
+    beyond the last one. Lines have up to 8 taps; `window_columns(taps)` is the greatest
+    number of columns.
     """
 
     multiply: str
@@ -142,6 +145,7 @@ class Halves:
     rows: tuple[RowsRoutine, RowsRoutine]
     window: Callable[..., Routine]
     window_columns: Callable[[int], int]
+    reads_anywhere: bool = True
 
 
 @dataclass(frozen=True)

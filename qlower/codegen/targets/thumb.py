@@ -36,9 +36,13 @@ class Code:
         """LDRSB or LDRB, T1 and T2."""
         self.wide((0xF990 if signed else 0xF890) | base, to << 12 | offset)
 
-    def load_next(self, to: int, base: int) -> None:
-        """LDR of a word, T4; the base goes on to the next one."""
-        self.wide(0xF850 | base, to << 12 | 0xB04)
+    def load_next(self, to: int, base: int, step: int = 4) -> None:
+        """LDR of a word, T4; the base goes on by a step."""
+        self.wide(0xF850 | base, to << 12 | 0xB00 | step)
+
+    def load_next_byte(self, to: int, base: int, step: int) -> None:
+        """LDRSB, T2; the base goes on by a step."""
+        self.wide(0xF910 | base, to << 12 | 0xB00 | step)
 
     def load_next_two(self, to: int, other: int, base: int) -> None:
         """LDRD of two words, T1; the base goes on to the next ones."""

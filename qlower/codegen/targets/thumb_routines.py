@@ -118,6 +118,7 @@ def window_routine(
     border: int,
     *,
     signed: bool,
+    line_bytes: int,
 ) -> Routine:
     """The sums of a window for each of several channels: see `Halves.window`."""
     code = Code()
@@ -145,11 +146,11 @@ def window_routine(
                 factors[first // 2],
                 factors[min(first // 2 + 1, len(factors) - 1)],
             )
+            step = min(4, line_bytes - first)
             if taps - first == 1:
-                code.load_byte(even, weights, 0, signed=True)
-                code.add_number(weights, weights, 4)
+                code.load_next_byte(even, weights, step)
             else:
-                code.load_next(x, weights)
+                code.load_next(x, weights, step)
                 code.extend_signed(even, x, odd=False)
                 code.extend_signed(odd, x, odd=True)
         for step in line:

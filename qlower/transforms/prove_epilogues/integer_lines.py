@@ -45,7 +45,7 @@ class IntegerForm:
     """(factor * x + offset) >> bits, limited to least ... most, of an i32 and an i64.
 
     With 32 bits it is the upper word; with more, factors are finer and take another
-    instruction.
+    instruction. All offsets may have the same `upper` word: then the other is an i32.
 
     If `odd` another i32, not negative, is subtracted from the offset where x is below
     0: what is rounded half away from zero needs that.
@@ -55,6 +55,7 @@ class IntegerForm:
     bits: int
     least: int
     most: int
+    upper: int | None = None
 
     def __str__(self) -> str:
         return "odd integer mul, add" if self.odd else "integer mul, add"
@@ -62,7 +63,8 @@ class IntegerForm:
     @property
     def types(self) -> tuple[str, ...]:
         """The types of factor, offset and, if odd, what is subtracted."""
-        return ("i4", "i8", "i4") if self.odd else ("i4", "i8")
+        offset = "i8" if self.upper is None else "i4"
+        return ("i4", offset, "i4") if self.odd else ("i4", offset)
 
     def operations(
         self,
@@ -75,6 +77,9 @@ class IntegerForm:
         code = Operations()
         add = code.add
         wide, factor = (add(arith.ExtSIOp(one, i64)) for one in (accumulator, factor))
+        if self.upper is not None:
+            whole = code.integer(self.upper << WORD, i64)
+            offset = add(arith.AddiOp(add(arith.ExtUIOp(offset, i64)), whole))
         for difference in below:
             sign = add(arith.ShRSIOp(accumulator, code.integer(31)))
             difference = add(arith.AndIOp(difference, sign))
@@ -98,7 +103,8 @@ class IntegerForm:
 
     def values(self, parameters: Sequence[Array], x: Integers) -> Integers:
         """What the operations give at x; all shapes broadcast."""
-        block = Block(arg_types=(i32, i32, i64, *[i32] * self.odd))
+        types = [i64 if type == "i8" else i32 for type in self.types]
+        block = Block(arg_types=(i32, *types))
         accumulator, *given = block.args
         ops = self.operations(accumulator, given)
         block.add_ops(ops)
@@ -122,7 +128,7 @@ def fit_integer_lines(form: IntegerForm, steps: SeenSteps, middle: int) -> Lines
         return None
     fit = _Fit.of(steps, form)
     found = np.zeros((4, len(scale)), np.int64)
-    gap, factor, offset, below = found
+    gap, offset = found[0], found[2]
     gap[:] = -_FAR
     for distance in _NEAR:
         near = np.rint(scale * 2.0**form.bits).astype(np.int64) + distance
@@ -132,21 +138,33 @@ def fit_integer_lines(form: IntegerForm, steps: SeenSteps, middle: int) -> Lines
         found[:, better] = np.stack([room, near, *rest])[:, better]
     constant = steps.bottom == steps.top
     found[1:, constant] = 0
-    offset[constant] = steps.bottom[constant].astype(np.int64) << form.bits
+    half = 1 << (form.bits - 1)
+    offset[constant] = (steps.bottom[constant].astype(np.int64) << form.bits) + half
     gap[constant] = _FAR
-    # one line for all channels, where the one with the least room will do, takes no
-    # memory
-    for lines in (found[1:, [int(gap.argmin())]], found[1:]):
-        rows = np.broadcast_to(lines, (3, len(scale)))
-        factor, offset, below = rows
-        parameters = factor.astype(np.int32), offset, below.astype(np.int32)
-        parameters = parameters[: len(form.types)]
-        x, value = steps.points
-        values = form.values([one[:, np.newaxis] for one in parameters], x)
-        wrong = np.count_nonzero(values != value, axis=1)
-        if not np.any(wrong):
-            break
-    return None if np.any(wrong > HOPELESS) else Lines(form, parameters, wrong)
+    # the line of the channel with the least room takes no memory where it will do for
+    # all, and words half of that
+    one = np.broadcast_to(found[1:, [int(gap.argmin())]], (3, len(scale)))
+    upper = sorted((offset >> WORD).tolist())[len(offset) // 2]
+    for rows, tried in ((one, form), (found[1:], replace(form, upper=upper))):
+        lines = _seen(tried, rows, steps)
+        if not np.any(lines.wrong):
+            return lines
+    lines = _seen(form, found[1:], steps)
+    return None if np.any(lines.wrong > HOPELESS) else lines
+
+
+def _seen(form: IntegerForm, rows: Integers, steps: SeenSteps) -> Lines:
+    """The lines of factors, offsets and what is subtracted from these."""
+    factor, offset, below = rows
+    if form.upper is not None:
+        first = form.upper << WORD
+        words = np.clip(offset - first, 0, (1 << WORD) - 1)
+        offset = words.astype(np.uint32).view(np.int32)
+    parameters = factor.astype(np.int32), offset, below.astype(np.int32)
+    parameters = parameters[: len(form.types)]
+    x, value = steps.points
+    values = form.values([lanes[:, np.newaxis] for lanes in parameters], x)
+    return Lines(form, parameters, np.count_nonzero(values != value, axis=1))
 
 
 @dataclass(frozen=True)

@@ -68,19 +68,27 @@ class RoutinePlan:
         ]
 
     @property
+    def line_bytes(self) -> int:
+        """Bytes of a line's weights."""
+        taps = self.weights.shape[2]
+        if self.halves.reads_anywhere:
+            return taps
+        return -(-taps // WORD_BYTES) * WORD_BYTES
+
+    @property
     def channel_bytes(self) -> int:
         """Bytes of a channel's start and weights."""
-        _, lines, taps = self.weights.shape
-        return WORD_BYTES * (1 + lines * -(-taps // WORD_BYTES))
+        return WORD_BYTES + self.weights.shape[1] * self.line_bytes
 
     def pack(self) -> bytes:
         """Starts and weights, as `Halves.window` wants them."""
         channels, lines, taps = self.weights.shape
-        padded = np.zeros((channels, lines, -(-taps // WORD_BYTES) * WORD_BYTES), "i1")
+        padded = np.zeros((channels, lines, self.line_bytes), "i1")
         padded[:, :, :taps] = self.weights
         starts = self.starts.astype(np.uint64).astype("<u4").view("i1")
         starts = starts.reshape(channels, WORD_BYTES)
-        return np.hstack([starts, padded.reshape(channels, -1)]).tobytes()
+        packed = np.hstack([starts, padded.reshape(channels, -1)])
+        return packed.tobytes() + bytes(WORD_BYTES - 1)
 
 
 def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | None:
@@ -182,7 +190,13 @@ class _Tile(PointCode):
         border = int.from_bytes(
             activation.operand.border_bytes(1), signed=activation.signed
         )
-        routine = plan.halves.window(lines, columns, border, signed=activation.signed)
+        routine = plan.halves.window(
+            lines,
+            columns,
+            border,
+            signed=activation.signed,
+            line_bytes=plan.line_bytes,
+        )
         weights = f.at(self.weights, f.scale(indices[lane], plan.channel_bytes))
         f.call_routine(
             routine, [self.sums, weights, constant(I32, channels), *addresses]
