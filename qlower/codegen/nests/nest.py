@@ -169,6 +169,20 @@ class Nest:
     def operands(self) -> tuple[Operand, ...]:
         return self.inputs + self.results
 
+    @property
+    def may_repeat(self) -> bool:
+        """Whether points may be computed again: epilogues that read tensors may read
+        what they have overwritten."""
+        regions = (self.op.init, self.op.epilogue)
+        read = [
+            operand
+            for region in regions
+            if region.blocks
+            for operand, argument in zip(self.inputs, region.block.args, strict=False)
+            if argument.uses
+        ]
+        return all(operand.data is not None for operand in read)
+
     def index(self, loop: int, indices: Sequence[Value]) -> Value:
         """The index of the op's d-th loop."""
         position = self.index_loops[loop]

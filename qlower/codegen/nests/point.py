@@ -22,11 +22,13 @@ from qlower.codegen.values.region import Context, divides, emit_region
 
 @dataclass(frozen=True)
 class Segment:
-    """`repeat` steps of `width` from `start` on, along one loop."""
+    """`repeat` steps of `width` from `start` on, along one loop, none of which begins
+    beyond `last`, if there is one."""
 
     start: int
     repeat: int
     width: int
+    last: int | None = None
 
 
 def split(bound: int, width: int) -> tuple[Segment, ...]:
@@ -40,6 +42,16 @@ def split(bound: int, width: int) -> tuple[Segment, ...]:
         segments.append(Segment(start, repeat, width))
         start += repeat * width
     return tuple(segments)
+
+
+def overlapping(bound: int, width: int, *, may_repeat: bool) -> tuple[Segment, ...]:
+    """`bound` in steps of `width`, the last of which begins earlier where it may repeat
+    what another has done; see `walk`."""
+    whole, rest = divmod(bound, width)
+    if rest and whole and may_repeat:
+        return (Segment(0, whole + 1, width, bound - width),)
+    found = Segment(0, whole, width), Segment(whole * width, 1, rest)
+    return tuple(segment for segment in found if segment.repeat and segment.width)
 
 
 def split_lanes(target: Target, bound: int, width: int) -> tuple[Segment, ...]:
@@ -87,6 +99,9 @@ def walk(
         start = constant(I64, segment.start)
         now = list(indices)
         now[loop] = f.add(f.scale(index, segment.width), start)
+        if segment.last is not None:
+            last = constant(I64, segment.last)
+            now[loop] = f.intrinsic("umin", now[loop], last)
         code(now)
         return carried
 

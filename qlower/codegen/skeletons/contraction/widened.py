@@ -15,7 +15,15 @@ import numpy as np
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.routine import RowsRoutine
 from qlower.codegen.llvm.values import I32, I64, Value, constant
-from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.nests.point import (
+    PointCode,
+    Segment,
+    moved,
+    nested,
+    overlapping,
+    split,
+    walk,
+)
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.contraction.tiling import nibbles_save
 from qlower.codegen.skeletons.products.packing import (
@@ -70,16 +78,13 @@ class WidenedPlan:
 
     @property
     def blocks(self) -> tuple[Segment, ...]:
-        """Blocks of channels, all but the last of which are whole columns."""
-        channels, columns = (
-            self.contraction.nest.bounds[self.contraction.lane],
-            self.routine.columns,
-        )
+        """Blocks of channels, which begin with whole columns."""
+        nest, columns = self.contraction.nest, self.routine.columns
+        channels = nest.bounds[self.contraction.lane]
         most = -(-channels // -(-channels // _BLOCK))
-        width = -(-most // columns) * columns
-        whole, rest = divmod(channels, width)
-        found = Segment(0, whole, width), Segment(whole * width, 1, rest)
-        return tuple(segment for segment in found if segment.repeat and segment.width)
+        width = min(-(-most // columns) * columns, channels)
+        may_repeat = nest.may_repeat and channels % columns == 0
+        return overlapping(channels, width, may_repeat=may_repeat)
 
     @property
     def row_bytes(self) -> int:
@@ -159,16 +164,10 @@ class _Rows(PointCode):
 
     def pixels(self, indices: list[Value]) -> None:
         """All rows along the last loop over pixels."""
-        rows = self.plan.routine.rows
-        bound = 1 if self.pixel is None else self.nest.bounds[self.pixel]
-        whole = bound // rows
-        for segment in (
-            Segment(0, whole, rows),
-            Segment(whole * rows, bound % rows, 1),
-        ):
-            if segment.repeat:
-                code = partial(self.rows, segment.width)
-                walk(self.f, self.pixel, segment, indices, code)
+        f, nest, rows = self.f, self.nest, self.plan.routine.rows
+        bound = 1 if self.pixel is None else nest.bounds[self.pixel]
+        for segment in overlapping(bound, rows, may_repeat=nest.may_repeat):
+            walk(f, self.pixel, segment, indices, partial(self.rows, segment.width))
 
     def rows(self, count: int, indices: list[Value]) -> None:
         """`count` rows, the first at `indices`. What a routine makes of rows beyond

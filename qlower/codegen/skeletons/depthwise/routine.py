@@ -7,9 +7,10 @@ through the nest's own init and epilogue.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import groupby, product
 from math import prod
 
 import numpy as np
@@ -18,7 +19,14 @@ from xdsl.dialects.builtin import i32
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.routine import WindowStep
 from qlower.codegen.llvm.values import I32, I64, Value, constant
-from qlower.codegen.nests.point import PointCode, Segment, moved, nested, walk
+from qlower.codegen.nests.point import (
+    PointCode,
+    Segment,
+    moved,
+    nested,
+    overlapping,
+    walk,
+)
 from qlower.codegen.nests.recognise import DepthwiseProducts
 from qlower.codegen.skeletons.contraction.tiling import LEAST_NIBBLES, even_tiles
 from qlower.codegen.skeletons.depthwise.taps import (
@@ -37,6 +45,9 @@ from qlower.codegen.targets.resolve import Halves, Target
 
 _BLOCK = 32
 """Channels whose sums are in memory together."""
+
+_BORDER = 512
+"""Elements of padding that lines are multiples of."""
 
 _FARTHEST = 1 << 12
 """Bytes beyond which an instruction can't reach from a line's first activation."""
@@ -157,18 +168,17 @@ def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
     columns = cut_at_edges(products, plan.column_loop, plan.columns)
     inner = {lane, plan.column_loop}
     outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
-    whole, rest = divmod(nest.bounds[lane], _BLOCK)
-    blocks = [Segment(0, whole, _BLOCK), Segment(whole * _BLOCK, 1, rest)]
+    channels = nest.bounds[lane]
+    width = -(-channels // -(-channels // _BLOCK))
+    groups = [list(group) for _, group in groupby(columns, lambda one: one[0].width)]
 
-    def tiles(channels: int, indices: list[Value]) -> None:
-        for segment, is_inner in columns:
-            tile = partial(code.emit, channels, segment.width, is_inner)
-            walk(f, plan.column_loop, segment, indices, tile)
+    def tiles(width: int, indices: list[Value]) -> None:
+        for group in groups:
+            code.row(width, group, indices)
 
     def row(indices: list[Value]) -> None:
-        for block in blocks:
-            if block.repeat and block.width:
-                walk(f, lane, block, indices, partial(tiles, block.width))
+        for block in overlapping(channels, width, may_repeat=nest.may_repeat):
+            walk(f, lane, block, indices, partial(tiles, block.width))
 
     nested(f, nest.bounds, outer, [constant(I64, 0)] * len(nest.bounds), row)
 
@@ -179,11 +189,48 @@ class _Tile(PointCode):
     weights: Value
     sums: Value
 
-    def emit(
+    def row(
+        self,
+        channels: int,
+        segments: Sequence[tuple[Segment, bool]],
+        indices: list[Value],
+    ) -> None:
+        """Tiles of so many channels and of one width in a row, which differ by how they
+        are summed: see `sum`."""
+        f, loop = self.f, self.plan.column_loop
+        first, width = segments[0][0].start, segments[0][0].width
+        count = sum(segment.repeat for segment, _ in segments)
+
+        def tile(number: Value, carried: list[Value]) -> list[Value]:
+            now = list(indices)
+            now[loop] = f.add(f.scale(number, width), constant(I64, first))
+            for segment, is_inner in segments:
+                begin = (segment.start - first) // width
+                if len(segments) == 1:
+                    self.sum(channels, width, is_inner, now)
+                    continue
+                at = list(now)
+                if segment.repeat == 1:
+                    at[loop] = constant(I64, segment.start)
+                distance = f.binary("sub", number, constant(I64, begin))
+                here = f.compare("ult", distance, constant(I64, segment.repeat))
+                f.when(here, partial(self.sum, channels, width, is_inner, at))
+            pixels = [moved(f, now, loop, column) for column in range(width)]
+
+            def finish(channel: Value, carried: list[Value]) -> list[Value]:
+                self.finish(pixels, channel)
+                return carried
+
+            f.loop(channels, [], finish)
+            return carried
+
+        f.loop(count, [], tile)
+
+    def sum(
         self, channels: int, columns: int, is_inner: bool, indices: list[Value]
     ) -> None:
-        """`columns` pixels of so many channels, from `indices` on. Their windows lie
-        between the edges along the columns, if `is_inner`."""
+        """The sums of `columns` pixels of so many channels, from `indices` on. Their
+        windows lie between the edges along the columns, if `is_inner`."""
         f, plan, lane = self.f, self.plan, self.plan.products.lane
         lines, addresses = self.lines(channels, columns, is_inner, indices)
         activation = plan.products.activation
@@ -201,13 +248,6 @@ class _Tile(PointCode):
         f.call_routine(
             routine, [self.sums, weights, constant(I32, channels), *addresses]
         )
-        pixels = [moved(f, indices, plan.column_loop, n) for n in range(columns)]
-
-        def finish(channel: Value, carried: list[Value]) -> list[Value]:
-            self.finish(pixels, channel)
-            return carried
-
-        f.loop(channels, [], finish)
 
     def lines(
         self, channels: int, columns: int, is_inner: bool, indices: list[Value]
@@ -218,7 +258,7 @@ class _Tile(PointCode):
         lines = plan.lines
         taps = [tap for line in lines for tap in line]
         found = tap_addresses(
-            f, products, loop, taps, columns, is_inner, indices, channels
+            f, products, loop, taps, columns, is_inner, indices, channels, _BORDER
         )
         steps: list[list[WindowStep]] = []
         addresses: list[Value] = []

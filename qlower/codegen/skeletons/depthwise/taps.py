@@ -81,11 +81,13 @@ def tap_addresses(
     is_inner: bool,
     indices: list[Value],
     lanes: int,
+    border_unit: int = 1,
 ) -> TapAddresses:
     """Where the taps of neighbouring pixels lie, in a tile at `indices`.
 
     Along the columns they are all inside, if `is_inner`. Of each, `lanes` activations
-    may be read at most.
+    may be read at most. Lines of padding are multiples of `border_unit`: nests share
+    equal ones.
     """
     operand = products.activation.operand
     parallel = len(products.nest.parallel)
@@ -128,6 +130,7 @@ def tap_addresses(
         inside = is_inside(f, edges, counters(column, tap))
         if isinstance(inside, Value):
             length = max(members)[0] - first + lanes
+            length = -(-length // border_unit) * border_unit
             border = f.module.add_constant(operand.border_bytes(length))
             start = f.select(inside, start, border)
         size = operand.element_bytes
