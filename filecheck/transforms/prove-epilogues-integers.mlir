@@ -2,23 +2,27 @@
 // RUN: %qopt %s -p 'set-target{triple=thumbv7em-none-eabi},prove-epilogues' | %filecheck %s
 
 // A machine that adds a product to 64 bits takes the upper word of one, with a unit for floats or
-// without. The zero point and the half are in the offset.
+// without. The zero point is the upper word of all
+// offsets, of which memory has the other.
 // CHECK-LABEL: func.func @linear
 // CHECK-NEXT:    %w = arith.constant
 // CHECK-NEXT:    %b = arith.constant
 // CHECK-NEXT:    %[[FACTOR:.*]] = arith.constant dense<{{.*}}> : tensor<2xi32>
-// CHECK-NEXT:    %[[OFFSET:.*]] = arith.constant dense<{{.*}}> : tensor<2xi64>
+// CHECK-NEXT:    %[[OFFSET:.*]] = arith.constant dense<{{.*}}> : tensor<2xi32>
 // CHECK-NEXT:    %y = kernel.nest contraction
-// CHECK-SAME:      ins(%x, %w, %b, %[[FACTOR]], %[[OFFSET]] : tensor<2xi8>, tensor<2x2xi8>, tensor<2xi32>, tensor<2xi32>, tensor<2xi64>)
+// CHECK-SAME:      ins(%x, %w, %b, %[[FACTOR]], %[[OFFSET]] : tensor<2xi8>, tensor<2x2xi8>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
 // CHECK:         } epilogue {
-// CHECK-NEXT:    ^bb0(%{{.*}}: i32, %[[F:.*]]: i32, %[[C:.*]]: i64, %acc: i32):
+// CHECK-NEXT:    ^bb0(%{{.*}}: i32, %[[F:.*]]: i32, %[[C:.*]]: i32, %acc: i32):
 // CHECK-NEXT:      %[[X:.*]] = arith.extsi %acc : i32 to i64
 // CHECK-NEXT:      %[[M:.*]] = arith.extsi %[[F]] : i32 to i64
+// CHECK-NEXT:      %[[UPPER:.*]] = arith.constant -549755813888 : i64
+// CHECK-NEXT:      %[[LOWER:.*]] = arith.extui %[[C]] : i32 to i64
+// CHECK-NEXT:      %[[TERM:.*]] = arith.addi %[[LOWER]], %[[UPPER]] : i64
 // CHECK-NEXT:      %[[PRODUCT:.*]] = arith.muli %[[X]], %[[M]] : i64
-// CHECK-NEXT:      %[[SUM:.*]] = arith.addi %[[PRODUCT]], %[[C]] : i64
+// CHECK-NEXT:      %[[SUM:.*]] = arith.addi %[[PRODUCT]], %[[TERM]] : i64
 // CHECK-NEXT:      %[[BITS:.*]] = arith.constant 32 : i64
-// CHECK-NEXT:      %[[UPPER:.*]] = arith.shrsi %[[SUM]], %[[BITS]] : i64
-// CHECK-NEXT:      %[[WORD:.*]] = arith.trunci %[[UPPER]] : i64 to i32
+// CHECK-NEXT:      %[[HIGHER:.*]] = arith.shrsi %[[SUM]], %[[BITS]] : i64
+// CHECK-NEXT:      %[[WORD:.*]] = arith.trunci %[[HIGHER]] : i64 to i32
 // CHECK-NEXT:      %[[LEAST:.*]] = arith.constant -128 : i32
 // CHECK-NEXT:      %[[HIGH:.*]] = arith.maxsi %[[WORD]], %[[LEAST]] : i32
 // CHECK-NEXT:      %[[MOST:.*]] = arith.constant 96 : i32

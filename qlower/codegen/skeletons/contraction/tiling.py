@@ -20,7 +20,7 @@ from qlower.dialects.kernel import TileAttr
 
 _MAXIMUM_CHANNELS_IN_FLIGHT = 8
 
-LEAST_NIBBLES = 2048
+_LEAST_NIBBLES = 2048
 """Weights that save three times the code that they ask for, about 350 bytes."""
 
 _LEAST_CHANNELS = 8
@@ -104,7 +104,7 @@ def choose_step(
 def nibbles_save(contraction: Contraction, weights: Weights) -> bool:
     """Whether weights of 4 bits save memory, where halves are multiplied."""
     _, length = _rows_and_length(contraction)
-    is_many = weights.count >= LEAST_NIBBLES
+    is_many = weights.count >= _LEAST_NIBBLES
     return is_many and _takes_nibbles(contraction, length, weights)
 
 

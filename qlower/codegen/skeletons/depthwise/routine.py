@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, product
-from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import i32
@@ -28,7 +27,7 @@ from qlower.codegen.nests.point import (
     walk,
 )
 from qlower.codegen.nests.recognise import DepthwiseProducts
-from qlower.codegen.skeletons.contraction.tiling import LEAST_NIBBLES, even_tiles
+from qlower.codegen.skeletons.contraction.tiling import even_tiles
 from qlower.codegen.skeletons.depthwise.taps import (
     Tap,
     cut_at_edges,
@@ -36,7 +35,6 @@ from qlower.codegen.skeletons.depthwise.taps import (
     tap_offset,
 )
 from qlower.codegen.skeletons.products.packing import (
-    are_nibbles,
     constant_initial,
     gather_weights,
 )
@@ -113,8 +111,6 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
         return None
     if operand.scalar != "i8" or nest.op.accumulator_types != (i32,):
         return None
-    if _nibbles_save(products):
-        return None
     column, last = pixels[-1], len(nest.bounds) - 1
     for edge in operand.edges:
         along = [d for d in (column, last) if edge.strides[d]]
@@ -138,14 +134,6 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
         starts = starts + initial
     known = initial is not None
     return RoutinePlan(products, halves, centred, starts, known, column, columns)
-
-
-def _nibbles_save(products: DepthwiseProducts) -> bool:
-    """Whether weights have 4 bits, and are many: others are summed faster as bytes."""
-    nest, weight = products.nest, products.weight
-    count = nest.bounds[products.lane] * prod(nest.reduction)
-    is_plain = weight.signed and weight.offset == 0
-    return count >= LEAST_NIBBLES and is_plain and are_nibbles(weight)
 
 
 def _columns(bound: int, most: int) -> tuple[Segment, ...]:
