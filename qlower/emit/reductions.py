@@ -21,7 +21,7 @@ def window_nest(
     windows: Sums,
     image: SSAValue,
     kernel: Sequence[int],
-    around: int,
+    around: float,
 ) -> tuple[Nest, SSAValue]:
     """A nest over the results and taps of windows, and the element that a tap meets:
     the image's, or the number around it."""

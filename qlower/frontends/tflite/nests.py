@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import NameLoc, StringAttr, i32
+from xdsl.dialects.builtin import NameLoc, StringAttr, f32, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
+from xdsl.utils.exceptions import VerifyException
 
 from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import element_type, shape_of
+from qlower.emit.sums import Factor, Step, from_zero, sum_products
 from qlower.model.nests import (
     Emitter,
     Index,
@@ -24,6 +26,7 @@ from qlower.model.nests import (
     extract,
     to_index,
 )
+from qlower.operators.sums import Sums
 
 from .context import OperatorContext
 
@@ -74,6 +77,22 @@ def finish(op: OperatorContext, value: SSAValue, number: int = 0) -> None:
 def finish_map(op: OperatorContext, nest: Nest, element: SSAValue) -> None:
     """Finish a nest that yields the elements of the operator's result."""
     finish(op, nest.build([element])[0])
+
+
+def sums_of(
+    op: OperatorContext,
+    sums: Sums,
+    first: SSAValue,
+    second: SSAValue,
+    step: Step | None = None,
+) -> SSAValue:
+    """The sums of products of float32 that an operator states, one term after the
+    other from 0."""
+    emit, factors = emitter(op), (Factor(first), Factor(second))
+    try:
+        return sum_products(emit, sums, factors, from_zero(emit, f32), step=step)
+    except VerifyException as error:
+        raise op.error(str(error)) from error
 
 
 def take(

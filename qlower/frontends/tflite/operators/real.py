@@ -14,18 +14,19 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32, i64
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
-from qlower.model.nests import Index, Nest
-from qlower.model.windows import padded_image, taps_inside
+from qlower.emit.reductions import window_nest
+from qlower.model.nests import Nest
+from qlower.model.windows import taps_inside
+from qlower.operators.sums import POOL_2D, Sums, slides
 
 from ...scalars import Scalars, folded, mapped
 from ..context import OperatorContext
 from ..nests import emitter, finish, start
 from ..weights import read_real_bias
-from ..window import Window, read_pool
+from ..window import read_pool
 from .plain import LOWEST, activated, reduced_shape
 
 
@@ -58,11 +59,10 @@ def import_real_pool(op: OperatorContext) -> None:
     result = (batch, *window.size, channels)
     is_average = op.operator.name != "MAX_POOL_2D"
     is_root = op.operator.name == "L2_POOL_2D"
-    nest = start(op, (*result, *kernel), reductions=2)
-    steps = Scalars(nest)
-    nest.window((4, 5))
+    windows = Sums(POOL_2D, slides(window.stride, window.pad, (1, 1)))
     padding = 0.0 if is_average else LOWEST
-    x = nest.input(padded(op, window, padding), [0, *_taps(window, 4, 5), 3])
+    nest, x = window_nest(emitter(op), windows, op.value(0), kernel, padding)
+    steps = Scalars(nest)
     init = nest.emitter.filled(result, f32, padding)
     combine = steps.add if is_average else steps.larger
     term = steps.multiply(x, x) if is_root else x
@@ -121,37 +121,6 @@ def finish_sums(op: OperatorContext, sums: SSAValue, bias: int = 2) -> None:
         value = steps.add(value, nest.input(added, [nest.parallel - 1]))
     value = activated(op, steps, value)
     finish(op, reshaped(op, nest.build([value])[0], shape))
-
-
-def _taps(window: Window, row: int, column: int) -> list[Index]:
-    """Where loops over the kernel meet the image, for pixels by loops 1 and 2."""
-    return [
-        AffineDimExpr(pixel) * stride + AffineDimExpr(tap) * dilation
-        for pixel, tap, stride, dilation in zip(
-            (1, 2), (row, column), window.stride, window.dilation, strict=True
-        )
-    ]
-
-
-def padded(op: OperatorContext, window: Window, value: float = 0.0) -> SSAValue:
-    """The image with its padding."""
-    return pad_image(op, op.value(0), window.pad, value)
-
-
-def pad_image(
-    op: OperatorContext, source: SSAValue, pad: Sequence[int], value: float = 0.0
-) -> SSAValue:
-    """An image with padding (top, bottom, left, right)."""
-    if not any(pad):
-        return source
-    operation = padded_image(source, pad)
-    if value == 0.0:
-        return op.emit(operation, "pad")
-    shape = shape_of(operation.result)
-    emitter = start(op, shape).emitter
-    return emitter.inserted(
-        source, emitter.filled(shape, f32, value), (0, pad[0], pad[2], 0)
-    )
 
 
 def reshaped(op: OperatorContext, value: SSAValue, shape: Sequence[int]) -> SSAValue:

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects.types import shape_of
+from qlower.emit.sums import Step
 from qlower.files.arrays import Array
+from qlower.model.nests import Combine, Nest
+from qlower.model.windows import padded_image
+from qlower.operators.sums import CONV_2D, Sums, slides
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..nests import finish, start, take
+from ..nests import emitter, finish, start, sums_of, take
 from .hybrid import centred_rows
 from .plain import activated
-from .real import pad_image, sum_products
 
 
 def import_real_resize_bilinear(op: OperatorContext, size: Sequence[int]) -> None:
@@ -117,23 +119,23 @@ def convolve_blocks(
     channels, and so it does here. Weights of 8 bits have `scales` [filter], and meet
     codes: each term is `F(F(code weight scale) scale of the codes)`.
     """
-    image = pad_image(op, op.value(2), pad)
-    rows_scales: SSAValue | None = None
+    image = op.value(2)
+    if any(pad):
+        image = op.emit(padded_image(image, pad), "pad")
+    step: Step | None = None
     if scales is not None:
         image, rows_scales = centred_rows(op, image)
-    batch, height, width, channels = shape_of(image)
-    filters, *kernel, _ = weights.shape
-    rows, columns = height - kernel[0] + 1, width - kernel[1] + 1
-    bounds = (batch, rows, columns, filters, *kernel, channels)
-    nest = start(op, bounds, reductions=3)
-    row, column = (AffineDimExpr(n) + AffineDimExpr(n + 3) for n in (1, 2))
-    x: SSAValue = nest.input(image, [0, row, column, 6])
-    w: SSAValue = nest.input(nest.emitter.constant(weights, f32), [3, 4, 5, 6])
-    if scales is not None and rows_scales is not None:
-        steps = Scalars(nest)
-        x = steps.multiply(steps.multiply(x, w), nest.constant(scales, f32, (3,)))
-        w = nest.input(rows_scales, [0])
-    sums = sum_products(nest, x, w)
+
+        def scaled(nest: Nest, x: SSAValue, w: SSAValue) -> Combine:
+            steps = Scalars(nest)
+            real = steps.multiply(
+                steps.multiply(x, w), nest.constant(scales, f32, (3,))
+            )
+            return nest.adding(steps.multiply(real, nest.input(rows_scales, [0])))
+
+        step = scaled
+    windows = Sums(CONV_2D, slides((1, 1), (0, 0, 0, 0), (1, 1)))
+    sums = sums_of(op, windows, image, emitter(op).constant(weights, f32), step)
     steps = Scalars(start(op, shape_of(sums)))
     value: SSAValue = steps.nest.input(sums, range(4))
     if bias is not None:

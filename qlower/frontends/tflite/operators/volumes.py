@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import TensorType, f32
-from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr
-
-from qlower.dialects import qnn
-from qlower.dialects.types import shape_of
-from qlower.operators.windows import WindowAxis, same_padding, window_extent
+from qlower.emit.tensors import pad
+from qlower.operators.structured import Structured
+from qlower.operators.sums import Slide, Sums
+from qlower.operators.windows import same_padding, window_extent
 
 from ..context import OperatorContext
-from ..nests import start, take
+from ..nests import emitter, sums_of, take
 from ..window import MAX_DILATION, MAX_STRIDE, SAME, VALID
-from .real import finish_sums, sum_products
+from .real import finish_sums
 
 SIDES = "dhw"
+
+FILTERS_LAST, CHANNELS_LAST = (
+    Structured.of(f"ndhwf|kijc nDHWc {weights} ndhwf") for weights in ("kijcf", "kijfc")
+)
+"""Convolutions by the order of the weights' dimensions."""
 
 
 def import_conv3d(op: OperatorContext) -> None:
@@ -35,9 +35,14 @@ def import_conv3d(op: OperatorContext) -> None:
                 image, kernel, strides, dilations, strict=True
             )
         ]
-    source = _padded(op, op.value(0), *zip(*pads, strict=True))
-    sums = _convolve(op, source, op.value(1), strides, dilations, 4)
-    finish_sums(op, sums)
+    windows = Sums(
+        FILTERS_LAST,
+        [
+            Slide(stride, *pad, dilation)
+            for stride, pad, dilation in zip(strides, pads, dilations, strict=True)
+        ],
+    )
+    finish_sums(op, sums_of(op, windows, op.value(0), op.value(1)))
 
 
 def import_conv3d_transpose(op: OperatorContext) -> None:
@@ -66,7 +71,7 @@ def import_conv3d_transpose(op: OperatorContext) -> None:
             f" {[*kernel, filters, depth]} does not give {result}"
         )
     # one zero beyond each side of the image is what stands between
-    source = _padded(op, op.value(2), (0, 0, 0), (1, 1, 1))
+    source = pad(emitter(op), op.value(2), [0] * 5, (0, 1, 1, 1, 0), 0.0)
     places = [
         _places(
             count,
@@ -79,7 +84,8 @@ def import_conv3d_transpose(op: OperatorContext) -> None:
     source = take(op, source, [range(batch), *places, range(channels)])
     turned = [range(taps)[::-1] for taps in kernel]
     weights = take(op, op.value(1), [*turned, range(filters), range(channels)])
-    finish_sums(op, _convolve(op, source, weights, [1, 1, 1], dilations, 3), 3)
+    windows = Sums(CHANNELS_LAST, [Slide(dilation=each) for each in dilations])
+    finish_sums(op, sums_of(op, windows, source, weights), 3)
 
 
 def _places(count: int, stride: int, before: int, size: int) -> list[int]:
@@ -90,49 +96,6 @@ def _places(count: int, stride: int, before: int, size: int) -> list[int]:
         if 0 <= (place := before + number * stride) < size:
             taken[place] = number
     return taken
-
-
-def _convolve(
-    op: OperatorContext,
-    source: SSAValue,
-    weights: SSAValue,
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    filter_axis: int,
-) -> SSAValue:
-    """Loops (n, z, y, x, f | kz, ky, kx, c); filters are that dimension of weights."""
-    batch, *image, channels = shape_of(source)
-    kernel, filters = shape_of(weights)[:3], shape_of(weights)[filter_axis]
-    result = [
-        WindowAxis(size, taps, stride, dilation=dilation).results
-        for size, taps, stride, dilation in zip(
-            image, kernel, strides, dilations, strict=True
-        )
-    ]
-    if min(result) < 1:
-        raise op.error(
-            f"a window of {list(kernel)} does not fit into an image of {image}"
-        )
-    nest = start(op, (batch, *result, filters, *kernel, channels), reductions=4)
-    taps = [
-        AffineDimExpr(1 + side) * strides[side]
-        + AffineDimExpr(5 + side) * dilations[side]
-        for side in range(3)
-    ]
-    x = nest.input(source, [0, *taps, 8])
-    last = [8, 4] if filter_axis == 4 else [4, 8]
-    return sum_products(nest, x, nest.input(weights, [5, 6, 7, *last]))
-
-
-def _padded(
-    op: OperatorContext, source: SSAValue, low: Sequence[int], high: Sequence[int]
-) -> SSAValue:
-    if not any((*low, *high)):
-        return source
-    low, high = (0, *low, 0), (0, *high, 0)
-    sizes = [sum(side) for side in zip(shape_of(source), low, high, strict=True)]
-    padded = qnn.PadOp(source, TensorType(f32, sizes), low=low, high=high)
-    return op.emit(padded, "pad")
 
 
 def _strides(op: OperatorContext) -> list[int]:
