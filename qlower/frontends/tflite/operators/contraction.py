@@ -11,12 +11,13 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import shape_of
-from qlower.model.nests import broadcast_indices
+from qlower.emit.movement import moved
+from qlower.operators.movement import Broadcast
 
 from ...entry import takes
-from ...scalars import Scalars
+from ...scalars import mapped
 from ..context import OperatorContext
-from ..nests import start
+from ..nests import emitter
 from ..types import Element
 from ..weights import read_bias, read_real_bias, read_weights
 from ..window import read_window
@@ -224,13 +225,9 @@ def _widened(op: OperatorContext, value: SSAValue) -> SSAValue:
             f"{op.input(1)}: INT8 with zero point {element.zero_point} is not supported"
             " together with INT16; expected 0"
         )
-    shape = shape_of(value)
-    nest = start(op, shape)
-    steps = Scalars(nest)
-    stored = nest.input(op.stored(value), range(len(shape)))
-    (words,) = nest.build([steps.cast(stored, i16)])
+    words = mapped(emitter(op), lambda s, x: s.cast(x, i16), op.stored(value))
     wide = QuantizedType.per_tensor(16, True, element.scale, 0)
-    return op.as_stored(words, TensorType(wide, shape))
+    return op.as_stored(words, TensorType(wide, shape_of(value)))
 
 
 def _repeated(op: OperatorContext, value: SSAValue, outer: Sequence[int]) -> SSAValue:
@@ -238,9 +235,8 @@ def _repeated(op: OperatorContext, value: SSAValue, outer: Sequence[int]) -> SSA
     shape = (*outer, *shape_of(value)[-2:])
     if shape_of(value) == shape:
         return value
-    nest = start(op, shape)
-    indices = broadcast_indices(shape_of(value), shape)
-    (stored,) = nest.build([nest.input(op.stored(value), indices)])
+    axes = range(len(shape) - len(shape_of(value)), len(shape))
+    stored = moved(emitter(op), Broadcast(axes, shape), op.stored(value))
     return op.as_stored(stored, TensorType(quantized_element(value.type), shape))
 
 

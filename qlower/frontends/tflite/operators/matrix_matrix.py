@@ -16,12 +16,14 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects.types import shape_of
+from qlower.emit.reductions import summed
 from qlower.files.arrays import Array
+from qlower.operators.sums import Sums, matrix_rows
 
 from ...scalars import PACKET, Scalars
 from ..context import OperatorContext
-from ..nests import start, take
-from .real import reshaped, sum_products
+from ..nests import emitter, start, sums_of, take
+from .real import reshaped
 
 PANEL = 4
 """Rows that are multiplied at once."""
@@ -86,10 +88,8 @@ def matrix_product(
 
 def _sums(op: OperatorContext, x: SSAValue, weights: Array) -> SSAValue:
     """[rows, outputs], one column after the other."""
-    outputs, columns = weights.shape
-    nest = start(op, (shape_of(x)[0], outputs, columns), reductions=1)
-    weight = nest.input(nest.emitter.constant(weights, f32), (1, 2))
-    return sum_products(nest, nest.input(x, (0, 2)), weight)
+    matrix = emitter(op).constant(weights, f32)
+    return sums_of(op, Sums(matrix_rows(2)), x, matrix)
 
 
 def _in_turns(
@@ -107,7 +107,8 @@ def _in_turns(
         nest = start(op, (*bounds, end // chains), reductions=1)
         weight = nest.input(nest.emitter.constant(taken, f32), (2, 3, 4))
         column = AffineDimExpr(4) * chains + chain
-        parts.append(sum_products(nest, nest.input(x, (0, 1, column)), weight))
+        factor = nest.input(x, (0, 1, column))
+        parts.append(summed(nest, Scalars(nest).multiply(factor, weight)))
     scalars = Scalars(start(op, bounds))
     nest = scalars.nest
     values = [nest.input(part, range(4)) for part in parts]

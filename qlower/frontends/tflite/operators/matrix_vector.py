@@ -21,6 +21,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
+from qlower.emit.reductions import summed
 from qlower.files.arrays import Array
 from qlower.model.nests import dense
 
@@ -29,7 +30,6 @@ from ..context import OperatorContext
 from ..nests import start
 from .hybrid import by_litert
 from .matrix_matrix import Element, Product, is_of_matrices, matrix_product
-from .real import sum_products
 
 CHAINS = 4
 """Packets of sums in a product of vectors."""
@@ -58,7 +58,8 @@ def real_product(
         nest = start(op, bounds, reductions=1)
         packet = AffineDimExpr(3) * chains + first
         factor = nest.input(x, [0, packet * PACKET + AffineDimExpr(1)])
-        return sum_products(nest, factor, nest.input(constant, [3, 1, 2]))
+        weight = nest.input(constant, [3, 1, 2])
+        return summed(nest, Scalars(nest).multiply(factor, weight))
 
     def multiply(x: SSAValue) -> Element:
         folded = [sums(x, first) for first in range(chains)]

@@ -17,7 +17,7 @@ from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.types import integer_range
 
 from ...entry import Entry, takes
-from ...scalars import Binary, Compute, Scalars, Steps, folded, square, text
+from ...scalars import Binary, Compute, Scalars, Steps, folded, in_turn, square, text
 from ..context import OperatorContext
 from ..nests import emitter, finish, finish_map, read, start, take
 from ..types import PLAIN_TYPES, stored_type
@@ -166,13 +166,13 @@ def import_zeros_like(op: OperatorContext) -> None:
     finish_map(op, steps.nest, steps.constant(0, type))
 
 
+def _add_bounded(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+    return bounded(steps, steps.add(x, y))
+
+
 def import_add_n(op: OperatorContext) -> None:
     """One operand after the other, each sum of floats finite or NaN."""
-    steps = scalars(op, op.shape(0))
-    total = read(op, steps.nest, 0)
-    for number in range(1, len(op.operator.inputs)):
-        total = bounded(steps, steps.add(total, read(op, steps.nest, number)))
-    finish_map(op, steps.nest, total)
+    map_elements(op, in_turn(_add_bounded))
 
 
 def import_cumsum(op: OperatorContext) -> None:

@@ -17,11 +17,10 @@ from qlower.dialects import qnn
 
 from ...entry import takes
 from ...ranking import of_ranks, ranks
-from ...scalars import Scalars
+from ...scalars import Scalars, mapped
 from ..context import OperatorContext
-from ..nests import emitter, finish, read, start
+from ..nests import emitter, finish, start
 from ..types import MAX_ELEMENTS, MAX_RANK, Element
-from .plain import scalars
 
 PLAIN = "FLOAT32 | INT32 | BOOL"
 """What positions of plain numbers are found of."""
@@ -53,10 +52,12 @@ def import_arg_min(op: OperatorContext) -> None:
     """With all bits turned, the smallest stored value is the largest."""
     type = op.input_type(0)
     op.per_tensor(op.input(0))
-    steps = scalars(op, op.shape(0))
-    value = read(op, steps.nest, 0)
-    turned = steps.step(arith.XOrIOp(value, steps.constant(-1, value.type)))
-    _import_stored_position(op, op.as_stored(steps.nest.build([turned])[0], type))
+    turned = mapped(
+        emitter(op),
+        lambda s, x: s.step(arith.XOrIOp(x, s.constant(-1, x.type))),
+        op.stored(op.value(0)),
+    )
+    _import_stored_position(op, op.as_stored(turned, type))
 
 
 def import_arg_max(op: OperatorContext) -> None:

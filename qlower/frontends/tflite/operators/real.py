@@ -18,7 +18,6 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.reductions import window_nest
-from qlower.model.nests import Nest
 from qlower.model.windows import taps_inside
 from qlower.operators.sums import POOL_2D, Sums, slides
 
@@ -99,14 +98,6 @@ def import_plain_mean(op: OperatorContext) -> None:
         return steps.cast(quotient, element_type(op.value(0).type))
 
     finish(op, op.reshaped(mapped(emit, mean, sums), result))
-
-
-def sum_products(nest: Nest, x: SSAValue, w: SSAValue) -> SSAValue:
-    """Products added to 0 one after the other."""
-    steps = Scalars(nest)
-    init = nest.emitter.filled(nest.output_shape, f32, 0.0)
-    product = steps.multiply(x, w)
-    return nest.reduce([init], lambda before: [steps.add(before[0], product)])[0]
 
 
 def finish_sums(op: OperatorContext, sums: SSAValue, bias: int = 2) -> None:

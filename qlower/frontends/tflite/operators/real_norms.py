@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects import qnn
+from qlower.emit.reductions import summed
 
 from ...entry import takes
 from ...scalars import Scalars, Unary, folded, mapped, square, subtract_both, text
@@ -20,7 +21,6 @@ from ..context import OperatorContext
 from ..nests import emitter, finish, finish_map, start
 from ..window import MAX_KERNEL
 from .plain import LOWEST
-from .real import sum_products
 
 LEAST_NORM = float(np.float32(1e-6))
 
@@ -81,7 +81,7 @@ def import_local_response_normalization(op: OperatorContext) -> None:
     nest.window((last + 1,))
     place = AffineDimExpr(last) + AffineDimExpr(last + 1)
     x = nest.input(source, [*range(last), place])
-    squares = sum_products(nest, x, x)
+    squares = summed(nest, square(Scalars(nest), x))
     nest = start(op, shape)
     steps = Scalars(nest)
     total = steps.cast(nest.input(squares, range(len(shape))), f64)
