@@ -25,7 +25,7 @@ from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function
 from qlower.emit.reductions import axes_nest
-from qlower.model.nests import Emitter, Nest, scalar_constant
+from qlower.model.nests import Emitter, Nest, scalar_constant, to_index
 
 PACKET = 4
 """Elements that Eigen computes together, from a multiple of 16 bytes on."""
@@ -106,6 +106,11 @@ class Scalars:
             bound = self.constant(high, x.type)
             x = self.select(self.compare("gt", x, bound), bound, x)
         return x
+
+    def within(self, index: SSAValue, most: int) -> SSAValue:
+        """An index brought into [0, most]."""
+        above = self.step(arith.MaxSIOp(index, self.constant(0, index.type)))
+        return self.step(arith.MinSIOp(above, self.constant(most, index.type)))
 
     def logical(self, name: str, x: SSAValue, y: SSAValue) -> SSAValue:
         return self.step({"and": arith.AndIOp, "or": arith.OrIOp}[name](x, y))
@@ -221,6 +226,11 @@ def folded(
 def divided(emit: Emitter, value: SSAValue, count: int) -> SSAValue:
     """The quotients of real numbers by a whole one, as of sums for means."""
     return mapped(emit, lambda s, x: s.divide(x, s.constant(count, f32)), value)
+
+
+def nearest(nest: Nest, index: SSAValue, size: int) -> SSAValue:
+    """The place of a dimension that an index means, or the nearest to it."""
+    return to_index(nest, Scalars(nest).within(index, size - 1))
 
 
 def _real(x: SSAValue) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
@@ -16,10 +15,10 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
-from qlower.model.nests import Nest, extract, scalar_constant, to_index
+from qlower.model.nests import Nest, extract
 
 from ...entry import quantized, takes
-from ...scalars import Binary, Scalars
+from ...scalars import Binary, Scalars, nearest
 from ..context import STORED_TYPES, NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
@@ -59,16 +58,11 @@ def import_gather(node: NodeContext) -> None:
     nest = Nest(node.builder.emitter(node.place(), "gathered"), result)
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     index = nest.input(indices, range(axis, axis + count))
-    last, length, first = (
-        nest.add(scalar_constant(number, index.type)).result
-        for number in (size - 1, size, 0)
-    )
-    is_negative = nest.add(arith.CmpiOp(index, first, "slt")).result
-    from_end = nest.add(arith.AddiOp(index, length)).result
-    wanted = nest.add(arith.SelectOp(is_negative, from_end, index)).result
-    above = nest.add(arith.MaxSIOp(wanted, first)).result
-    inside = nest.add(arith.MinSIOp(above, last)).result
-    chosen = [*loops[:axis], to_index(nest, inside), *loops[axis + count :]]
+    steps = Scalars(nest)
+    from_end = steps.add(index, steps.constant(size, index.type))
+    is_negative = steps.compare("lt", index, steps.constant(0, index.type))
+    place = nearest(nest, steps.select(is_negative, from_end, index), size)
+    chosen = [*loops[:axis], place, *loops[axis + count :]]
     (gathered,) = nest.build([extract(nest, table, chosen)])
     _finish(node, gathered, value)
 

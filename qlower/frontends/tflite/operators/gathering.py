@@ -20,12 +20,11 @@ from qlower.model.nests import extract, widen
 
 from ...entry import takes
 from ...graph.values import slice_of
-from ...scalars import Scalars
+from ...scalars import Scalars, nearest
 from ..context import OperatorContext
 from ..nests import finish, read, start, take
 from ..types import MAX_RANK
 from ..weights import check_weights
-from .indexing import nearest
 from .layout import MAX_REPEATS
 
 

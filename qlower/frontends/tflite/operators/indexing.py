@@ -11,16 +11,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
-from qlower.model.nests import Nest, extract, to_index
+from qlower.model.nests import Nest, extract
 
 from ...entry import Entry, takes
-from ...scalars import Binary, Scalars
+from ...scalars import Binary, Scalars, nearest
 from ..context import OperatorContext
 from ..nests import finish, finish_map, start
 from ..types import MAX_ELEMENTS, MAX_RANK
@@ -107,7 +106,7 @@ def import_dynamic_update_slice(op: OperatorContext) -> None:
     is_inside = steps.constant(1, i1)
     places: list[SSAValue] = []
     for dim, first in enumerate(_row(op, nest, 2, [])):
-        first = _limited(steps, first, shape[dim] - box[dim])
+        first = steps.within(first, shape[dim] - box[dim])
         offset = steps.subtract(steps.place(dim, first.type), first)
         places.append(nearest(nest, offset, box[dim]))
         for predicate, bound in (("ge", 0), ("lt", box[dim])):
@@ -196,17 +195,6 @@ def _import_diagonal(op: OperatorContext, shape: Sequence[int], number: int) -> 
         other = nest.input(op.elements(0), range(len(shape)))
     is_diagonal = steps.compare("eq", at, steps.place(column, i32))
     finish_map(op, nest, steps.select(is_diagonal, value, other))
-
-
-def nearest(nest: Nest, index: SSAValue, size: int) -> SSAValue:
-    """The place of a dimension that an index means, or the nearest to it."""
-    return to_index(nest, _limited(Scalars(nest), index, size - 1))
-
-
-def _limited(steps: Scalars, index: SSAValue, most: int) -> SSAValue:
-    """An index brought into [0, most]."""
-    above = steps.step(arith.MaxSIOp(index, steps.constant(0, index.type)))
-    return steps.step(arith.MinSIOp(above, steps.constant(most, index.type)))
 
 
 def _depth(op: OperatorContext, number: int, shape: Sequence[int]) -> int:

@@ -15,11 +15,10 @@ from qlower.files.arrays import Array
 from qlower.model.nests import extract, to_index
 
 from ...entry import takes
-from ...scalars import Scalars
+from ...scalars import Scalars, nearest
 from ..context import OperatorContext
 from ..nests import finish_map, read, start
 from ..types import MAX_ELEMENTS, MAX_RANK
-from .indexing import nearest
 
 
 def import_dilate(op: OperatorContext) -> None:
