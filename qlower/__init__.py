@@ -16,16 +16,8 @@ from qlower.process.lazy import lazy_table
 from qlower.version import __version__
 
 if TYPE_CHECKING:
-    from qlower.api import (
-        Compiled,
-        bisect,
-        compile,
-        interpret,
-        jit,
-        list_contracts,
-        load_compiled,
-        lower,
-    )
+    from qlower.packages.compiled import Compiled
+    from qlower.api import bisect, compile, interpret, jit, list_contracts, load_compiled, lower
     from qlower.compilation.bisection import Bisection
     from qlower.contract_pages.contract_table import Contracts
     from qlower.contracts.family.names import arithmetic
@@ -104,7 +96,7 @@ survive_forks()
 
 _NAMES = lazy_table(
     {
-        "Compiled": "qlower.api:Compiled",
+        "Compiled": "qlower.packages.compiled:Compiled",
         "CompiledLibrary": "qlower.runtime.library:CompiledLibrary",
         "JitFunction": "qlower.runtime.executors:JitFunction",
         "Model": "qlower.model:Model",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from qlower.api import check_emitted, compile_levels
+from qlower.packages.compiled import check_emitted, compile_levels
 from qlower.cli.given import make_levels
 from qlower.cli.output import show
 from qlower.cli.usage.circuits import CIRCUIT_KINDS, refuse_circuit_options

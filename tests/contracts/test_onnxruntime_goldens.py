@@ -10,15 +10,13 @@ import pytest
 from support.recorded_uint8 import recorded_uint8_operation
 from support.recordings import (
     LAYER_COUNT,
-    RUNTIMES,
+    NEEDS_RECORDINGS,
     check_recording,
     recorded_layer,
     recorded_operations,
 )
 
-pytestmark = pytest.mark.skipif(
-    not RUNTIMES.is_dir(), reason=f"no recorded answers in {RUNTIMES}"
-)
+pytestmark = NEEDS_RECORDINGS
 
 LAYER_ENGINES = {
     "ort_qlinear_u8s8": "onnxruntime",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.recordings import (
     LAYER_COUNT,
+    NEEDS_RECORDINGS,
     RUNTIMES,
     Recording,
     check_recording,
@@ -28,10 +29,6 @@ from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.build import constant, make_module, quantized
 
-needs_recordings = pytest.mark.skipif(
-    not RUNTIMES.is_dir(), reason=f"no recorded answers in {RUNTIMES}"
-)
-
 CONTRACTS = {"SINGLE_ROUND": "tosa", "DOUBLE_ROUND": "tosa-double"}
 ENGINES = {"tosa_single": "tosa", "tosa_double": "tosa-double"}
 
@@ -42,14 +39,14 @@ def read_rescales() -> dict[str, Array]:
         return {key: arrays[key] for key in arrays.files}
 
 
-@needs_recordings
+@NEEDS_RECORDINGS
 @pytest.mark.parametrize("index", range(LAYER_COUNT))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_layer(engine: str, index: int):
     check_recording(recorded_layer(index, engine), ENGINES[engine])
 
 
-@needs_recordings
+@NEEDS_RECORDINGS
 @pytest.mark.parametrize("mode", CONTRACTS)
 def test_rescale(mode: str):
     """RESCALE of accumulators (of i8 less its zero point), per channel or not."""

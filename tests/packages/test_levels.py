@@ -15,7 +15,7 @@ from support.stored import random_stored
 from support.tflite_models import conv2d
 
 import qlower
-from qlower.api import Compiled
+from qlower.packages.compiled import Compiled
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.program.interface import (
     STATUS_CODES,

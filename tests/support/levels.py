@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from qlower.api import Compiled
+from qlower.packages.compiled import Compiled
 from qlower.codegen.program.machine_code import machine_code
 from qlower.codegen.targets.processor import WORDS
 

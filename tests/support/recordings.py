@@ -14,6 +14,7 @@ from typing import Any, get_args
 from zlib import crc32
 
 import numpy as np
+import pytest
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
@@ -34,6 +35,9 @@ from support.lanes import LEVELS_VARIABLE, in_turn, is_asked_for
 from support.native import machine_levels
 
 RUNTIMES = golden_directory() / "runtimes"
+NEEDS_RECORDINGS = pytest.mark.skipif(
+    not RUNTIMES.is_dir(), reason=f"no recorded answers in {RUNTIMES}"
+)
 LAYER_COUNT = 48
 
 PARTS = 6
@@ -163,6 +167,23 @@ def recorded_layer(
     input_type = quantized(x.shape, case["xs"], zero_point, signed=signed)
     expected = store(arrays[f"{prefix}y_{engine}"])
     return Recording(make_module([input_type], body), [x], expected)
+
+
+def agreed_layer(
+    index: int,
+    engines: Sequence[str],
+    *,
+    unsigned: bool = False,
+    real_bias: bool = False,
+) -> Recording:
+    """`recorded_layer` of several engines, which answered the same."""
+    recording, *others = (
+        recorded_layer(index, engine, unsigned=unsigned, real_bias=real_bias)
+        for engine in engines
+    )
+    for other in others:
+        np.testing.assert_array_equal(recording.expected, other.expected)
+    return recording
 
 
 def recorded_operations(engine: str) -> list[tuple[str, int]]:

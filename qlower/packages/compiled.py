@@ -1,0 +1,249 @@
+"""A model as machine code for C programs, and the files that it is saved as."""
+
+from __future__ import annotations
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+from xdsl.dialects.builtin import ModuleOp
+from qlower.codegen.program.compiled import CompiledObject
+from qlower.codegen.program.flavour import Flavour
+from qlower.codegen.program.interface import Interface, c_identifier, check_name
+from qlower.codegen.program.module import arena_bytes
+from qlower.codegen.targets.resolve import (
+    Target,
+    host_target,
+    resolve_levels,
+    resolve_target,
+)
+from qlower.compilation.compilation import Compilation
+from qlower.compilation.to_code import generate_package
+from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.files.replacing import replacing_files
+from qlower.frontends.digest import file_digest
+from qlower.frontends.load import ModelOrPath
+from qlower.kept.fingerprint import fingerprint
+from qlower.model import Model
+from qlower.model.entry import main_function
+from qlower.model.input_sets import ordered_input_set
+from qlower.model.printing import exact_module
+from qlower.model.signature import Array, assign_inputs
+from qlower.model.state import STATE_ALIGNMENT, State, state_offsets
+from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
+from qlower.runtime.objects import cached_parts
+from qlower.tables.table import counted
+from qlower.packages.memory import Memory, memory_use
+from qlower.packages.self_test import self_test_text
+from qlower.packages.header import header_text
+from qlower.packages.example import example_text
+from qlower.packages.self_test import digest, drawn_inputs
+from qlower.packages.memory import memory_use
+from qlower.packages.link import link_shared
+
+
+EMITTED = {
+    "obj": "{name}.o",
+    "header": "{name}.h",
+    "shared": "lib{name}.so",
+    "c-example": "main.c",
+    "asm": "{name}.s",
+    "llvm": "{name}.ll",
+    "mlir": "{name}.mlir",
+    "c": "{name}.c",
+    "selftest": "{name}_selftest.h",
+}
+"""What `Compiled.save` can write, with the name of each file."""
+
+
+@dataclass(frozen=True, repr=False)
+class Compiled:
+    """A model as machine code, with the stages it went through for each CPU level.
+
+    `interface` is how C code calls the object; its `name` is that of the files.
+    """
+
+    interface: Interface
+    levels: tuple[Compilation, ...]
+    object: CompiledObject
+
+    @property
+    def target(self) -> Target:
+        """The only target, or the first of several."""
+        return self.levels[0].target
+
+    @property
+    def arith(self) -> ModuleOp:
+        """The arith level, which all CPU levels share."""
+        return self.levels[0].arith
+
+    @property
+    def kernels(self) -> tuple[ModuleOp, ...]:
+        """The kernel level for each CPU level."""
+        return tuple(level.kernels for level in self.levels)
+
+    def __repr__(self) -> str:
+        if self.target.is_source:
+            return f"<Compiled {self.interface.summary}>"
+        size = counted(len(self.object.object_bytes), "byte")
+        return f"<Compiled {self.interface.summary}, {size} of object file>"
+
+    def _repr_html_(self) -> str:
+        return self.interface.table().render("html")
+
+    def text(self, kind: str) -> str:
+        """One stage as text: "mlir" (the arith level), "llvm", "asm"; for C "c",
+        "header", "c-example" and "selftest", whose digest this machine computes."""
+        match kind:
+            case "mlir":
+                return exact_module(self.arith)
+            case "llvm":
+                return self.object.llvm_text
+            case "asm":
+                return self.object.assembly()
+            case "c":
+                from qlower.packages.c_source.program import c_source
+
+                if len(self.levels) > 1:
+                    raise QlowerError("C source has one level", help="name one CPU")
+                return c_source(self.kernels[0], self.interface)
+            case "selftest":
+                return self_test_text(self.interface, self._outputs_digest())
+            case "header":
+                return header_text(self.interface)
+            case "c-example":
+                return example_text(self.interface)
+            case _:
+                raise QlowerError(f"there is no text form {kind!r}: {_TEXTS}")
+
+    def _outputs_digest(self) -> int:
+        """The digest of the outputs for the self-test's inputs, by code for this
+        machine."""
+        run = self.levels[0].for_target(host_target()).function()
+        given = drawn_inputs(self.interface.signature.inputs)
+        outputs, _ = run.run(given, {})
+        return digest(outputs)
+
+    def memory(self, *, with_stack: bool = True) -> Memory:
+        """What the model takes of RAM, flash and stack.
+
+        For the stack the code is compiled again, as assembly. Of C source only what
+        the caller gives is known.
+        """
+        code = self.object
+        if self.target.is_source:
+            return memory_use(self.interface, None, None)
+        assembly = code.assembly() if with_stack else None
+        return memory_use(self.interface, code.object_bytes, assembly)
+
+    def save(
+        self, directory: str | PathLike[str], emit: Sequence[str] = ("obj", "header")
+    ) -> list[Path]:
+        """Write what `emit` names (see `EMITTED`) into a folder.
+
+        All of the files are written, or none. Returns their paths.
+        """
+        check_emitted(emit)
+        folder = Path(directory)
+        with replacing_files(folder) as temporary:
+            names = self.write(temporary, emit)
+        return [folder / name for name in names]
+
+    def write(self, folder: Path, emit: Sequence[str]) -> list[str]:
+        """Write the files into an existing folder, C source with its header; returns
+        their names."""
+        names: list[str] = []
+        kinds = [*emit]
+        if "c" in emit and "header" not in emit:
+            kinds.append("header")
+        for kind in kinds:
+            names.append(EMITTED[kind].format(name=self.interface.name))
+            path = folder / names[-1]
+            if kind == "shared":
+                self._link(path)
+            elif kind == "obj":
+                path.write_bytes(self.object.object_bytes)
+            else:
+                path.write_text(self.text(kind))
+        return names
+
+    def _link(self, library: Path) -> None:
+        with tempfile.TemporaryDirectory() as temporary:
+            path = Path(temporary, "model.o")
+            path.write_bytes(self.object.object_bytes)
+            link_shared(path, library, self.target.triple)
+
+
+_TEXTS = "mlir, llvm, asm, c, header, selftest or c-example"
+
+
+def compile_levels(
+    levels: Mapping[str, Compilation], name: str | None = None
+) -> Compiled:
+    """One object with code for each CPU level, by its name, the least first.
+
+    The compilations are of one model, and share its arith level. C symbols begin with
+    `name`, by default that of the model's file.
+    """
+    if name is not None:
+        check_name(name)
+    first = next(iter(levels.values()))
+    model = first.model
+    # who observes wants to see all that is done
+    with nullcontext() if first.observers else cached_parts():
+        code = [(level.kernels, level.target) for level in levels.values()]
+    arena = max(arena_bytes(main_function(kernels)) for kernels, _ in code)
+    alignment = first.target.alignment
+    states = state_offsets(model.signature.states)[-1]
+    arena = -(-arena // STATE_ALIGNMENT) * STATE_ALIGNMENT + states if states else arena
+    interface = Interface(
+        name=name or c_identifier("model" if model.path is None else model.path.stem),
+        signature=model.signature,
+        arena_bytes=max(arena, alignment),  # C has no arrays of size 0
+        arena_alignment=alignment,
+        contract=", ".join(
+            dict.fromkeys(
+                [
+                    first.contract or module_contract(model.module) or "none",
+                    *first.layer_contracts.values(),
+                ]
+            )
+        ),
+        model_sha256=_sha256(model),
+        target=first.target.triple,
+        levels=tuple(levels),
+    )
+    start = perf_counter()
+    if first.target.is_source:
+        package = CompiledObject(
+            (), model.signature, interface.arena_bytes, first.target
+        )
+    else:
+        package = generate_package(code, interface)
+    for observer in first.observers:
+        observer.generated(package, perf_counter() - start)
+    return Compiled(interface, tuple(levels.values()), package)
+
+
+def _sha256(model: Model) -> str:
+    """The hash of the model's file, or of its module if it came from none."""
+    path = model.path
+    return fingerprint(model.module).hex() if path is None else file_digest(path)
+
+
+def check_emitted(emit: Sequence[str]) -> None:
+    """Refuse a kind of output that `Compiled.save` doesn't know."""
+    if not emit:
+        raise QlowerError(f"nothing to emit; choose from {', '.join(EMITTED)}")
+    for kind in emit:
+        if kind not in EMITTED:
+            close = get_close_matches(kind, EMITTED, n=1)
+            raise QlowerError(
+                f"cannot emit {kind!r}: known are {', '.join(EMITTED)}",
+                help=f"did you mean {close[0]!r}?" if close else None,
+            )
