@@ -16,8 +16,15 @@ from qlower.process.lazy import lazy_table
 from qlower.version import __version__
 
 if TYPE_CHECKING:
-    from qlower.packages.compiled import Compiled
-    from qlower.api import bisect, compile, interpret, jit, list_contracts, load_compiled, lower
+    from qlower.api import (
+        bisect,
+        compile,
+        interpret,
+        jit,
+        list_contracts,
+        load_compiled,
+        lower,
+    )
     from qlower.compilation.bisection import Bisection
     from qlower.contract_pages.contract_table import Contracts
     from qlower.contracts.family.names import arithmetic
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
     from qlower.model import Model, build
     from qlower.model.signature import TensorSpec
     from qlower.model.state import State
+    from qlower.packages.compiled import Compiled
     from qlower.report.make import make_report
     from qlower.report.report import Report
     from qlower.runtime.executors import JitFunction

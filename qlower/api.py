@@ -8,44 +8,22 @@ qlower.compile(model, cpu="x86-64-v3").save("out/")
 """
 
 from __future__ import annotations
-import tempfile
+
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING
-from xdsl.dialects.builtin import ModuleOp
-from qlower.codegen.program.compiled import CompiledObject
-from qlower.codegen.program.flavour import Flavour
-from qlower.codegen.program.interface import Interface, c_identifier, check_name
-from qlower.codegen.program.module import arena_bytes
-from qlower.codegen.targets.resolve import (
-    Target,
-    host_target,
-    resolve_levels,
-    resolve_target,
-)
-from qlower.compilation.compilation import Compilation
-from qlower.compilation.to_code import generate_package
-from qlower.diagnostics import QlowerError
-from qlower.dialects.qnn.attributes import module_contract
-from qlower.files.replacing import replacing_files
-from qlower.frontends.digest import file_digest
-from qlower.frontends.load import ModelOrPath
-from qlower.kept.fingerprint import fingerprint
-from qlower.model import Model
-from qlower.model.entry import main_function
-from qlower.model.input_sets import ordered_input_set
-from qlower.model.printing import exact_module
-from qlower.model.signature import Array, assign_inputs
-from qlower.model.state import STATE_ALIGNMENT, State, state_offsets
-from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
-from qlower.runtime.objects import cached_parts
-from qlower.tables.table import counted
 
+from xdsl.dialects.builtin import ModuleOp
+
+from qlower.codegen.program.flavour import Flavour
+from qlower.codegen.targets.resolve import resolve_levels, resolve_target
+from qlower.compilation.compilation import Compilation
+from qlower.frontends.load import ModelOrPath
+from qlower.model.input_sets import ordered_input_set
+from qlower.model.signature import Array, assign_inputs
+from qlower.model.state import State
+from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
 
 if TYPE_CHECKING:
     from qlower.compilation.bisection import Bisection

@@ -13,13 +13,7 @@ from importlib import import_module
 
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
 from qlower.cli.options import add_common, add_help, make_observers
-from qlower.cli.parser import (
-    COMMAND,
-    GENERAL,
-    ArgumentParser,
-    group_commands,
-    section,
-)
+from qlower.cli.parser import COMMAND, GENERAL, ArgumentParser, group_commands, section
 from qlower.cli.progress import StatusHandler
 from qlower.compilation.observing import observed_by
 from qlower.diagnostics import LOGGER, without_repeats

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from qlower.packages.compiled import check_emitted, compile_levels
 from qlower.cli.given import make_levels
 from qlower.cli.output import show
 from qlower.cli.usage.circuits import CIRCUIT_KINDS, refuse_circuit_options
@@ -13,6 +12,7 @@ from qlower.codegen.program.interface import check_name
 from qlower.codegen.targets.c99 import PORTABLE_C
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.files.replacing import replacing_files
+from qlower.packages.compiled import check_emitted, compile_levels
 from qlower.packages.link import compiler_driver
 from qlower.tables.json_text import json_text
 

@@ -7,11 +7,7 @@ import os
 from pathlib import Path
 
 from qlower.cli.colour import complain
-from qlower.cli.examples import (
-    bar,
-    cluster,
-    prepare_job,
-)
+from qlower.cli.examples import bar, cluster, prepare_job
 from qlower.cli.output import print_table, write_plot
 from qlower.cli.progress import clear_status
 from qlower.exploration.explore import plan

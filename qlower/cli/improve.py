@@ -8,12 +8,7 @@ from pathlib import Path
 
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.given import given_model, layer_contracts
-from qlower.cli.output import (
-    check_plot,
-    print_table,
-    show,
-    write_plot,
-)
+from qlower.cli.output import check_plot, print_table, show, write_plot
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
 from qlower.frontends.load import as_model

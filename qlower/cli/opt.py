@@ -33,10 +33,7 @@ from qlower.cli.parser import ArgumentParser
 from qlower.cli.tables.pass_table import pass_table
 from qlower.compilation.passes import CompilerBug, pipeline_text
 from qlower.diagnostics import QlowerError
-from qlower.model.contract_files import (
-    name_contracts_from,
-    name_contracts_from_here,
-)
+from qlower.model.contract_files import name_contracts_from, name_contracts_from_here
 from qlower.model.printing import ExactPrinter, exact_module
 from qlower.process.garbage import keep_freed_memory, search_rarely
 from qlower.text.context import input_dialects

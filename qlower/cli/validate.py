@@ -10,18 +10,10 @@ from pathlib import Path
 from typing import cast
 
 from qlower.cli.colour import complain
-from qlower.cli.examples import (
-    bar,
-    cluster,
-    prepare_job,
-)
+from qlower.cli.examples import bar, cluster, prepare_job
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.given import layer_contracts, matched_layers
-from qlower.cli.output import (
-    print_table,
-    write_junit,
-    write_plot,
-)
+from qlower.cli.output import print_table, write_junit, write_plot
 from qlower.cli.progress import clear_status
 from qlower.cli.tables.junit import Case
 from qlower.diagnostics import QlowerError

@@ -1,6 +1,7 @@
 """A model as machine code for C programs, and the files that it is saved as."""
 
 from __future__ import annotations
+
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -9,43 +10,31 @@ from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+
 from xdsl.dialects.builtin import ModuleOp
+
 from qlower.codegen.program.compiled import CompiledObject
-from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.program.interface import Interface, c_identifier, check_name
 from qlower.codegen.program.module import arena_bytes
-from qlower.codegen.targets.resolve import (
-    Target,
-    host_target,
-    resolve_levels,
-    resolve_target,
-)
+from qlower.codegen.targets.resolve import Target, host_target
 from qlower.compilation.compilation import Compilation
 from qlower.compilation.to_code import generate_package
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.files.replacing import replacing_files
 from qlower.frontends.digest import file_digest
-from qlower.frontends.load import ModelOrPath
 from qlower.kept.fingerprint import fingerprint
 from qlower.model import Model
 from qlower.model.entry import main_function
-from qlower.model.input_sets import ordered_input_set
 from qlower.model.printing import exact_module
-from qlower.model.signature import Array, assign_inputs
-from qlower.model.state import STATE_ALIGNMENT, State, state_offsets
-from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
+from qlower.model.state import STATE_ALIGNMENT, state_offsets
+from qlower.packages.example import example_text
+from qlower.packages.header import header_text
+from qlower.packages.link import link_shared
+from qlower.packages.memory import Memory, memory_use
+from qlower.packages.self_test import digest, drawn_inputs, self_test_text
 from qlower.runtime.objects import cached_parts
 from qlower.tables.table import counted
-from qlower.packages.memory import Memory, memory_use
-from qlower.packages.self_test import self_test_text
-from qlower.packages.header import header_text
-from qlower.packages.example import example_text
-from qlower.packages.self_test import digest, drawn_inputs
-from qlower.packages.memory import memory_use
-from qlower.packages.link import link_shared
-
 
 EMITTED = {
     "obj": "{name}.o",

@@ -15,7 +15,6 @@ from support.stored import random_stored
 from support.tflite_models import conv2d
 
 import qlower
-from qlower.packages.compiled import Compiled
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.program.interface import (
     STATUS_CODES,
@@ -26,6 +25,7 @@ from qlower.codegen.targets.base import Target
 from qlower.codegen.targets.resolve import host_target, resolve_levels, resolve_target
 from qlower.emulation.emulator import BUFFERS, Emulator
 from qlower.model.entry import main_function
+from qlower.packages.compiled import Compiled
 from qlower.packages.link import compiler_driver
 
 X86 = ["x86-64-v2", "x86-64-v3", "cascadelake"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from qlower.packages.compiled import Compiled
 from qlower.codegen.program.machine_code import machine_code
 from qlower.codegen.targets.processor import WORDS
+from qlower.packages.compiled import Compiled
 
 
 def on_processor(compiled: Compiled, features: Iterable[str]) -> Compiled:

@@ -12,9 +12,7 @@ from qlower.cli.options import (
     add_tune,
 )
 from qlower.cli.parser import ArgumentParser, Commands, runner
-from qlower.cli.usage.circuits import (
-    add_circuits,
-)
+from qlower.cli.usage.circuits import add_circuits
 
 EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir

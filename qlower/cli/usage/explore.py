@@ -5,12 +5,7 @@ from __future__ import annotations
 from qlower.cli.options import add_command, add_import_options
 from qlower.cli.output import add_format, add_plot
 from qlower.cli.parser import ArgumentParser, Commands, runner
-from qlower.cli.usage.examples import (
-    add_data,
-    add_labels,
-    add_preprocessing,
-    add_work,
-)
+from qlower.cli.usage.examples import add_data, add_labels, add_preprocessing, add_work
 
 EXAMPLE = """  qlower explore model.tflite --data x.npz --against exact --plot front.svg
   qlower explore model.tflite --data x.npy --labels y.npy --resume walk.json

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from qlower.cli.options import add_command, add_contract, add_model, add_timing
-from qlower.cli.output import (
-    add_format,
-    add_plot,
-)
+from qlower.cli.output import add_format, add_plot
 from qlower.cli.parser import ArgumentParser, Commands, runner
 from qlower.cli.usage.examples import add_data
 

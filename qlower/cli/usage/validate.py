@@ -5,18 +5,9 @@ from __future__ import annotations
 import argparse
 
 from qlower.cli.options import add_command, add_import_options, add_match, add_timing
-from qlower.cli.output import (
-    add_format,
-    add_junit,
-    add_plot,
-)
+from qlower.cli.output import add_format, add_junit, add_plot
 from qlower.cli.parser import ArgumentParser, Commands, runner
-from qlower.cli.usage.examples import (
-    add_data,
-    add_labels,
-    add_preprocessing,
-    add_work,
-)
+from qlower.cli.usage.examples import add_data, add_labels, add_preprocessing, add_work
 
 EXAMPLE = """  qlower validate model.tflite --data inputs.npz --labels labels.npy
   qlower validate model.tflite --data pictures/ --resize 256 --crop 224 \\

@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import comb, hw
-from xdsl.dialects.builtin import (
-    IntegerAttr,
-    IntegerType,
-    i32,
-)
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from qlower.diagnostics import QlowerError
