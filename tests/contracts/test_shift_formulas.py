@@ -21,6 +21,8 @@ from support.formulas import (
     saturate,
 )
 
+import qlower
+from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 
 Formulas = Mapping[str, Callable[..., Array]]
@@ -98,3 +100,20 @@ SHIFTS: Formulas = {
 @pytest.mark.parametrize("rule", SHIFTS)
 def test_formula(rule: str):
     check("pow2-shift", rule, lambda values: SHIFTS[rule](Shifts("", values)))
+
+
+@pytest.mark.parametrize(
+    "scales",
+    [
+        (0.7535366415977478, 0.48687779903411865, 0.49296241998672485),
+        (0.4145549535751343, 0.8551417589187622, 0.18150950968265533),
+    ],
+)
+def test_a_ratio_is_no_multiplier_by_one_bit(scales: tuple[float, float, float]):
+    """The last of a float64, with none in the 21 before it."""
+    x, w, y = scales
+    bits = int(np.array(x * w / y, np.float64).view(np.int64))
+    assert bits & ((1 << 22) - 1) == 1
+    values = {"input_scale": x, "weight_scale": w, "output_scale": y}
+    with pytest.raises(QlowerError, match="no integer of 31 bits times a power of two"):
+        qlower.rule("requant-shift", "conv2d")(np.zeros(1, np.int32), **values)

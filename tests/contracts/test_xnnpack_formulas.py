@@ -26,6 +26,7 @@ from support.formulas import (
     wrap,
 )
 
+import qlower
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
@@ -232,3 +233,21 @@ def test_ratios_that_are_shifts(ratio: float) -> None:
     else:
         with pytest.raises(QlowerError, match="XNNPACK refuses"):
             rule.evaluate(values)
+
+
+@pytest.mark.parametrize("places", [36, 37, 38])
+def test_every_bit_of_a_multiplier_counts(places: int) -> None:
+    """At sums whose product with it lies nearest to where rounding turns."""
+    multiplier, half = 0xABCDEF, 1 << (places - 1)
+    scale = math.ldexp(multiplier, -places)
+    sums = np.arange(1, int(250 / scale), dtype=np.int64)
+    above = (sums * multiplier + half) & ((half << 1) - 1)
+    nearest = sums[np.argsort(np.minimum(above, (half << 1) - above))[:200]]
+    expected = (nearest * multiplier + half) >> places
+    for other in (multiplier - 1, multiplier + 1):
+        assert ((nearest * other + half) >> places != expected).any()
+    rule = qlower.rule("xnnpack-rndnu", "conv2d")
+    scales = {"input_scale": scale, "weight_scale": 1.0, "output_scale": 1.0}
+    codes = {"dtype": "uint8", "weight_unsigned": True}
+    found = rule(nearest.astype(np.int32), **scales, **codes)
+    np.testing.assert_array_equal(found, expected)
