@@ -237,8 +237,9 @@ def test_layers_under_another_contract(model: str, capsys: Capture):
     assert 'contract = "exact"' in text
     error = refused(capsys, "inspect", model, "--layer-contract", "pool=exact")
     assert "the model has no layer 'pool'" in error
-    error = refused(capsys, "inspect", model, "--layer-contract", "pool")
-    assert "--layer-contract 'pool' is not LAYER=NAME" in error
+    for wrong in ("pool", "pool=", "=exact", "="):
+        error = refused(capsys, "inspect", model, "--layer-contract", wrong)
+        assert f"--layer-contract {wrong!r} is not LAYER=NAME" in error
 
 
 def test_inspect_shows_the_contract_that_was_asked_for(model: str, capsys: Capture):
