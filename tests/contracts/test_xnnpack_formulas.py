@@ -248,6 +248,7 @@ def test_every_bit_of_a_multiplier_counts(places: int) -> None:
         assert ((nearest * other + half) >> places != expected).any()
     rule = qlower.rule("xnnpack-rndnu", "conv2d")
     scales = {"input_scale": scale, "weight_scale": 1.0, "output_scale": 1.0}
-    codes = {"dtype": "uint8", "weight_unsigned": True}
-    found = rule(nearest.astype(np.int32), **scales, **codes)
+    found = rule(
+        nearest.astype(np.int32), dtype="uint8", weight_unsigned=True, **scales
+    )
     np.testing.assert_array_equal(found, expected)
