@@ -114,6 +114,6 @@ def test_a_ratio_is_no_multiplier_by_one_bit(scales: tuple[float, float, float])
     x, w, y = scales
     bits = int(np.array(x * w / y, np.float64).view(np.int64))
     assert bits & ((1 << 22) - 1) == 1
-    values = {"input_scale": x, "weight_scale": w, "output_scale": y}
+    rule = qlower.rule("requant-shift", "conv2d")
     with pytest.raises(QlowerError, match="no integer of 31 bits times a power of two"):
-        qlower.rule("requant-shift", "conv2d")(np.zeros(1, np.int32), **values)
+        rule(np.zeros(1, np.int32), input_scale=x, weight_scale=w, output_scale=y)

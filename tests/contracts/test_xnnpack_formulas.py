@@ -247,8 +247,12 @@ def test_every_bit_of_a_multiplier_counts(places: int) -> None:
     for other in (multiplier - 1, multiplier + 1):
         assert ((nearest * other + half) >> places != expected).any()
     rule = qlower.rule("xnnpack-rndnu", "conv2d")
-    scales = {"input_scale": scale, "weight_scale": 1.0, "output_scale": 1.0}
     found = rule(
-        nearest.astype(np.int32), dtype="uint8", weight_unsigned=True, **scales
+        nearest.astype(np.int32),
+        dtype="uint8",
+        input_scale=scale,
+        weight_scale=1.0,
+        output_scale=1.0,
+        weight_unsigned=True,
     )
     np.testing.assert_array_equal(found, expected)
