@@ -8,18 +8,18 @@ blocks of channels (`blocks`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from xdsl.dialects.arith import AddfOp, DivfOp, MaximumfOp
 from xdsl.dialects.builtin import f32
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects.types import shape_of
+from qlower.emit.reductions import reduced_by, window_nest
 from qlower.files.arrays import Array
-from qlower.model.nests import Emitter, Index, Nest
+from qlower.model.nests import Emitter, Nest
 from qlower.model.windows import taps_inside
+from qlower.operators.sums import POOL_2D, Sums, slides
 
 from ...entry import takes
 from ..context import NodeContext
@@ -104,33 +104,10 @@ def pooled(
     operation: type[AddfOp | MaximumfOp],
     start: float,
 ) -> SSAValue:
-    """What an operation makes of each window in raster order; an axis whose window has
-    the size 1 and the step 1 keeps its size."""
-    batch, height, width, channels = shape_of(image)
-    top, bottom, left, right = window.pad
-    if any(window.pad):
-        shape = (batch, top + height + bottom, left + width + right, channels)
-        image = emit.inserted(image, emit.filled(shape, f32, start), (0, top, left, 0))
-    sizes = [
-        size if taps == step == 1 else wanted
-        for size, taps, step, wanted in zip(
-            shape_of(image)[1:3], kernel, window.stride, window.sizes, strict=True
-        )
-    ]
-    result = (batch, *sizes, channels)
-    nest = Nest(emit, (*result, *kernel), reductions=2)
-    nest.window(range(6))
-    taps: list[Index] = [
-        AffineDimExpr(1 + axis) * window.stride[axis]
-        + AffineDimExpr(4 + axis) * window.dilation[axis]
-        for axis in range(2)
-    ]
-    element = nest.input(image, [0, *taps, 3])
-
-    def combine(before: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return [nest.add(operation(before[0], element)).result]
-
-    return nest.reduce([emit.filled(result, f32, start)], combine)[0]
+    """What an operation makes of each window in raster order."""
+    windows = Sums(POOL_2D, slides(window.stride, window.pad, window.dilation))
+    nest, element = window_nest(emit, windows, image, kernel, start)
+    return reduced_by(nest, operation, element, start)
 
 
 def import_global_average_pool(node: NodeContext) -> None:
