@@ -11,6 +11,7 @@ from qlower.cli.usage.circuits import CIRCUIT_KINDS, refuse_circuit_options
 from qlower.codegen.program.interface import check_name
 from qlower.codegen.targets.c99 import PORTABLE_C
 from qlower.codegen.targets.resolve import resolve_target
+from qlower.diagnostics import QlowerError
 from qlower.files.replacing import replacing_files
 from qlower.packages.compiled import check_emitted, compile_levels
 from qlower.packages.link import compiler_driver
@@ -29,6 +30,8 @@ def run(options: argparse.Namespace) -> int:
     if not CIRCUIT_KINDS.isdisjoint(emit):
         from qlower.cli.circuits import write_circuits
 
+        if (options.max_flash, options.max_ram) != (None, None):
+            raise QlowerError("--max-flash and --max-ram: circuits take no memory")
         return write_circuits(options, emit)
     refuse_circuit_options(options)
     check_emitted(emit)
@@ -42,8 +45,11 @@ def run(options: argparse.Namespace) -> int:
     with replacing_files(folder) as temporary:
         compiled = compile_levels(make_levels(options), options.name)
         names = compiled.write(temporary, emit)
-    is_bare = compiled.target.is_bare_metal and not compiled.target.is_source
-    memory = compiled.memory(with_stack=options.stack or is_bare)
+        is_bare = compiled.target.is_bare_metal and not compiled.target.is_source
+        limits = {"max_flash": options.max_flash, "max_ram": options.max_ram}
+        asks = options.stack or is_bare or options.max_ram is not None
+        memory = compiled.memory(with_stack=asks and not compiled.target.is_source)
+        memory.check(**limits)
     files = [str(folder / name) for name in names]
     if options.json:
         print(json_text({"files": files, "memory": memory.to_json()}))

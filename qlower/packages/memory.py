@@ -9,6 +9,7 @@ from math import prod
 from qlower.codegen.program.interface import Interface
 from qlower.codegen.targets.resolve import architecture_of
 from qlower.codegen.targets.stack_frames import StackUse, stack_use
+from qlower.diagnostics import QlowerError
 from qlower.model.signature import TensorSpec
 from qlower.packages.sections import sections_of
 from qlower.tables.table import Cell, Column, Table
@@ -45,6 +46,29 @@ class Memory:
             "code": self.code,
             "constants": self.constants,
         }
+
+    @property
+    def ram(self) -> int:
+        """All of it, with the stack as far as its depth is known."""
+        own = self.arena + self.state + self.inputs + self.outputs + self.variables
+        return own + (self.stack.bytes or 0)
+
+    def check(self, *, max_flash: int | None, max_ram: int | None) -> None:
+        """Raises QlowerError, with the table, where code and constants or all of the
+        RAM take more."""
+        if max_flash is not None and (self.code is None or self.constants is None):
+            raise QlowerError("--max-flash needs machine code, not C source alone")
+        flash = (self.code or 0) + (self.constants or 0)
+        for what, used, most in (
+            ("flash", flash, max_flash),
+            ("RAM", self.ram, max_ram),
+        ):
+            if most is not None and used > most:
+                raise QlowerError(
+                    f"the model takes {used:,} bytes of {what}, more than the "
+                    f"{most:,} of --max-{what.lower()}",
+                    notes=str(self.table()).splitlines(),
+                )
 
     def table(self) -> Table[tuple[str, int | None, str]]:
         """What takes how much, and of which memory."""

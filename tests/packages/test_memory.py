@@ -198,3 +198,31 @@ def test_the_stack_in_the_table(use: StackUse, expected: str):
     memory = Memory(0, 0, 0, 0, 0, 0, 0, stack=use)
     rows = {row["name"]: row for row in memory.table().records()}
     assert rows["stack"] == {"name": "stack", "bytes": use.bytes, "where": expected}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--max-flash", "1K"], "bytes of flash, more than the 1,024 of --max-flash"),
+        (["--max-ram", "10"], "bytes of RAM, more than the 10 of --max-ram"),
+        (["--max-ram", "1x"], "'1x' is no number of bytes, such as 65536 or 64K"),
+        (["--emit", "c", "--max-flash", "1M"], "--max-flash needs machine code"),
+        (["--emit", "gates", "--max-ram", "1"], "circuits take no memory"),
+    ],
+)
+def test_limits(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+):
+    """A model that takes more is refused with the table, and nothing is written."""
+    out = tmp_path / "out"
+    assert main(["compile", str(DIGITS), "-o", str(out), *arguments]) != 0
+    assert message in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_within_limits(tmp_path: Path):
+    limits = ["--max-flash", "1M", "--max-ram", "1M"]
+    assert main(["compile", str(DIGITS), "-o", str(tmp_path), *limits]) == 0

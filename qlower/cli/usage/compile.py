@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
+
 from qlower.cli.options import (
     add_command,
     add_contract,
@@ -71,6 +73,16 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="print the depth of the stack, for which code is generated twice "
         "(default: for targets without an operating system)",
     )
+    for kind, what in (
+        ("flash", "code and constants take more"),
+        ("ram", "arena, inputs, outputs, variables and stack take more"),
+    ):
+        parser.add_argument(
+            f"--max-{kind}",
+            metavar="BYTES",
+            type=_bytes,
+            help=f"refuse, with the table of memory, if {what}: bytes, or KiB as 64K",
+        )
     parser.add_argument(
         "--json", action="store_true", help="print files and memory as JSON"
     )
@@ -80,3 +92,13 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_passes(parser)
     add_observers(parser)
     parser.set_defaults(run=runner("qlower.cli.compile:run"))
+
+
+def _bytes(text: str) -> int:
+    """A number of bytes, of KiB with K or of MiB with M after it."""
+    number, unit = text[:-1], {"K": 10, "M": 20}.get(text[-1:].upper())
+    if unit is None:
+        number, unit = text, 0
+    if not number.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is no number of bytes, such as 65536 or 64K")
+    return int(number) << unit
