@@ -379,3 +379,25 @@ def test_orders_that_are_not_known(tmp_path: Path) -> None:
     build.returned(build.node("AveragePool", [build.value(1, 1, 5, 5)], **window))
     with pytest.raises(QlowerError, match="ceil_mode with count_include_pad"):
         qlower.load(build.save(tmp_path / "model.onnx"), qdq=AS_WRITTEN)
+
+
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_factors_of_gemm(qdq: str, tmp_path: Path) -> None:
+    """alpha and beta, of stored weights and dequantized ones."""
+    build = Layers()
+    given: list[dict[str, Any]] = [{"alpha": 0.7}, {"beta": 2.5}]
+    given.append({"alpha": 1.3, "beta": 0.3})
+    for factors in given:
+        for real in (False, True):
+            x = build.value(5, 40)
+            weights = build.weights((40, 6))
+            bias = build.weights((6,), "i4", 0)
+            if real:
+                values = build.random.normal(size=6).astype(np.float32)
+                bias = build.constant(values)
+            y = build.node("Gemm", [build.pair(x, 0.02, 9), weights, bias], **factors)
+            build.returned(build.pair(y, 0.05, 120) if not real else y)
+    x = build.pair(build.value(50, 40), 0.02, 9)
+    y = build.node("Gemm", [x, build.weights((40, 6))], alpha=0.7)
+    build.returned(build.pair(y, 0.05, 120))
+    build.check(tmp_path, qdq)

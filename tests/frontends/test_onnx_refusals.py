@@ -119,8 +119,8 @@ def _scale(build: OnnxBuilder, value: float) -> OnnxBuilder:
             "strides 0 is out of range [1, 65536]",
         ),
         (
-            lambda: convolution((1, 2, 3, 3, 3), (2, 2, 1, 1, 1)),
-            "an input of rank 5 is not supported; expected 4 (or 3, for a row)",
+            lambda: convolution((1, 2, 3, 3, 3, 3), (2, 2, 1, 1, 1, 1)),
+            "weights of rank 6 are not supported; expected 4 (or 3, for a row)",
         ),
     ],
 )
@@ -289,11 +289,11 @@ def test_a_model_without_pairs_that_is_read_as_written(tmp_path: Path) -> None:
 
 def test_a_fused_operator_is_called_what_the_file_calls_it(tmp_path: Path) -> None:
     build = OnnxBuilder()
-    value = build.pair(build.input("x", (1, 2, 4, 4, 4)), 0.1, 3)
-    value = build.node("AveragePool", [value], kernel_shape=[2, 2, 2])
+    value = build.pair(build.input("x", (1, 2, 4, 4, 4, 4)), 0.1, 3)
+    value = build.node("AveragePool", [value], kernel_shape=[2] * 4)
     build.output(build.pair(value, 0.1, 3))
     found = message(build.save(tmp_path / "model.onnx"))
-    assert "node 2 AveragePool 'n2': an input of rank 5 is not supported" in found
+    assert "node 2 AveragePool 'n2': an input of rank 6 is not supported" in found
 
 
 def test_weights_that_are_an_input(tmp_path: Path) -> None:

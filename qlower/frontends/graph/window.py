@@ -33,14 +33,17 @@ class Window:
     sizes: Pair
 
 
-def as_image(node: NodeContext, value: Value, is_last: bool) -> Value:
+def as_image(
+    node: NodeContext, value: Value, is_last: bool, *, is_whole: bool = False
+) -> Value:
     """A value as [N, H, W, C], stored in that order.
 
     Its dimensions are [N, C, ...], or with `is_last` [N, ..., C]; a row becomes an
-    image of height 1.
+    image of height 1. If it is taken as a whole it may be a volume, of which the first
+    two dimensions are the height.
     """
     rank = len(value.order)
-    if rank not in (3, 4):
+    if rank not in (3, 4) and not (rank == 5 and is_whole):
         raise node.error(
             f"an input of rank {rank} is not supported; expected 4 (or 3, for a row)"
         )
@@ -48,6 +51,8 @@ def as_image(node: NodeContext, value: Value, is_last: bool) -> Value:
     value = node.builder.in_order(value, order, node.place())
     sizes = value.type.get_shape()
     shape = sizes if rank == 4 else (sizes[0], 1, *sizes[1:])
+    if rank == 5:
+        shape = (sizes[0], sizes[1] * sizes[2], *sizes[3:])
     stored = Value(value.ssa, identity(rank), value.is_real)
     return node.builder.reshape(stored, shape, identity(4), node.place())
 
@@ -74,6 +79,10 @@ def define_image(node: NodeContext, ssa: SSAValue, image: Value, is_last: bool) 
         batch, _, width, channels = result.shape
         row = (batch, width, channels)
         result = node.builder.reshape(result, row, identity(3), node.place())
+    if rank == 5:
+        batch, *sizes = result.shape
+        volume = (batch, 1, *sizes)
+        result = node.builder.reshape(result, volume, identity(5), node.place())
     node.define(Value(result.ssa, order, image.is_real))
 
 

@@ -229,6 +229,8 @@ def _select_gemm(graph: Graph, group: Group) -> Fused:
     attributes = dict(group.operator.attributes)
     if attributes.pop("beta", 1.0) != 1.0 and len(inputs) > 2:
         raise StaysReal("its beta is not 1")
+    if attributes.get("alpha", 1.0) != 1.0 and len(inputs) > 2:
+        raise StaysReal("its alpha is not 1")
     a, b, *bias = group.dequantizers.values()
     operands = [*_operand(graph, a), *_operand(graph, b)]
     operands.append(bias[0].inputs[0] if bias else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from qlower.dialects.quant import QuantizedType
 from qlower.model.nests import Nest
 
 from ...entry import quantized, takes
+from .. import volumes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
@@ -35,17 +37,27 @@ def import_conv(node: NodeContext) -> None:
     Weights are [O, C / groups, ...]. com.microsoft's form may have channels last.
     """
     is_last = node.flag("channels_last", False)
-    image = as_image(node, node.stored(0, 1, 2), is_last)
-    filters = filter_count(node, 3)
+    value = node.stored(0, 1, 2)
+    is_volume = len(value.shape) == volumes.RANK and not is_last
+    filters = node.shape(3)[0] if is_volume else filter_count(node, 3)
     stored = node.stored_array(3, node.axis_quantization(4, 5, 0, filters))
-    operation, _ = convolution(
-        node,
-        image,
-        (3, filters_of(node, stored)),
-        lambda axis: node.axis_quantization(4, 5, axis, filters),
-        read_bias(node, 8, filters),
-        node.quantization(6, 7),
+    make = partial(
+        convolution,
+        quantization=lambda axis: node.axis_quantization(4, 5, axis, filters),
+        bias=read_bias(node, 8, filters),
+        result=node.quantization(6, 7),
     )
+    if is_volume:
+        volume = volumes.read_volume(node, value.shape, stored.shape[2:])
+        element = value.element
+        assert isinstance(element, QuantizedType), "the operand is stored"
+        image = volume.seen(value, element.zero_point, taps_last=True)
+        flat = stored.reshape(filters, 1, 1, -1)
+        operation, _ = make(node, image, (3, flat), window=volumes.POINT)
+        volume.define(operation, image)
+        return
+    image = as_image(node, value, is_last)
+    operation, _ = make(node, image, (3, filters_of(node, stored)))
     from_image(node, operation, image, is_last)
 
 
@@ -57,18 +69,23 @@ def convolution(
     bias: SSAValue | None,
     result: Element,
     activation: str = "",
+    window: Window | None = None,
 ) -> tuple[qnn.Conv2DOp | qnn.DepthwiseConv2DOp, Window]:
     """The operation that the node's attributes ask for, and its window.
 
     `weights` are [O, KH, KW, C / groups], those of the operand of that number;
-    `quantization` gives their type if dimension `axis` has the filters.
+    `quantization` gives their type if dimension `axis` has the filters. A `window` of
+    one pixel may be given.
     """
     number, filters = weights
     batch, height, width, channels = image.type.get_shape()
     count, kernel_height, kernel_width, depth = filters.shape
     groups = group_count(node, channels, count, depth)
     kernel = (kernel_height, kernel_width)
-    window = read_window(node, (height, width), kernel)
+    if window is None:
+        window = read_window(node, (height, width), kernel)
+    else:
+        window = replace(window, sizes=(height, width))
     is_depthwise = depth == 1 and channels > 1
     element = quantization(3 if is_depthwise else 0)
     if is_depthwise:
@@ -193,8 +210,8 @@ def import_gemm(node: NodeContext) -> None:
         weights = weights.T
     bias = partial(read_bias, node, 6)
     if node.has(7):
-        node.expect("alpha", 1.0)
-        node.define(linear(node, weights, bias, node.quantization(7, 8)))
+        result = node.quantization(7, 8)
+        node.define(linear(node, weights, bias, result, alpha=alpha))
         return
     sums = linear(node, weights, bias, i32, "sums")
     scales = [node.real(1), node.real(4)]
@@ -215,10 +232,16 @@ def linear(
     bias: Callable[[int], SSAValue | None],
     result: Element,
     suffix: str | None = None,
+    alpha: float = 1.0,
 ) -> Value:
     """A linear layer; `weights` are [O, K], those of operand 3, and `bias` gives the
-    bias for a number of units."""
-    input = node.stored(0, 1, 2)
+    bias for a number of units. The scale of the input is multiplied by `alpha`."""
+    given = node.quantization(1, 2)
+    scale = float(np.float32(alpha) * np.float32(given.scale))
+    if not 0 < scale < math.inf:
+        raise node.error(f"alpha {alpha} is not supported; expected one above 0")
+    element = QuantizedType.per_tensor(8, given.signed, scale, given.zero_point)
+    input = node.stored_as(0, element)
     input = node.builder.in_order(input, identity(len(input.order)), node.place())
     units, depth = weights.shape
     if not input.shape or input.shape[-1] != depth:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from xdsl.dialects.builtin import Float32Type
+import numpy as np
+from xdsl.dialects.arith import AddfOp, DivfOp, MaximumfOp
+from xdsl.dialects.builtin import Float32Type, f32
+from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import shape_of
+from qlower.model.nests import Nest
 
 from ...entry import RESULT, quantized, takes
+from .. import volumes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
+from ..orders import channels_last, identity
+from ..values import Value
+from ..volumes import Volume
 from ..window import Pair, Window, as_image, from_image, read_window
 from . import real_pools
+from .real import real_operand
 
 MAX_KERNEL = 1 << 16
+
+LOWEST = float(np.finfo(np.float32).min)
+"""What lies around real numbers of which the largest is taken."""
 
 
 def kernel_of(node: NodeContext) -> tuple[int, int]:
@@ -29,13 +44,89 @@ def kernel_of(node: NodeContext) -> tuple[int, int]:
 
 
 def import_average_pool(node: NodeContext) -> None:
+    if len(node.shape(0)) == volumes.RANK:
+        _import_average_of_volume(node, real_operand(node, 0))
+        return
     real_pools.import_average_pool(node, kernel_of(node))
+
+
+def _sums_of_volume(node: NodeContext, volume: Volume, value: Value) -> SSAValue:
+    """All taps in raster order; before opset 19, of narrow steps, those of each column
+    first, as in images."""
+
+    def summed(part: Volume, of: Value) -> SSAValue:
+        image = part.seen(of, 0.0, taps_last=False)
+        _, places, taps, _ = image.type.get_shape()
+        emit = node.builder.emitter(node.place(), "sums")
+        window = replace(volumes.POINT, sizes=(places, 1))
+        return real_pools.pooled(emit, image.ssa, window, (1, taps), AddfOp, 0.0)
+
+    *_, width = value.shape
+    width += volume.low[2] + volume.high[2]
+    if (
+        node.graph.model.opset >= real_pools.RASTER_SINCE
+        or volume.stride[2] > real_pools.LARGEST_STEP
+        or max(volume.kernel) > real_pools.LARGEST_SIDE
+        or width > real_pools.WIDEST
+    ):
+        return summed(volume, value)
+    columns = replace(
+        volume,
+        kernel=(*volume.kernel[:2], 1),
+        stride=(*volume.stride[:2], 1),
+        sizes=(*volume.sizes[:2], width),
+    )
+    found = summed(columns, value)
+    batch, _, _, channels = shape_of(found)
+    shape = (batch, channels, *columns.sizes)
+    flat = Value(found, identity(4), is_real=True)
+    order = channels_last(volumes.RANK)
+    middle = node.builder.reshape(flat, shape, order, node.place())
+    none, ones = (0, 0, 0), (1, 1)
+    rows = replace(
+        volume,
+        kernel=(*ones, volume.kernel[2]),
+        stride=(*ones, volume.stride[2]),
+        low=none,
+        high=none,
+    )
+    return summed(rows, middle)
+
+
+def _import_average_of_volume(node: NodeContext, value: Value) -> None:
+    """The mean of all taps, those in the padding among them if there is one."""
+    sizes = node.integer_list("kernel_shape", None, 1, MAX_KERNEL)
+    volume = volumes.read_volume(node, value.shape, sizes)
+    if volume.is_padded and not node.flag("count_include_pad", False):
+        raise node.error(
+            "an average over what lies inside of a padded volume is not supported;"
+            " expected no pads, or count_include_pad"
+        )
+    element = value.element
+    is_stored = isinstance(element, QuantizedType)
+    filler = element.zero_point if isinstance(element, QuantizedType) else 0.0
+    image = volume.seen(value, filler, taps_last=False)
+    batch, places, taps, channels = image.type.get_shape()
+    if is_stored:
+        type = node.quantization(3, 4)
+        type = node.typed(type, (batch, places, 1, channels), image.order)
+        volume.define(qnn.AvgPool2DOp(image.ssa, type, kernel=(1, taps)), image)
+        return
+    sums = _sums_of_volume(node, volume, value)
+    nest = Nest(node.builder.emitter(node.place(), "mean"), shape_of(sums))
+    divisor = nest.constant(np.array(taps, np.float32), f32)
+    mean = nest.add(DivfOp(nest.input(sums, range(4)), divisor)).result
+    volume.define(nest.build([mean])[0], image)
 
 
 def import_qlinear_average_pool(node: NodeContext) -> None:
     is_last = node.flag("channels_last", False)
+    value = node.stored(0, 1, 2)
+    if len(value.shape) == volumes.RANK and not is_last:
+        _import_average_of_volume(node, value)
+        return
     kernel = kernel_of(node)
-    image = as_image(node, node.stored(0, 1, 2), is_last)
+    image = as_image(node, value, is_last)
     batch, height, width, channels = image.type.get_shape()
     window = _window(node, (height, width), kernel)
     shape = (batch, *window.sizes, channels)
@@ -60,8 +151,30 @@ def _window(node: NodeContext, image: Pair, kernel: Pair) -> Window:
 
 def _import_max_pool(node: NodeContext, is_last: bool) -> None:
     """On stored integers; of dequantized ones the largest is that of the largest."""
+    value = node.value(0)
+    if len(value.shape) == volumes.RANK and not is_last:
+        sizes = node.integer_list("kernel_shape", None, 1, MAX_KERNEL)
+        volume = volumes.read_volume(node, value.shape, sizes)
+        element = value.element
+        lowest: float = LOWEST
+        if isinstance(element, QuantizedType):
+            lowest = element.storage_min
+        image = volume.seen(value, lowest, taps_last=False)
+        batch, height, width, channels = image.type.get_shape()
+        window = replace(volumes.POINT, sizes=(height, 1))
+        if isinstance(element, Float32Type):
+            emit = node.builder.emitter(node.place(), "largest")
+            taken = (1, width)
+            largest = real_pools.pooled(
+                emit, image.ssa, window, taken, MaximumfOp, LOWEST
+            )
+            volume.define(largest, image)
+            return
+        type = node.typed(element, (batch, height, 1, channels), image.order)
+        volume.define(qnn.MaxPool2DOp(image.ssa, type, kernel=(1, width)), image)
+        return
     kernel = kernel_of(node)
-    image = as_image(node, node.value(0), is_last)
+    image = as_image(node, value, is_last)
     batch, height, width, channels = image.type.get_shape()
     window = _window(node, (height, width), kernel)
     if isinstance(image.element, Float32Type):
@@ -81,7 +194,7 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
 def import_global_average_pool(node: NodeContext) -> None:
     """The mean over rows and columns, which stay with size 1."""
     is_last = node.flag("channels_last", False)
-    image = as_image(node, node.stored(0, 1, 2), is_last)
+    image = as_image(node, node.stored(0, 1, 2), is_last, is_whole=True)
     batch, _, _, channels = image.type.get_shape()
     type = node.typed(node.quantization(3, 4), (batch, 1, 1, channels), image.order)
     operation = qnn.MeanOp(image.ssa, type, axes=[1, 2], keep_dims=True)

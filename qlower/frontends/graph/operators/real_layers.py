@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.math import FmaOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -18,6 +20,7 @@ from qlower.dialects.types import shape_of
 from ...entry import takes
 from ...import_options import AS_WRITTEN
 from ...scalars import Scalars
+from .. import volumes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import channels_last, identity
@@ -46,8 +49,14 @@ def import_fused_conv(node: NodeContext) -> None:
 
 def _convolved(node: NodeContext, added: Value | None) -> Value:
     """The convolution; what is added and doesn't have its shape is added at last."""
-    rank = len(node.shape(0))
-    image = as_image(node, real_operand(node, 0), False)
+    value = real_operand(node, 0)
+    rank = len(value.shape)
+    volume = None
+    if rank == volumes.RANK and added is None:
+        volume = volumes.read_volume(node, value.shape, node.shape(1, rank)[2:])
+        image = volume.seen(value, 0.0, taps_last=True)
+    else:
+        image = as_image(node, value, False)
     batch, height, width, channels = image.type.get_shape()
     if node.is_constant(1) and node.importer.qdq != AS_WRITTEN:
         raise node.error(
@@ -55,15 +64,21 @@ def _convolved(node: NodeContext, added: Value | None) -> Value:
             " only where nothing is fused",
             help="--qdq as-written reads the model so",
         )
-    filters = filters_of(node, real_constant(node, 1))
+    filters = real_constant(node, 1)
+    if volume is None:
+        filters = filters_of(node, filters)
+    else:
+        filters = filters.reshape(len(filters), 1, 1, -1)
     count, *kernel, depth = filters.shape
     groups = group_count(node, channels, count, depth)
-    window = read_window(node, (height, width), (kernel[0], kernel[1]))
+    window = replace(volumes.POINT, sizes=(height, width))
+    if volume is None:
+        window = read_window(node, (height, width), (kernel[0], kernel[1]))
     sizes = (batch, *window.sizes, count)
     node.check_elements(math.prod(sizes) * depth * math.prod(kernel))
     weights = node.builder.constant(filters, f32, node.place(node.name(1)))
     bias = _bias(node, count)
-    shape = (batch, count, *window.sizes[4 - rank :])
+    shape = (batch, count, *(volume or window).sizes[-(rank - 2) :])
     order = channels_last(rank)
     start = None
     if added is not None and added.shape == shape:
@@ -178,13 +193,17 @@ def refuse_stored_weights(node: NodeContext) -> None:
     )
 
 
+def _scaled_sum(
+    steps: Scalars, x: SSAValue, term: SSAValue, alpha: SSAValue, beta: SSAValue
+) -> SSAValue:
+    """`F(alpha x + F(beta c))`"""
+    return steps.step(FmaOp(x, alpha, steps.multiply(term, beta)))
+
+
 def import_gemm(node: NodeContext) -> None:
     """`x w + c`, which the sums start from; of a MatMul and an Add, whose rows may lie
     in several dimensions."""
-    for factor in ("alpha", "beta"):
-        value = node.number(factor, 1.0)
-        if value != 1.0:
-            raise node.error(f"{factor} {value} is not supported; expected 1")
+    alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
     lhs = _in_order(node, real_operand(node, 0))
     rhs = _matrix(node, 1, lhs)
     transposed = node.flag("transB", False)
@@ -199,6 +218,25 @@ def import_gemm(node: NodeContext) -> None:
         if shape_of(bias) == (1,):
             bias = _reshaped(node, bias, (1, 1))
     shape = (*lhs.shape[:-1], columns)
+    if (alpha, beta) != (1.0, 1.0):
+        is_packed = node.is_constant(1)
+        if depth > LARGEST_BLOCK or not (is_packed or math.prod(shape[:-1]) > 1):
+            raise node.error(
+                f"factors {alpha:.9g} and {beta:.9g} of sums of {depth} products are"
+                f" not supported here; expected up to {LARGEST_BLOCK}, which ONNX"
+                " Runtime adds at once, of several rows or constant weights"
+            )
+        make = qnn.RealLinearOp if transposed else qnn.RealMatMulOp
+        operation = make(lhs.ssa, rhs.ssa, None, TensorType(f32, shape))
+        sums = layer(node, operation, "sums", is_computed=not is_packed)
+        operands = [Value(sums, identity(len(shape)), True)]
+        if bias is None:
+            body = body_of(Scalars.multiply, alpha)
+            node.define(elementwise(node, operands, body))
+            return
+        operands.append(Value(bias, identity(len(shape_of(bias))), True))
+        node.define(elementwise(node, operands, body_of(_scaled_sum, alpha, beta)))
+        return
     make = qnn.RealLinearOp if transposed else qnn.RealMatMulOp
     operation = make(lhs.ssa, rhs.ssa, bias, TensorType(f32, shape))
     node.define(

@@ -113,7 +113,7 @@ def pooled(
 def import_global_average_pool(node: NodeContext) -> None:
     """Lanes of every fourth element, the first two with those two after them, then what
     is left over one by one."""
-    image = as_image(node, real_operand(node, 0), False)
+    image = as_image(node, real_operand(node, 0), False, is_whole=True)
     batch, height, width, channels = image.type.get_shape()
     size = height * width
     if node.importer.blocks.holds(node):

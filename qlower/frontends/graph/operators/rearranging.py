@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32, i1, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
+from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.model.nests import Nest, extract, to_index
@@ -188,7 +190,63 @@ def padded(
     return replace(value, ssa=emit.inserted(value.ssa, around, first))
 
 
+def import_gather_nd(node: NodeContext) -> None:
+    """What lies at each of the constant indices of the first dimensions."""
+    node.expect("batch_dims", 0)
+    value = node.value(0)
+    rows, places, shape = _placed(node, value, 1)
+    found = pick(node, rows, 0, [int(place) for place in places])
+    whole = (*shape, *rows.shape[1:])
+    node.define(node.builder.reshape(found, whole, identity(len(whole)), node.place()))
+
+
+def import_scatter_nd(node: NodeContext) -> None:
+    """The operand with updates at constant indices; of several at one the last."""
+    node.expect("reduction", "none")
+    value, updates = real_operand(node, 0), real_operand(node, 2)
+    rows, places, _ = _placed(node, value, 1)
+    row = rows.shape[1:]
+    order = identity(len(updates.shape))
+    updates = node.builder.in_order(updates, order, node.place())
+    shape = (len(places), *row)
+    if math.prod(updates.shape) != math.prod(shape):
+        raise node.error(f"updates of shape {list(updates.shape)}; expected {shape}")
+    order = identity(len(shape))
+    updates = node.builder.reshape(updates, shape, order, node.place())
+    type = TensorType(f32, (rows.shape[0] + len(places), *row))
+    both = node.emit(qnn.ConcatOp([rows.ssa, updates.ssa], type, axis=0), "both")
+    taken = np.arange(rows.shape[0])
+    taken[places] = rows.shape[0] + np.arange(len(places))
+    found = pick(node, Value(both, order, True), 0, [int(place) for place in taken])
+    order = identity(len(value.shape))
+    node.define(node.builder.reshape(found, value.shape, order, node.place()))
+
+
+def _placed(
+    node: NodeContext, value: Value, number: int
+) -> tuple[Value, NDArray[np.int64], tuple[int, ...]]:
+    """The operand with its indexed dimensions as one, the places in it that constant
+    indices name, and the shape that these have."""
+    array = node.array(number, "indices").astype(np.int64)
+    sizes = value.shape
+    count = array.shape[-1] if array.ndim else 0
+    if not 1 <= count <= len(sizes):
+        raise node.error(f"indices of {count} dimensions; expected 1 to {len(sizes)}")
+    given = array.reshape(-1, count)
+    found = np.where(given < 0, given + sizes[:count], given)
+    if np.any((found < 0) | (found >= sizes[:count])):
+        raise node.error(f"an index is out of range of {list(sizes[:count])}")
+    places = np.ravel_multi_index(tuple(found.T), sizes[:count])
+    order = identity(len(sizes))
+    value = node.builder.in_order(value, order, node.place())
+    shape = (math.prod(sizes[:count]), *sizes[count:])
+    rows = node.builder.reshape(value, shape, identity(len(shape)), node.place())
+    return rows, np.asarray(places, np.int64), array.shape[:-1]
+
+
 IMPORTERS = {
+    ("", "GatherND"): takes("x, indices", import_gather_nd),
+    ("", "ScatterND"): takes("x, indices, updates", import_scatter_nd),
     ("", "Tile"): takes("x, repeats", import_tile),
     ("", "Expand"): takes("x, shape", import_expand),
     ("", "DepthToSpace"): takes("x[4]", import_depth_to_space),

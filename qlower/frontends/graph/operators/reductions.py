@@ -78,6 +78,27 @@ def _of_all(
     return total if reduction.after is None else mapped(emit, reduction.after, total)
 
 
+def import_log_sum_exp(node: NodeContext) -> None:
+    """`F(log(sum) + max)` of the exponentials of distances from the largest element,
+    added in turn."""
+    value, axes = _operand(node)
+    emit = node.builder.emitter(node.place(), "reduced")
+    shape = shape_of(value.ssa)
+    nest, indices = axes_nest(emit, shape, axes)
+    x = nest.input(value.ssa, indices)
+    most = reduced_by(nest, arith.MaximumfOp, x, -math.inf)
+    nest, indices = axes_nest(emit, shape, axes)
+    largest = nest.input(most, range(nest.parallel))
+    distance = nest.add(arith.SubfOp(nest.input(value.ssa, indices), largest)).result
+    term = call_function(nest, "_glibc", "expf", distance)
+    sums = reduced_by(nest, arith.AddfOp, term, 0.0)
+    last = Nest(emit, nest.output_shape)
+    total, largest = (last.input(one, range(last.parallel)) for one in (sums, most))
+    logarithm = call_function(last, "_glibc", "logf", total)
+    (result,) = last.build([last.add(arith.AddfOp(logarithm, largest)).result])
+    _define(node, result, value, axes)
+
+
 def _operand(node: NodeContext) -> tuple[Value, list[int]]:
     """The operand in the order of its dimensions, and the axes, in order."""
     value = real_operand(node, 0)
@@ -154,6 +175,7 @@ def _in_turn(kind: str) -> Entry[NodeContext]:
 
 IMPORTERS = {
     **{("", kind): _in_turn(kind) for kind in IN_TURN},
+    ("", "ReduceLogSumExp"): takes("x, axes?", import_log_sum_exp),
     ("", "ReduceMean"): takes("x, axes?", partial(import_sum, is_mean=True)),
     ("", "ReduceSum"): takes("x, axes?", partial(import_sum, is_mean=False)),
 }

@@ -1,0 +1,56 @@
+"""Ranks, running sums and constant places give ONNX Runtime's values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.onnx_layers import LEVELS, Layers
+
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_ranks(qdq: str, tmp_path: Path) -> None:
+    """Of numbers some of which are equal, along any axis."""
+    build = Layers()
+    for axis, largest in ((0, 1), (1, 0), (-1, 1)):
+        x = build.pair(build.value(4, 5, 6), 0.5, 3)
+        count = build.constant(np.array([3]))
+        names = [f"top{axis}", f"place{axis}"]
+        build.node("TopK", [x, count], names, axis=axis, largest=largest)
+        build.returned(names[0])
+        build.output(build.node("Identity", [names[1]]), "i8")
+        build.returned(build.node("Hardmax", [x], axis=axis))
+    build.check(tmp_path, qdq)
+
+
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_running_sums(qdq: str, tmp_path: Path) -> None:
+    build = Layers()
+    for axis in (0, 1, -1):
+        for exclusive in (0, 1):
+            for reverse in (0, 1):
+                x = build.value(4, 5, 6)
+                operands = [x, build.constant(np.array(axis))]
+                options: dict[str, Any] = {"exclusive": exclusive, "reverse": reverse}
+                build.returned(build.node("CumSum", operands, **options))
+    build.check(tmp_path, qdq)
+
+
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_constant_places(qdq: str, tmp_path: Path) -> None:
+    """Of two updates at one place the last one counts."""
+    build = Layers(18)
+    indices = build.constant(np.array([[1, -1], [0, 2], [1, -1]]))
+    x = build.value(3, 4, 5)
+    build.returned(build.node("GatherND", [x, indices]))
+    stored = build.node("GatherND", [build.pair(x, 0.03, 5), indices])
+    build.returned(build.pair(stored, 0.03, 5))
+    updates = build.value(3, 5)
+    build.returned(build.node("ScatterND", [x, indices, updates]))
+    axes = build.constant(np.array([1]))
+    build.returned(build.node("ReduceLogSumExp", [x, axes]))
+    build.check(tmp_path, qdq)
