@@ -82,20 +82,15 @@ def import_log_sum_exp(node: NodeContext) -> None:
     """`F(log(sum) + max)` of the exponentials of distances from the largest element,
     added in turn."""
     value, axes = _operand(node)
+    rank = len(value.shape)
+    order = (*(axis for axis in range(rank) if axis not in axes), *axes)
+    x = node.builder.in_order(value, order, node.place()).ssa
     emit = node.builder.emitter(node.place(), "reduced")
-    shape = shape_of(value.ssa)
-    nest, indices = axes_nest(emit, shape, axes)
-    x = nest.input(value.ssa, indices)
-    most = reduced_by(nest, arith.MaximumfOp, x, -math.inf)
-    nest, indices = axes_nest(emit, shape, axes)
-    largest = nest.input(most, range(nest.parallel))
-    distance = nest.add(arith.SubfOp(nest.input(value.ssa, indices), largest)).result
-    term = call_function(nest, "_glibc", "expf", distance)
-    sums = reduced_by(nest, arith.AddfOp, term, 0.0)
-    last = Nest(emit, nest.output_shape)
-    total, largest = (last.input(one, range(last.parallel)) for one in (sums, most))
-    logarithm = call_function(last, "_glibc", "logf", total)
-    (result,) = last.build([last.add(arith.AddfOp(logarithm, largest)).result])
+    last = range(rank - len(axes), rank)
+    most = folded(emit, x, last, Scalars.maximum, -math.inf)
+    terms = mapped(emit, lambda s, x, m: s.c("expf", s.subtract(x, m)), x, most)
+    total = folded(emit, terms, last, Scalars.add, 0.0)
+    result = mapped(emit, lambda s, x, m: s.add(s.c("logf", x), m), total, most)
     _define(node, result, value, axes)
 
 
