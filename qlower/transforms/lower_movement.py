@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from qlower.dialects import qnn, stablehlo, tosa
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.movement import concatenated, folded, moved, padded
 from qlower.emit.tensors import constant_of, storage_type
 from qlower.transforms.lowered_function import LoweredFunction
 
-ConstantOp: TypeAlias = qnn.ConstantOp | stablehlo.ConstantOp | tosa.ConstOp
-MovementOp: TypeAlias = qnn.MovementOp | stablehlo.MovementOp | tosa.MovementOp
-PadOp: TypeAlias = stablehlo.PadOp | tosa.PadOp
-ConcatOp: TypeAlias = stablehlo.ConcatenateOp | tosa.ConcatOp
+if TYPE_CHECKING:
+    # a model has one of the dialects, and the others needn't be imported for it
+    from qlower.dialects import qnn, stablehlo, tosa
+
+    ConstantOp: TypeAlias = qnn.ConstantOp | stablehlo.ConstantOp | tosa.ConstOp
+    MovementOp: TypeAlias = qnn.MovementOp | stablehlo.MovementOp | tosa.MovementOp
+    PadOp: TypeAlias = stablehlo.PadOp | tosa.PadOp
+    ConcatOp: TypeAlias = stablehlo.ConcatenateOp | tosa.ConcatOp
 
 
 def lower_constant(lowering: LoweredFunction, op: ConstantOp) -> SSAValue:
     """The elements, as they are stored."""
-    elements = op.values if isinstance(op, tosa.ConstOp) else op.value
-    return lowering.emit.add(arith.ConstantOp(elements)).result
+    return lowering.emit.add(arith.ConstantOp(op.value)).result
 
 
 def lower_movement(lowering: LoweredFunction, op: MovementOp) -> SSAValue:

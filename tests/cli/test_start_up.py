@@ -48,6 +48,19 @@ def test_cached_code_runs_without_what_made_it(
     assert not loaded(line) & {"xdsl", "email"}  # which importlib.metadata imports
 
 
+def test_a_model_loads_no_dialect_that_it_has_not(tmp_path: Path):
+    (tmp_path / "model.mlir").write_text(SMALL_MODEL)
+    code = "import sys, qlower; qlower.jit('model.mlir'); print(*sys.modules)"
+    out = subprocess.check_output(
+        [sys.executable, "-c", code],
+        env={**os.environ, "QLOWER_CACHE_DIR": ""},
+        cwd=tmp_path,
+        text=True,
+    )
+    others = {"qlower.dialects.tosa", "qlower.dialects.stablehlo"}
+    assert not others & set(out.split())
+
+
 READ_THEN_ALL = """
 import sys
 from qlower.frontends.tflite.accessors import load_tflite_package

@@ -30,6 +30,11 @@ class ConstOp(TosaOp, name="tosa.const"):
     # LLVM 22 has no other form for it.
     print = Operation.print
 
+    @property
+    def value(self) -> DenseIntOrFPElementsAttr:
+        """The elements, under the name that other dialects have for them."""
+        return self.values
+
     def result_shape(self) -> Shape:
         return self.values.get_shape()
 
