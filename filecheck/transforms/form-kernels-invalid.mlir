@@ -16,6 +16,15 @@ func.func @other_level(%x: tensor<4xi8>) -> tensor<4xi8> {
 
 // -----
 
+func.func @computed_fill(%v: i8) -> tensor<4xi8> {
+  // CHECK: error: linalg.fill of tensor<4xi8> needs a constant of its element type
+  %e = tensor.empty() : tensor<4xi8>
+  %y = linalg.fill ins(%v : i8) outs(%e : tensor<4xi8>) -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+
+// -----
+
 func.func @negative_padding(%x: tensor<4xi8>) -> tensor<4xi8> {
   // CHECK: error: tensor.pad low [-1] high [1] must be static and >= 0
   %y = tensor.pad %x low[-1] high[1] {

@@ -69,6 +69,10 @@ def test_times_are_those_without_looking_at_them(
         assert main(["compile", model, "-o", str(tmp_path / "package"), *options]) == 0
         counts.append(len(verified))
     assert counts == [1, 1]
+    verified.clear()
+    monkeypatch.setenv(VERIFY_EACH, "1")
+    assert main(["compile", model, "-o", str(tmp_path / "package")]) == 0
+    assert len(verified) > 10
     rows = [line.split()[0] for line in capsys.readouterr().err.splitlines() if line]
     assert {"verification", "machine"} <= set(rows)
 
