@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects.builtin import IndexType, TensorType, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import AffineConstantExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.tensors import constant_of, pad, reshape
-from qlower.model.nests import Emitter, Index, Nest, extract, scalar_constant
+from qlower.model.nests import Emitter, Index, Nest, extract, scalar_constant, to_index
 from qlower.operators import movement as moves
 from qlower.operators.movement import Movement
 
@@ -42,6 +43,40 @@ def padded(
     first = [AffineConstantExpr(0)] * len(shape_of(around))
     (whole,) = nest.build([nest.input(around, first)])
     return _inserted(emit, movement, value, whole)
+
+
+def taken(emit: Emitter, value: SSAValue, places: Sequence[Sequence[int]]) -> SSAValue:
+    """The elements of a tensor at all combinations of places along its axes."""
+    shape = shape_of(value)
+    if [list(axis) for axis in places] == [list(range(size)) for size in shape]:
+        return value
+    nest = Nest(emit, [len(axis) for axis in places])
+    steps = [_step(*axis) for axis in zip(places, shape, strict=True)]
+    if None not in steps:
+        indices = [
+            AffineDimExpr(loop) * (step or 0) + axis[0]
+            for loop, (axis, step) in enumerate(zip(places, steps, strict=True))
+        ]
+        return nest.build([nest.input(value, indices)])[0]
+    loops = [nest.add(IndexOp(loop)).result for loop in range(len(places))]
+    chosen = [
+        loops[loop]
+        if list(axis) == list(range(shape[loop]))
+        else to_index(nest, nest.constant(np.array(axis), i32, (loop,)))
+        for loop, axis in enumerate(places)
+    ]
+    return nest.build([extract(nest, value, chosen)])[0]
+
+
+def _step(taken: Sequence[int], size: int) -> int | None:
+    """The distance of places that are as far apart each, and don't go back.
+
+    None for the first places of more: a loop that is an index by itself takes all."""
+    steps = set(np.diff(taken).tolist())
+    if len(steps) > 1 or (steps and min(steps) < 0):
+        return None
+    step = steps.pop() if steps else 0
+    return None if step == 1 and taken[0] == 0 and len(taken) < size else step
 
 
 def concatenated(

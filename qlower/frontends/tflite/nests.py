@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from xdsl.dialects.builtin import NameLoc, StringAttr, f32, i32
-from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.builtin import NameLoc, StringAttr, f32
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import element_type, shape_of
+from qlower.emit.movement import taken
 from qlower.emit.sums import Factor, Step, from_zero, sum_products
 from qlower.model.nests import (
     Emitter,
     Index,
     Nest,
     broadcast_indices,
-    extract,
-    to_index,
 )
 from qlower.operators.sums import Sums
 
@@ -99,33 +95,4 @@ def take(
     op: OperatorContext, value: SSAValue, places: Sequence[Sequence[int]]
 ) -> SSAValue:
     """The elements of a tensor at all combinations of places along its dimensions."""
-    shape = shape_of(value)
-    if [list(taken) for taken in places] == [list(range(size)) for size in shape]:
-        return value
-    nest = start(op, [len(taken) for taken in places])
-    steps = [_step(*axis) for axis in zip(places, shape, strict=True)]
-    if None not in steps:
-        indices = [
-            AffineDimExpr(loop) * (step or 0) + taken[0]
-            for loop, (taken, step) in enumerate(zip(places, steps, strict=True))
-        ]
-        return nest.build([nest.input(value, indices)])[0]
-    loops = [nest.add(IndexOp(loop)).result for loop in range(len(places))]
-    chosen = [
-        loops[loop]
-        if list(taken) == list(range(shape[loop]))
-        else to_index(nest, nest.constant(np.array(taken), i32, (loop,)))
-        for loop, taken in enumerate(places)
-    ]
-    return nest.build([extract(nest, value, chosen)])[0]
-
-
-def _step(taken: Sequence[int], size: int) -> int | None:
-    """The distance of places that are as far apart each, and don't go back.
-
-    None for the first places of more: a loop that is an index by itself takes all."""
-    steps = set(np.diff(taken).tolist())
-    if len(steps) > 1 or (steps and min(steps) < 0):
-        return None
-    step = steps.pop() if steps else 0
-    return None if step == 1 and taken[0] == 0 and len(taken) < size else step
+    return taken(emitter(op), value, places)

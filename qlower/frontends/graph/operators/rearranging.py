@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
+from qlower.emit.movement import taken
 from qlower.model.nests import Nest, extract, to_index
 
 from ...entry import takes
@@ -40,13 +41,9 @@ def pick(node: NodeContext, value: Value, axis: int, indices: Sequence[int]) -> 
     if isinstance(element, QuantizedType):
         plain = TensorType(element.storage_type, value.type.get_shape())
         table = node.emit(StorageCastOp(table, plain), f"stored_{axis}")
-    nest = Nest(node.builder.emitter(node.place(), f"picked_{axis}"), sizes)
-    loops: list[SSAValue] = [
-        nest.add(IndexOp(loop)).result for loop in range(len(sizes))
-    ]
-    places = nest.emitter.constant(np.array(indices, np.int32), i32)
-    loops[at] = to_index(nest, nest.input(places, (at,)))
-    (picked,) = nest.build([extract(nest, table, loops)])
+    places: list[Sequence[int]] = [range(size) for size in value.type.get_shape()]
+    places[at] = indices
+    picked = taken(node.builder.emitter(node.place(), f"picked_{axis}"), table, places)
     if isinstance(element, QuantizedType):
         cast = StorageCastOp(picked, TensorType(element, sizes))
         picked = node.emit(cast, f"cast_{axis}")
