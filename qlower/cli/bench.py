@@ -15,6 +15,7 @@ from qlower.bench.comparison import (
     layer_times,
     model_name,
 )
+from qlower.bench.emulated import count_kernels, count_table
 from qlower.bench.peers import PEERS
 from qlower.bench.report import as_data, as_html, as_markdown, as_text, comparison_table
 from qlower.bench.roof import measured_roof
@@ -27,6 +28,7 @@ from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.files.replacing import write_text
 from qlower.frontends.model_files import check_model_path
+from qlower.packages.compiled import compile_levels
 from qlower.tables.json_text import json_text
 
 STANDARD_OUTPUT = "-"
@@ -40,6 +42,13 @@ def run(options: argparse.Namespace) -> int:
         raise QlowerError(
             "--against cannot be combined with --signature: peers always run the first "
             "one"
+        )
+    if options.emulate:
+        return _emulate(options)
+    if options.target != "host":
+        raise QlowerError(
+            f"--target {options.target} isn't timed here",
+            help="--emulate counts its instructions",
         )
     chosen = Options(_peers(options.against), options.rounds)
     threads = _counts(options.threads)
@@ -82,6 +91,49 @@ def run(options: argparse.Namespace) -> int:
         print(_written(report, options.format))
     if options.json is not None:
         data = json_text(as_data(report)) + "\n"
+        write_text(options.json, lambda: data)
+    return 0
+
+
+def _emulate(options: argparse.Namespace) -> int:
+    """Count instructions, print them and the memory of each model."""
+    if options.against or options.layers or options.tune:
+        raise QlowerError(
+            "--emulate cannot be combined with --against, --layers or --tune"
+        )
+    if options.target == "host":
+        raise QlowerError("--emulate needs a --target of another processor")
+    named = options.target, options.cpu, options.features
+    layers = layer_contracts(options.layer_contract)
+    found: list[dict[str, object]] = []
+    parts: list[str] = []
+    for path in map(check_model_path, options.models):
+        compilation = Compilation(
+            model_of(str(path), options),
+            options.contract,
+            resolve_target(*named),
+            layer_contracts=layers,
+        )
+        counts = count_table(count_kernels(compilation.object))
+        package = compile_levels({compilation.target.cpu: compilation}, None)
+        memory = package.memory(with_stack=compilation.target.is_bare_metal)
+        name = model_name(path)
+        if options.format != "csv":
+            parts += [f"{name}, {compilation.target.cpu}, under emulation:", ""]
+        parts += [
+            counts.render(options.format),
+            "",
+            memory.table().render(options.format),
+            "",
+        ]
+        kernels = counts.records()
+        found.append({"model": name, "kernels": kernels, "memory": memory.to_json()})
+    clear_status()
+    if options.json != STANDARD_OUTPUT:
+        print("\n".join(parts[:-1]))
+    if options.json is not None:
+        target = resolve_target(*named).identity
+        data = json_text({"target": target, "models": found}) + "\n"
         write_text(options.json, lambda: data)
     return 0
 

@@ -13,7 +13,7 @@ from qlower.emulation.aarch64 import AARCH64
 from qlower.emulation.arm_m import ARM_M
 from qlower.emulation.elf import read_object
 from qlower.emulation.image import link
-from qlower.emulation.processor import Machine
+from qlower.emulation.processor import BlockHook, Machine
 from qlower.emulation.riscv import RISCV32, RISCV64
 from qlower.model.signature import Array, Signature
 
@@ -52,7 +52,7 @@ class Emulator:
             for index, name in enumerate(self._functions, 1)
         }
         image = link(elf, _CODE, addresses, processor.relocate)
-        self._symbols = image.symbols
+        self.symbols = image.symbols
         self._machine = processor.start()
         self.map(_CODE, len(image.data))
         self.write(_CODE, image.data)
@@ -63,6 +63,12 @@ class Emulator:
         code_hook = import_module("unicorn").UC_HOOK_CODE
         end = _LIBRARY + _PAGE - 1
         self._machine.hook_add(code_hook, self._call_library, None, _LIBRARY, end)
+
+    def on_blocks(self, hook: BlockHook) -> None:
+        """Have a function called with the address and size of each block of the object
+        that is about to run."""
+        kind = import_module("unicorn").UC_HOOK_BLOCK
+        self._machine.hook_add(kind, hook, None, _CODE, BUFFERS - 1)
 
     def map(self, start: int, length: int) -> int:
         """Make whole pages accessible; gives their size."""
@@ -103,7 +109,7 @@ class Emulator:
         for name, value in before.items():
             self._machine.reg_write(register(name), value)
         try:
-            self._machine.emu_start(self._symbols[function] | thumb, _LIBRARY)
+            self._machine.emu_start(self.symbols[function] | thumb, _LIBRARY)
         except Exception as error:
             at = self._machine.reg_read(register("PC"))
             raise EmulationError(f"{error} at offset {at - _CODE:#x}") from error

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
 from qlower.diagnostics import QlowerError
 from qlower.emulation.image import Relocate
@@ -28,12 +29,16 @@ class Machine(Protocol):
     def hook_add(
         self,
         kind: int,
-        hook: Callable[[Machine, int, int, None], None],
+        hook: BlockHook,
         data: None,
         begin: int,
         end: int,
     ) -> int: ...
     def emu_start(self, begin: int, until: int) -> None: ...
+
+
+BlockHook: TypeAlias = "Callable[[Machine, int, int, None], None]"
+"""Called with the machine, an address, a size and nothing."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,19 @@ class Processor:
         for name, value in self.registers.items():
             machine.reg_write(self.register(name), value)
         return machine
+
+    def count(self, code: bytes) -> int:
+        """The instructions in a block of code, of two bytes or four."""
+        halves = struct.unpack(f"<{len(code) // 2}H", code)
+        found = position = 0
+        while position < len(halves):
+            first, found = halves[position], found + 1
+            if self.is_thumb:
+                is_wide = first >> 11 >= 0b11101
+            else:
+                is_wide = self.architecture != "RISCV" or first & 3 == 3
+            position += 1 + is_wide
+        return found
 
     def register(self, name: str) -> int:
         """unicorn's number of a register."""

@@ -71,6 +71,22 @@ def test_beside_litert(layer: Path, capsys: Capture):
     assert "- Without torch for layer: no model file for this peer (layer.pt2)" in lines
 
 
+@pytest.mark.parametrize(
+    "target", ["thumbv7em-none-eabi", "riscv32im-unknown-none-elf"]
+)
+def test_instructions_under_emulation(layer: Path, target: str, capsys: Capture):
+    """Those of each kernel, with the routines that it calls, and the memory."""
+    command = ["bench", str(layer), "--emulate", "--target", target, "--json"]
+    assert main([*command, "out.json"]) == 0
+    printed = capsys.readouterr().out
+    (found,) = json.loads(Path("out.json").read_text())["models"]
+    convolution = next(k for k in found["kernels"] if k["family"] == "contraction")
+    assert convolution["instructions"] > convolution["products"] > 0
+    assert f"{convolution['instructions']:,}" in printed
+    assert found["memory"]["code"] > 0
+    assert "stack" in printed
+
+
 @pytest.mark.parametrize("name", sorted(PEERS))
 def test_a_peer_that_is_not_installed(
     name: str, layer: Path, monkeypatch: pytest.MonkeyPatch
@@ -258,6 +274,10 @@ def test_why_a_kernel_is_far_from_its_limit(words: str):
         (["--threads", "1,x"], "--threads 1,x is no list of positive numbers"),
         (["--threads", "0"], "no list of positive numbers"),
         (["--rounds", "0"], "--rounds must be positive, not 0"),
+        (["--target", "riscv64-linux-gnu"], "--emulate counts its instructions"),
+        (["--emulate"], "--emulate needs a --target of another processor"),
+        (["--emulate", "--layers"], "--emulate cannot be combined with"),
+        (["--emulate", "--target", "wasm32-unknown-unknown"], "there is no emulator"),
     ],
 )
 def test_wrong_options(model: str, capsys: Capture, options: list[str], message: str):

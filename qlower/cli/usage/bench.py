@@ -6,7 +6,7 @@ from qlower.cli.options import (
     add_command,
     add_contract,
     add_import_options,
-    add_machine,
+    add_target,
     add_timing,
     add_tune,
 )
@@ -15,7 +15,8 @@ from qlower.cli.parser import ArgumentParser, Commands, runner
 EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
   qlower bench model.tflite --against litert,onnxruntime=model_qdq.onnx --json out.json
   qlower bench model.onnx --against onnxruntime
-  qlower bench model.tflite --layers"""
+  qlower bench model.tflite --layers
+  qlower bench model.tflite --emulate --target thumbv7em-none-eabi --cpu cortex-m4"""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -48,6 +49,12 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "at the measured bandwidth of the cache that they fit in",
     )
     parser.add_argument(
+        "--emulate",
+        action="store_true",
+        help="count the instructions of each kernel under emulation (extra emulation), "
+        "and the memory, for --target; nothing is timed",
+    )
+    parser.add_argument(
         "--rounds",
         type=int,
         default=101,
@@ -65,6 +72,6 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     add_contract(parser)
     add_tune(parser)
-    add_machine(parser)
+    add_target(parser)
     add_timing(parser)
     parser.set_defaults(run=runner("qlower.cli.bench:run"))
