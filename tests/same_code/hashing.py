@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from importlib import import_module
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Literal
@@ -22,11 +24,14 @@ from xdsl.printer import Printer
 import qlower
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.to_arith import lower_to_arith
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
 
 Level = Literal["arith", "kernels", "code"]
+
+# Commits before 0.2.0, which are compared too, have it in another file.
+_FILES = ("qlower.compilation.to_arith", "qlower.compilation.pipeline")
+_FILE = import_module(next(filter(find_spec, _FILES)))
 
 TARGETS = {
     "kernels": (("x86_64-linux-gnu", "x86-64-v3"),),
@@ -99,7 +104,9 @@ def load(path: Path, reading: str) -> qlower.Model:
 def at_level(model: qlower.Model, contract: str | None, level: Level) -> str:
     """The hash of a model at a level, for all targets that it is made for."""
     if level == "arith":
-        return digest(text_of(lower_to_arith(model.module, contract, verify=False)))
+        return digest(
+            text_of(_FILE.lower_to_arith(model.module, contract, verify=False))
+        )
     parts: list[str] = []
     for triple, cpu in TARGETS[level]:
         target = resolve_target(triple, cpu)
