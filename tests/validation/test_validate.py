@@ -709,3 +709,24 @@ def test_a_reader_that_is_not_installed(
     with pytest.raises(QlowerError, match=f"{name} is not installed") as refused:
         pictures._import(module)  # pyright: ignore[reportPrivateUsage]
     assert refused.value.help == install_line("data")
+
+
+TWO_OUTPUTS = """
+!x = !quant.uniform<i8:f32, 0.5:0>
+!y = !quant.uniform<i8:f32, 1.0:0>
+func.func @main(%x: tensor<1x4x!x>) -> (tensor<1x4x!y>, tensor<1x4x!x>) {
+  %y = qnn.requantize %x : (tensor<1x4x!x>) -> tensor<1x4x!y>
+  %z = qnn.relu %x : (tensor<1x4x!x>) -> tensor<1x4x!x>
+  return %y, %z : tensor<1x4x!y>, tensor<1x4x!x>
+}"""
+
+
+def test_the_first_of_two_outputs_is_counted_in_its_own_scale(tmp_path: Path) -> None:
+    """TVM rounds half up: a quarter of the numbers are ties below 0, 1.0 apart."""
+    path = tmp_path / "two.mlir"
+    path.write_text(TWO_OUTPUTS)
+    x = np.arange(-128, 128).astype(np.int8).reshape(64, 1, 4)
+    found = qlower.validate(path, x, contracts="tvm", against="exact")
+    text = json.dumps(found.to_dict())
+    row = next(r for r in json.loads(text)["contracts"] if r["contract"] == "tvm")
+    assert (row["mean_steps"], row["mean_real"], row["largest_real"]) == (0.25, 0.25, 1)
