@@ -67,7 +67,7 @@ def test_rearrangements(qdq: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("qdq", LEVELS)
 @pytest.mark.parametrize("type", ["u1", "i1"])
 def test_interpolation(qdq: str, type: str, tmp_path: Path) -> None:
-    """Of float32 and of dequantized pixels; stored ones are refused."""
+    """Of float32, of dequantized pixels and of stored ones."""
     build = Layers()
     for mode in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"):
         for factors in ((2.0, 2.0), (1.5, 0.5), (1.0, 3.0)):
@@ -76,6 +76,7 @@ def test_interpolation(qdq: str, type: str, tmp_path: Path) -> None:
             for value, scale in (
                 (x, None),
                 (build.pair(x, 0.02, 5, type), 0.03),
+                (build.pair(x, 0.02, 5, type), 0.02),
             ):
                 made = build.node(
                     "Resize",

@@ -276,6 +276,8 @@ def _select_moving(graph: Graph, group: Group) -> Fused:
         raise StaysReal("its result is bounded before it is quantized")
     if node.kind == "MaxPool" and graph.model.opset < 12:
         raise StaysReal("MaxPool has integers since opset 12")
+    if node.kind == "Resize" and node.attributes.get("mode", "nearest") != "nearest":
+        raise StaysReal("it computes what lies between pixels")
     _check_open(graph, group, 1)
     (x,) = group.dequantizers.values()
     if not all(same_step(graph, quantizer, x) for quantizer in group.quantizers):

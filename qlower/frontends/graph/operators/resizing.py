@@ -67,8 +67,8 @@ def _interpolate(node: NodeContext, value: Value) -> None:
     if not value.is_real:
         raise node.error(
             "interpolation of stored integers is not supported; expected real numbers",
-            help="--qdq as-written reads the model so, or give what is resized another"
-            " scale afterwards",
+            help="quantize the model in QDQ form, in which ONNX Runtime interpolates"
+            " real numbers",
         )
     value = real_operand(node, 0)
     value = node.builder.in_order(value, identity(4), node.place())
