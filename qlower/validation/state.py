@@ -44,8 +44,7 @@ class Progress:
             raise QlowerError(f"cannot read {self.path}: it is not a file")
         try:
             data = dict(parse_json(self.path.read_text(encoding="utf-8")))
-            if data.pop("digest") != _digest(data):
-                raise ValueError("not as it was written")
+            digest = data.pop("digest")
             found: Key = dict(data["key"])
             total, done = Partial.from_json(data["total"]), set(map(int, data["done"]))
         except OSError as error:
@@ -54,9 +53,7 @@ class Progress:
             *(ArithmeticError, AttributeError, LookupError),
             *(TypeError, ValueError),
         ) as error:
-            raise QlowerError(
-                f"{self.path} is no state of `qlower validate`"
-            ) from error
+            raise self._no_state() from error
         names = dict.fromkeys([*self.key, *found])
         differing = [name for name in names if found.get(name) != self.key.get(name)]
         if differing:
@@ -65,7 +62,12 @@ class Progress:
                 f" {', '.join(differing)}",
                 help="resume with what it was begun with, or remove the file",
             )
+        if digest != _digest(data):
+            raise self._no_state()
         self.total, self.done = total, done
+
+    def _no_state(self) -> QlowerError:
+        return QlowerError(f"{self.path} is no state of `qlower validate`")
 
     def take(self, chunks: list[Chunk], partial: Partial) -> None:
         """Add the counts of chunks; the file is written every few seconds."""
