@@ -51,6 +51,19 @@ def test_layer(name: str, qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+def test_a_normalization_behind_it(tmp_path: Path) -> None:
+    """ONNX Runtime changes the weights by it, unless it runs what is written."""
+    build = Layers()
+    x = build.pair(build.value(1, 2, 4, 4), 0.02, 120)
+    weights = build.constant(build.random.normal(size=(2, 3, 3, 3)))
+    parameters = [build.constant(np.array([0.5, 1, 2])) for _ in range(4)]
+    y = build.node("ConvTranspose", [x, weights])
+    build.returned(build.node("BatchNormalization", [y, *parameters]))
+    build.check(tmp_path)
+    with pytest.raises(QlowerError, match="by the normalization behind it"):
+        qlower.load(tmp_path / "model.onnx")
+
+
 def test_refusal(tmp_path: Path) -> None:
     build = Layers()
     x, weights = build.value(1, 2, 4, 4), build.weights((2, 2, 3, 3))

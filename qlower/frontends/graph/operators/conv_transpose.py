@@ -24,6 +24,7 @@ from qlower.model.nests import Index, Nest
 from qlower.operators.windows import window_extent
 
 from ...entry import takes
+from ...import_options import AS_WRITTEN
 from ..context import NodeContext
 from ..orders import identity
 from ..real_constants import Reals, real_constant
@@ -61,6 +62,15 @@ class _Axis:
 
 
 def import_conv_transpose(node: NodeContext) -> None:
+    users = node.graph.users(node.result())
+    is_fused = any(user.kind == "BatchNormalization" for user in users)
+    if is_fused and node.is_constant(1) and node.importer.qdq != AS_WRITTEN:
+        raise node.error(
+            "ONNX Runtime multiplies its weights by the normalization behind it, which"
+            " is not supported",
+            help="fold the normalization into the weights, as"
+            " onnxruntime.quantization.shape_inference.quant_pre_process does",
+        )
     value = real_operand(node, 0)
     rank = len(value.shape)
     value = node.builder.in_order(value, identity(rank), node.place())
