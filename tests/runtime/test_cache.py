@@ -45,6 +45,7 @@ from qlower.model.signature import Array
 from qlower.runtime import objects
 from qlower.text.parsing import parse_module
 from qlower.transforms import prove_epilogues
+from qlower.transforms.prove_epilogues.machine import Machine
 from qlower.transforms.prove_epilogues.proved_before import Found
 from qlower.transforms.prove_epilogues.staircase import Staircase
 
@@ -291,11 +292,9 @@ def test_another_layer_is_compiled_alone(folder: Path, monkeypatch: pytest.Monke
         made.append(text)
         return original_code(text, target)
 
-    def search(
-        staircases: Sequence[Staircase], fused: bool, mended: bool
-    ) -> list[Found]:
+    def search(staircases: Sequence[Staircase], machine: Machine) -> list[Found]:
         searches.extend(staircases)
-        return original_search(staircases, fused, mended)
+        return original_search(staircases, machine)
 
     original_code = module.machine_code
     original_search = prove_epilogues.cheapest_lines

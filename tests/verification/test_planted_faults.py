@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from qlower.codegen.targets.base import Target
 from qlower.codegen.targets.resolve import host_target
-from qlower.compilation import bisection, pipeline
+from qlower.compilation import bisection, to_kernel
 from qlower.compilation.compilation import Compilation
 from qlower.dialects.kernel import NestOp
 from qlower.model.random_inputs import random_inputs
@@ -46,14 +46,14 @@ def planted(
     nest: int, fault: str, patch: pytest.MonkeyPatch
 ) -> Generator[list[tuple[str, ...]]]:
     """A fault in all code that is made meanwhile; what layers it is in."""
-    passes = pipeline.kernel_passes
+    passes = to_kernel.kernel_passes
     found: list[tuple[str, ...]] = []
 
     def with_fault(target: Target) -> list[ModulePass]:
         return [*passes(target), PlantPass(nest, FAULTS[fault], found)]
 
     with patch.context() as here:
-        here.setattr(pipeline, "kernel_passes", with_fault)
+        here.setattr(to_kernel, "kernel_passes", with_fault)
         here.setattr(bisection, "kernel_passes", with_fault)
         yield found
 
