@@ -68,12 +68,34 @@ def run(options: argparse.Namespace) -> int:
                 for name in results[0][1]
             }
             _write(layers_output, layers)
-    if output is None:
+    if options.digest:
+        given = [arrays for arrays, _ in results]
+        _show_digest(compilation, inputs.runs, executor.outputs, given, options)
+    elif output is None:
         _show(executor.outputs, [arrays for arrays, _ in results], options, profile)
     if labels is not None:
         clear_status()
         complain(f"note: {labels.judge([arrays[0] for arrays, _ in results])}")
     return 0
+
+
+def _show_digest(
+    compilation: Compilation,
+    inputs: Sequence[Mapping[str, Array]],
+    specs: Sequence[TensorSpec],
+    results: Sequence[Sequence[Array]],
+    options: argparse.Namespace,
+) -> None:
+    from qlower.sides.run_digest import run_digest
+
+    names = [spec.name for spec in specs]
+    outputs = [dict(zip(names, arrays, strict=True)) for arrays in results]
+    found = run_digest(compilation.model, compilation.contract, inputs, outputs)
+    clear_status()
+    if options.format == "json":
+        print(json_text(found.to_dict()))
+    else:
+        show(str(found))
 
 
 def _show(

@@ -19,7 +19,8 @@ from qlower.cli.parser import ArgumentParser, Commands, runner
 
 EXAMPLE = """  qlower run model.tflite --input image.npy
   qlower run model.mlir --input images.npz --output y.npz --save-layers layers.npz
-  qlower run model.mlir --input left=a.npy --input right=b.npy --executor interp"""
+  qlower run model.mlir --input left=a.npy --input right=b.npy --executor interp
+  qlower run model.tflite --random --digest"""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -55,6 +56,12 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         action="store_true",
         help="print the time of every layer (the median of some calls on the first "
         "input), its multiply-accumulates a second, and the bytes of its tensors",
+    )
+    parser.add_argument(
+        "--digest",
+        action="store_true",
+        help="print one SHA-256 of the outputs, the inputs, the model, its contracts "
+        "and qlower's version, which is the same on every machine, and each of them",
     )
     add_full_names(parser)
     add_format(parser)

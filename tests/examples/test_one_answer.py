@@ -1,0 +1,51 @@
+"""A classifier whose answer depends on the machine, here and in ONNX Runtime."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qlower
+from qlower.codegen.llvm.binding import BINDING
+
+FOLDER = Path(__file__).parents[2] / "examples/one-answer"
+MODEL = FOLDER / "classifier.onnx"
+
+
+def images() -> np.ndarray:
+    """The images of the digits' example as this model takes them."""
+    stored = np.load(FOLDER.parent / "digits/test_images.npy").reshape(-1, 1, 64)
+    return (stored.astype(np.int64) + 128).astype(np.uint8)
+
+
+def test_the_script_makes_the_model() -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    names = runpy.run_path(str(FOLDER / "make.py"))
+    labels = np.load(FOLDER.parent / "digits/test_labels.npy")
+    model = names["classifier"](images().reshape(-1, 64).astype(np.int64), labels)
+    assert model.SerializeToString() == MODEL.read_bytes()
+    assert (np.load(FOLDER / "nine.npy") == images()[names["NINE"]]).all()
+    assert labels[names["NINE"]] == 9
+
+
+def test_one_image_flips() -> None:
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    functions = [
+        qlower.jit(MODEL, name) for name in ("onnxruntime", "onnxruntime-avx2")
+    ]
+    found = [[function(x).argmax() for function in functions] for x in images()]
+    assert [pair for pair in found if pair[0] != pair[1]] == [[0, 9]]
+
+
+def test_onnx_runtime_gives_its_machines_answer() -> None:
+    ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    present = BINDING.get_host_cpu_features()
+    has_vnni = present.get("avx512vnni") or present.get("avxvnni")
+    function = qlower.jit(MODEL, "onnxruntime" if has_vnni else "onnxruntime-avx2")
+    session = ort.InferenceSession(MODEL.read_bytes())
+    for image in images():
+        (live,) = session.run(None, {"x": image})
+        np.testing.assert_array_equal(function(image), live)
