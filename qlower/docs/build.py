@@ -218,6 +218,8 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"Quick start": "quick-start.md"},
         {"Bring your model": "bring-your-model.md"},
         {"My model is off by one": "off-by-one.md"},
+        {"Which command answers it": "symptoms.md"},
+        {"One answer on every machine": "one-answer.md"},
         {"Where do two systems part": "where-systems-part.md"},
         {"Whose arithmetic is it": "whose-arithmetic.md"},
         {"For all inputs": "verifying.md"},
