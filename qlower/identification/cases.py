@@ -6,8 +6,10 @@ an output channel, and by the scales of the weights a ratio of its own for each.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,11 @@ LARGEST_WEIGHT = 64
 """Two products of 255 and this fit 16 bits."""
 
 LARGEST_PRODUCT_SUM = 62 * 255 * LARGEST_WEIGHT
+
+TURN_BITS, TURN_COUNTS, CLIMB = range(12, 23), (1, 2, 4, 8, 16), 80
+"""Widths of registers, the products that leave them, and those to get there."""
+
+TURN_LENGTH = 2 * (CLIMB + max(TURN_COUNTS))
 
 UGLY = (0.0431, 0.0173)
 """Scales of which no quotient is a power of two."""
@@ -77,9 +84,10 @@ class Cases:
         yield Case("conv_near", self._near(), self._convolution(*UGLY))
         sums = self._ties()
         sums = sums[np.abs(sums[:, 1]) <= LARGEST_PRODUCT_SUM]
-        yield Case(
-            "conv_sums", sums, self._convolution(1 / 16, 1 / 16, by_products=True)
-        )
+        yield Case("conv_sums", sums, self._convolution(1 / 16, 1 / 16, zero_bias))
+        near = self._near()
+        near = near[np.abs(near[:, 1]) <= LARGEST_PRODUCT_SUM]
+        yield Case("conv_bias", near, self._convolution(*UGLY, opposite_bias))
         for name, scale in (("linear_ties", 2.0**-9), ("linear_near", 0.00137)):
             yield Case(name, self._sums(scale), self._linear(scale))
         for name, op in (("add", qnn.AddOp), ("mul", qnn.MulOp)):
@@ -124,33 +132,50 @@ class Cases:
             order = np.argsort(np.abs(twice - np.rint(twice)), kind="stable")[:80]
             points = np.stack([np.full(len(order), scale), sums[order]], axis=1)
             found.append(points.astype(np.float64))
-        return np.concatenate(found)
+        return np.concatenate([*found, self._nearest()])
+
+    def _nearest(self) -> Reals:
+        """Ratios and sums whose quotients are 2^-8 to 2^-25 of them from ties: few
+        small sums come as near, and multipliers of few bits are as far."""
+        count = 1 << 11
+        results = self.random.integers(-126, 126, count) + 0.5
+        sums = np.rint(results * 2.0 ** self.random.uniform(1, 16, count))
+        x, y = (np.float64(np.float32(scale)) for scale in UGLY)
+        away = self.random.choice([-1, 1], count) * 2.0 ** self.random.uniform(
+            -25, -8, count
+        )
+        scales = (results * (1 + away) * y / (sums * x)).astype(np.float32)
+        return np.stack([scales, sums], axis=1).astype(np.float64)
 
     def _sums(self, scale: float) -> Reals:
         return _points([scale], np.arange(-126, 126) + 0.5, [-1, 0, 1, 2])[:, 1:]
 
     def _convolution(
-        self, input: float, output: float, *, by_products: bool = False
+        self,
+        input: float,
+        output: float,
+        bias_of: Callable[[Integers], Integers] | None = None,
     ) -> Callable[[Reals], Layer]:
         """A convolution with the ratios and sums of points; a weight's scale is the
         ratio, divided by that of the other scales. Sums are biases of an input at its
-        zero point, or `by_products` with weights."""
+        zero point, or of biases by `bias_of` and products with weights."""
 
         def layer(points: Reals) -> Layer:
-            count, depth = len(points), len(FACTORS) if by_products else 1
-            x = self.type([1, 1, 1, depth], input, -128 if by_products else 3)
-            y = self.type([1, 1, 1, count], output, -5)
+            count, depth = len(points), 1 if bias_of is None else len(FACTORS)
+            x = self.type([1, 1, 1, depth], input, 3 if bias_of is None else -128)
+            y = self.type([1, 1, 1, count], output, -5 if bias_of is None else 6)
             scales = [float(scale) for scale in points[:, 0].astype(np.float32)]
             type = build.quantized_per_axis([count, 1, 1, depth], 0, scales)
-            sums = points[:, 1].astype(np.int32)
-            weights = np.ones((count, 1), np.int64)
+            sums = points[:, 1].astype(np.int64)
+            biases, weights = sums, np.ones((count, 1), np.int64)
             codes = np.array([3])
-            if by_products:
-                weights, codes = weights_for(sums), FACTORS - 128
+            if bias_of is not None:
+                biases = bias_of(sums)
+                weights, codes = weights_for(sums - biases), FACTORS - 128
             weights = weights.astype(np.int8).reshape(count, 1, 1, depth)
 
             def result(source: SSAValue) -> SSAValue:
-                bias = build.constant(np.zeros_like(sums) if by_products else sums)
+                bias = build.constant(biases.astype(np.int32))
                 return qnn.Conv2DOp(
                     source, build.constant(weights, type), bias, y
                 ).result
@@ -208,13 +233,50 @@ class Cases:
         return Layer([x], [self.stored(points.T, [1, 3, 3, count])], result)
 
     def products(self) -> Iterator[tuple[str, Layer]]:
-        """Layers with large products, pairs of which leave 16 bits, and biases."""
+        """Layers with large products, pairs of which leave 16 bits, and biases; and
+        with sums that leave a register on the way."""
         yield "conv_products", self._products([1, 3, 3, 3], [8, 3, 3, 3])
+        yield "fine_products", self._products([1, 3, 3, 3], [32, 3, 3, 3], 1 / 16)
         yield "depthwise_products", self._products([1, 3, 3, 8], [1, 3, 3, 8])
         yield "wide_products", self._products([1, 1, 3, 104], [1, 3, 3, 104])
+        yield "turns", self._turns()
 
-    def _products(self, image: Sequence[int], kernel: Sequence[int]) -> Layer:
-        """A convolution, or a depthwise one, of the largest codes and weights."""
+    def _turns(self) -> Layer:
+        """A convolution whose sums climb, pass the end of a register by half a product
+        in the last of 1 to 16, and go back to 0: a channel for each width and number.
+        The first of those products begins every group."""
+        rows, scales = list[Array](), list[float]()
+        for bits, count in product(TURN_BITS, TURN_COUNTS):
+            end = 1 << bits - 1
+            weight = int(np.clip(end // (255 * count), 1, 127))
+            height = end // 255 - weight * count + weight // 2
+            climb = np.diff(np.arange(CLIMB + 1) * height // CLIMB)
+            row = np.concatenate([climb, [weight] * count, [-weight] * count, -climb])
+            row = np.pad(row, (0, TURN_LENGTH - len(row)))
+            rows.append(row * (-1) ** len(rows))
+            scales.append(2.0 ** round(math.log2(64 / (255 * weight))))
+        length, channels = TURN_LENGTH, len(rows)
+        x = self.type([1, 1, 1, length], 1 / 16, -128)
+        y = self.type([1, 1, 1, channels], 1 / 16, -5)
+        shape = [channels, 1, 1, length]
+        weights = np.array(rows).astype(np.int8).reshape(shape)
+        weight_type = build.quantized_per_axis(shape, 0, scales)
+
+        def result(source: SSAValue) -> SSAValue:
+            bias = build.constant(np.zeros(channels, np.int32))
+            return qnn.Conv2DOp(
+                source, build.constant(weights, weight_type), bias, y
+            ).result
+
+        codes = np.full(length, 127)
+        return Layer([x], [self.stored(codes, [1, 1, 1, length])], result)
+
+    def _products(
+        self, image: Sequence[int], kernel: Sequence[int], output: float = 8.0
+    ) -> Layer:
+        """A convolution, or a depthwise one, of the largest codes and weights, whose
+        sums fit the output if its scale is 8; a finer one shows those of a narrow
+        register."""
         is_depthwise = kernel[0] == 1
         channels = kernel[3] if is_depthwise else kernel[0]
         sizes = kernel[1], kernel[2]
@@ -227,7 +289,7 @@ class Cases:
             WindowAxis(size, taps, stride[0], pad[0], pad[0]).results
             for size, taps in zip(image[1:3], sizes, strict=True)
         ]
-        y = self.type([1, *places, channels], 8.0, -5)
+        y = self.type([1, *places, channels], output, -5)
         op = qnn.DepthwiseConv2DOp if is_depthwise else qnn.Conv2DOp
 
         def result(source: SSAValue) -> SSAValue:
@@ -248,6 +310,17 @@ def weights_for(sums: Array) -> Integers:
         rest -= weights[:, place] * FACTORS[place]
     assert not rest.any()
     return weights
+
+
+def zero_bias(sums: Integers) -> Integers:
+    """Biases where sums are of products alone."""
+    return np.zeros_like(sums)
+
+
+def opposite_bias(sums: Integers) -> Integers:
+    """Biases that products go against, as far as weights have these."""
+    reach = LARGEST_PRODUCT_SUM - 1
+    return sums + np.clip(sums * 3 // 7 + 997, -reach, reach)
 
 
 def _points(ratios: Sequence[float], results: Reals, steps: Sequence[int]) -> Reals:

@@ -23,6 +23,7 @@ TITLES: Mapping[str, str] = {
     "accumulator": "accumulator",
     "bias": "bias",
     "scaling": "scaled by",
+    "scales": "scales",
     "ratio": "ratio of scales",
     "multiplier": "multiplier",
     "first": "first rounding",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qlower.contracts import Contract
 from qlower.contracts.contractions import Contraction
-from qlower.contracts.family import CHOICES, Arithmetic, Step, step
+from qlower.contracts.family import Arithmetic, Step, step
 from qlower.contracts.products import EXACT, PIXEL, TAPS
 from qlower.contracts.values import activation_values, operand_values
 from qlower.diagnostics import QlowerError
@@ -20,8 +20,10 @@ from qlower.dialects.quant import quantized_element
 from qlower.interp import evaluate_function
 from qlower.interp.values import Array
 from qlower.semantics.contraction import sums_of
+from qlower.semantics.in_turn import accumulated, columns
 
 Places = NDArray[np.int64]
+Index: TypeAlias = tuple[NDArray[np.intp], ...]
 
 _TOGETHER = 1 << 20
 """Elements whose results are held at a time."""
@@ -46,6 +48,21 @@ class Observed:
             found = sums_of(self.op, product, self.operands[0], self.operands[1])
             self.sums[product] = found.astype(np.int64)
         return self.sums[product]
+
+    def products_at(self, index: Index) -> Iterator[Array]:
+        """The products of some elements, one after the other."""
+        for code, factor in columns(self.op, self.operands[0], self.operands[1]):
+            met = np.broadcast_to(code, self.recorded.shape)[index]
+            yield met.astype(np.int64) * factor[index[-1]]
+
+    def start(self, with_bias: bool) -> Array:
+        """What a sum is besides its products: the bias, or 0."""
+        bias = np.zeros((), np.int32)
+        if with_bias and self.op.bias is not None:
+            bias = self.operands[2]
+            if bias.dtype.kind == "f":
+                bias = _other_bias(self, "quantize_bias", "real_bias")
+        return np.broadcast_to(bias, self.recorded.shape)
 
 
 @dataclass(frozen=True)
@@ -103,8 +120,7 @@ class Evidence:
 
         Steps that several arithmetics share are computed once.
         """
-        with_bias = " and bias" if arithmetic.bias == "integer" else ""
-        sources: dict[str, Source] = {"accumulator": arithmetic.products + with_bias}
+        sources: dict[str, Source] = {"accumulator": self._accumulators(arithmetic)}
         *steps, last = arithmetic.steps
         for one in steps:
             taken = tuple(sources.get(name, name) for name in one.arguments)
@@ -116,6 +132,30 @@ class Evidence:
                 sources[name] = _Made(one.name, taken, number)
         stored = self._run(last, [sources.get(name, name) for name in last.arguments])
         return None if stored is None else stored[0]
+
+    def _accumulators(self, arithmetic: Arithmetic) -> str:
+        """The name of what the arithmetic makes of products, which is computed once."""
+        has_bias = arithmetic.bias == "integer"
+        name = arithmetic.products + (" and bias" if has_bias else "")
+        if arithmetic.group:
+            name += f", {arithmetic.accumulator}"
+            if name not in self._columns:
+                hold = arithmetic.hold.function
+                self._columns[name] = np.concatenate(
+                    [
+                        accumulated(
+                            one.products_at(index),
+                            one.start(has_bias)[index],
+                            arithmetic.group,
+                            lambda sums: evaluate_function(hold, [sums])[0],
+                        )
+                        for one, index in self._each()
+                    ]
+                )
+        elif name not in self._columns:
+            product = arithmetic.products
+            self._column(name, lambda one: _accumulator(one, product, has_bias))
+        return name
 
     def _run(self, one: Step, taken: Sequence[Source]) -> tuple[Array, ...] | None:
         try:
@@ -131,11 +171,8 @@ class Evidence:
             return made[source.number]
         if source == "real_bias":
             return self._column(source, _real_bias)
-        product, with_bias, _ = source.partition(" and bias")
-        if product in CHOICES["products"]:
-            return self._column(
-                source, lambda one: _accumulator(one, product, bool(with_bias))
-            )
+        if source in self._columns:
+            return self._columns[source]
         return self._column(source, lambda one: self._constant(one, source))
 
     def _constant(self, one: Observed, name: str) -> Array:
@@ -150,28 +187,26 @@ class Evidence:
     def _column(self, name: str, of: Callable[[Observed], Array]) -> Array:
         """A value of every element."""
         if name not in self._columns:
-            parts: list[Array] = []
-            first = 0
-            for one in self.observed:
-                size = one.recorded.size
-                own = self.places[(self.places >= first) & (self.places < first + size)]
-                if own.size:
-                    index = np.unravel_index(own - first, one.recorded.shape)
-                    whole = np.broadcast_to(of(one), one.recorded.shape)
-                    parts.append(whole[index])
-                first += size
+            parts = [
+                np.broadcast_to(of(one), one.recorded.shape)[index]
+                for one, index in self._each()
+            ]
             self._columns[name] = np.concatenate(parts)
         return self._columns[name]
 
+    def _each(self) -> Iterator[tuple[Observed, Index]]:
+        """The contractions, each with where its elements are in the result."""
+        first = 0
+        for one in self.observed:
+            size = one.recorded.size
+            own = self.places[(self.places >= first) & (self.places < first + size)]
+            if own.size:
+                yield one, np.unravel_index(own - first, one.recorded.shape)
+            first += size
+
 
 def _accumulator(one: Observed, product: str, with_bias: bool) -> Array:
-    sums = one.products(product)
-    if with_bias and one.op.bias is not None:
-        bias = one.operands[2]
-        if bias.dtype.kind == "f":
-            bias = _other_bias(one, "quantize_bias", "real_bias")
-        sums = sums + bias
-    return sums.astype(np.int32)
+    return (one.products(product) + one.start(with_bias)).astype(np.int32)
 
 
 def _real_bias(one: Observed) -> Array:

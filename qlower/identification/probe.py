@@ -35,6 +35,10 @@ TIMES = 2
 """So many points of a layer tell each two contracts apart, if there are as many."""
 
 
+MORE = 120
+"""About so many others are there of a convolution or linear layer."""
+
+
 @dataclass(frozen=True)
 class Probe:
     """A model, and the stored values of its inputs by name."""
@@ -146,7 +150,11 @@ def chosen(case: Case, contracts: Mapping[str, Contract]) -> Layer:
         results = (evidence.results(one) for one in _members())
         rows += [array for array in results if array is not None]
     values = np.stack([array.reshape(-1) for array in rows])
-    return case.layer(case.points[separating(values, TIMES)])
+    points = set(separating(values, TIMES))
+    if replay.observed:
+        tells = np.flatnonzero(np.ptp(values.astype(np.int32), axis=0))
+        points.update(tells[:: max(1, len(tells) // MORE)].tolist())
+    return case.layer(case.points[sorted(points)])
 
 
 def _members() -> Iterator[Arithmetic]:
@@ -156,6 +164,8 @@ def _members() -> Iterator[Arithmetic]:
         for scaling in (FIXED, "multiply f32"):
             plain = Arithmetic(scaling=scaling, rounding=rounding).normal()
             yield from (other for _, other in plain.neighbours())
+    twice = Arithmetic(first="half_up")
+    yield from (other for _, other in twice.neighbours())
 
 
 def separating(values: Array, times: int = 1) -> list[int]:

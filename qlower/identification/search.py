@@ -9,7 +9,15 @@ from itertools import count, islice
 import numpy as np
 
 from qlower.contracts import Contract
-from qlower.contracts.family import CHOICES, FUSED, INSIDE, Arithmetic
+from qlower.contracts.family import (
+    CHOICES,
+    FUSED,
+    FUSED_INSIDE,
+    INSIDE,
+    ONCE,
+    RANGES,
+    Arithmetic,
+)
 from qlower.explain.diff import Progress, no_progress
 from qlower.identification.evidence import Evidence, Observed, Places
 
@@ -102,7 +110,7 @@ class _Search:
         """Numbers of rounds, until none of the best has anything left to try."""
         elements = len(self.evidence.recorded)
         for number in count():
-            ranked = _ranked(self.scores)[:WIDTH]
+            ranked = _leaders(self.scores)
             is_complete = self.scores[ranked[0]] == elements
             if is_complete:
                 ranked = ranked[:1]
@@ -139,6 +147,17 @@ def _ranked(scores: Mapping[Arithmetic, int]) -> list[Arithmetic]:
     return sorted(scores, key=lambda one: (-scores[one], _unusual(one)))
 
 
+def _leaders(scores: Mapping[Arithmetic, int]) -> list[Arithmetic]:
+    """Some of the best, and the best of each kind, which differ in more choices than
+    are tried together."""
+    ranked = _ranked(scores)
+    kinds: dict[tuple[str, bool], Arithmetic] = {}
+    for one in ranked:
+        kinds.setdefault((one.float, one.first == ONCE), one)
+    chosen = {*ranked[:WIDTH], *kinds.values()}
+    return [one for one in ranked if one in chosen]
+
+
 def _unusual(one: Arithmetic) -> list[int]:
     return [CHOICES[name].index(value) for name, value in one.choices().items()]
 
@@ -151,17 +170,22 @@ def first_members() -> Iterator[Arithmetic]:
             yield replace(plain, scaling=scaling).normal()
         for width in (8, 16, 24):
             yield replace(plain, multiplier=f"{width} bits, half_up")
-        yield replace(plain, first="half_up")
+        for first in ("half_up", "toward_zero"):
+            yield replace(plain, first=first)
     for accumulator in CHOICES["accumulator"]:
         yield from _stored(Arithmetic(accumulator=accumulator))
     for products in CHOICES["products"]:
-        yield from _stored(Arithmetic(products))
+        yield from _stored(Arithmetic(products).normal())
+    for bits in (14, 16, 18, 20, 22):
+        yield from _stored(Arithmetic("in turn", f"{bits} bits, saturate"))
 
 
 def _stored(one: Arithmetic) -> Iterator[Arithmetic]:
     """An arithmetic by integers and by floats, with roundings that are far apart."""
     fused = replace(one, bias=FUSED, scaling="reciprocal f32", rounding="half_away")
-    for start in (one, replace(one, bias="in steps", scaling="multiply f32"), fused):
+    ranges = replace(fused, bias="real", scales=RANGES, rounding="half_even")
+    starts = (one, replace(one, bias="in steps", scaling="multiply f32"), fused)
+    for start in (*starts, replace(ranges, zero_point=FUSED_INSIDE)):
         yield start
         for rounding in ("toward_zero", "floor"):
             yield replace(start, rounding=rounding)

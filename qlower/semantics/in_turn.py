@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 import numpy as np
 
 from qlower.contracts import Contract
@@ -20,30 +22,46 @@ def sums_in_turn(
     """The accumulators as i32, from what they start from, the stored input and the
     weights."""
     rule, group = contract.rule("accumulate"), group_of(contract, op)
-    columns = _columns(op, centred(stored, op.input), centred(weight, op.weight))
-    total = np.broadcast_to(start, shape_of(op.result)).astype(np.int32)
-    for number, (code, factor) in enumerate(columns, 1):
-        total = (total + code.astype(np.int64) * factor).astype(np.int32)
-        if number % group == 0 or number == len(columns):
-            (total,) = rule.evaluate({"accumulator": total})
-    return total
+    start = np.broadcast_to(start, shape_of(op.result))
+    products = (
+        code.astype(np.int64) * factor for code, factor in columns(op, stored, weight)
+    )
+    return accumulated(
+        products, start, group, lambda sum: rule.evaluate({"accumulator": sum})[0]
+    )
 
 
-def _columns(op: Contraction, image: Array, weight: Array) -> list[Column]:
+def accumulated(
+    products: Iterable[Array],
+    start: Array,
+    group: int,
+    accumulate: Callable[[Array], Array],
+) -> Array:
+    """What is left of the sums as i32, where each product of all elements is added to
+    what they start from, and each group of them cut."""
+    total, number = start.astype(np.int32), 0
+    for number, product in enumerate(products, 1):
+        total = (total + product).astype(np.int32)
+        if number % group == 0:
+            total = accumulate(total)
+    return total if number % group == 0 else accumulate(total)
+
+
+def columns(op: Contraction, stored: Array, weight: Array) -> Iterator[Column]:
     """What meets each weight of all output channels, and those weights, in the order of
-    memory."""
+    memory; without zero points."""
+    image, weight = centred(stored, op.input), centred(weight, op.weight)
     match op:
         case qnn.LinearOp():
-            return [(image[..., k, None], w) for k, w in enumerate(weight.T)]
+            yield from ((image[..., k, None], w) for k, w in enumerate(weight.T))
         case qnn.DepthwiseConv2DOp():
             image = np.repeat(image, op.multiplier, axis=3)
-            views = op.sums.views(image, weight.shape[1:3], 0)
-            return [(view, weight[0, *tap]) for tap, view in views]
+            for tap, view in op.sums.views(image, weight.shape[1:3], 0):
+                yield view, weight[0, *tap]
         case qnn.Conv2DOp():
             depth, repeats = weight.shape[3], len(weight) // op.groups
             firsts = np.repeat(np.arange(op.groups) * depth, repeats)
-            return [
-                (view[..., firsts + c], weight[:, kh, kw, c])
-                for (kh, kw), view in op.sums.views(image, weight.shape[1:3], 0)
-                for c in range(depth)
-            ]
+            firsts = firsts[:1] if op.groups == 1 else firsts
+            for (kh, kw), view in op.sums.views(image, weight.shape[1:3], 0):
+                for c in range(depth):
+                    yield view[..., firsts + c], weight[:, kh, kw, c]

@@ -188,8 +188,14 @@ def test_an_arithmetic_is_the_contract_of_its_choices() -> None:
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_every_choice_can_be_named(name: str) -> None:
-    scalings = {"ratio": "multiply f32", "bias": "divide f32"}
-    usual = {"scaling": scalings[name]} if name in scalings else {}
+    wanted = {
+        "products": {"accumulator": "20 bits, saturate"},
+        "bias": {"scaling": "divide f32"},
+        "scales": {"scaling": "divide f32"},
+        "ratio": {"scaling": "multiply f32"},
+        "zero_point": {"scaling": "reciprocal f32"},
+    }
+    usual = wanted.get(name, {})
     text = ""
     for value in CHOICES[name]:
         text = qlower.arithmetic(**{**usual, name: value})

@@ -70,7 +70,7 @@ def small() -> Probe:
 
 def test_contracts_give_what_their_steps_give(small: Probe) -> None:
     base = load_contract("tflite")
-    for one in drawn(5, 1):
+    for one in drawn(12, 1):
         outputs = outputs_of(small, arithmetic_text(one, "tflite", summary="a device"))
         replay = Replay(small.model, {"tflite": base})
         replay.run(0, {**small.inputs, **outputs})

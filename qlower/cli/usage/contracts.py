@@ -31,20 +31,23 @@ ROUNDINGS = "half_up, half_away, half_even, floor, ..."
 
 NEW_CHOICES = {
     "products": "exact (default), or pairs that saturate at 16 bits: "
-    "saturating_pairs_flat, saturating_pairs_pixel",
+    "saturating_pairs_flat, saturating_pairs_pixel; or 'in turn' or 'in turn by 2' to "
+    "16, where the accumulator saturates on the way",
     "accumulator": "32 bits (default), or 12 to 31 and how it ends: '20, saturate'",
     "bias": "integer (default); real, or in steps of the sum",
     "scaling": "fixed point (default), or by floats: multiply, divide or reciprocal, "
     "f32 or f64: 'multiply f32'",
+    "scales": "of floats: given (default), or kept as ranges or reciprocals",
     "ratio": "how the scales combine: f64 (default), f64_of_f32_product, "
     "f32_product_first, f32_weight_first, f32_input_first, f32_reciprocal",
     "multiplier": "its bits, 2 (a power of two) or 8 to 32, and how it is rounded: "
-    "half_up, half_even, floor or ceil (default: '32, half_up')",
+    "half_up, half_even, floor or ceil (default: '32, half_up'); or '2, nearest in "
+    "log2'",
     "first": "the rounding to the high half of the product, if there are two: once "
     f"(default), {ROUNDINGS}",
     "rounding": f"half_up (default), {ROUNDINGS.partition(', ')[2]}",
-    "zero_point": "when it is added: after the rounding (default), inside, or 'after, "
-    "saturated before'",
+    "zero_point": "when it is added: after the rounding (default), inside, 'inside, "
+    "fused', or 'after, saturated before'",
 }
 """What `new` has options for: the choices of `contracts.family`."""
 

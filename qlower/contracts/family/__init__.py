@@ -16,7 +16,7 @@ from string import Template
 from xdsl.dialects.func import FuncOp
 
 from qlower.contracts.calls import value_name
-from qlower.contracts.products import EXACT, FLAT, PIXEL, TAPS
+from qlower.contracts.products import EXACT, FLAT, IN_TURN, PIXEL, TAPS
 from qlower.dialects.fixed import RoundingMode
 from qlower.text.parsing import parse_module
 
@@ -25,9 +25,14 @@ FIXED = "fixed point"
 ONCE, INSIDE, AFTER, BYTE = "once", "inside", "after", "after, saturated before"
 SYMMETRIC = "after, within 127 before"
 FUSED = "fused with the product"
+FUSED_INSIDE = "inside, fused with the product"
+GIVEN, RANGES, RECIPROCALS = "given", "ranges", "reciprocals"
+TURNS = {"in turn": 1, **{f"in turn by {group}": group for group in (2, 4, 8, 16)}}
+"""Products after which the accumulator saturates: of groups of so many."""
+
 
 CHOICES: Mapping[str, Sequence[str]] = {
-    "products": (EXACT, FLAT, PIXEL),
+    "products": (EXACT, FLAT, PIXEL, *TURNS),
     "accumulator": (
         "32 bits",
         *(
@@ -42,47 +47,60 @@ CHOICES: Mapping[str, Sequence[str]] = {
         *("multiply f32", "divide f32", "reciprocal f32"),
         *("multiply f64", "divide f64", "reciprocal f64"),
     ),
+    "scales": (GIVEN, RANGES, RECIPROCALS),
     "ratio": (
         *("f32_product_first", "f32_weight_first", "f32_input_first"),
         *("f32_reciprocal", "f64", "f64_of_f32_product"),
     ),
-    "multiplier": tuple(
-        f"{width} bits, {mode}"
-        for mode in ("half_up", "half_even", "floor", "ceil")
-        for width in (*reversed(range(8, 33)), 2)
+    "multiplier": (
+        *(
+            f"{width} bits, {mode}"
+            for mode in ("half_up", "half_even", "floor", "ceil")
+            for width in (*reversed(range(8, 33)), 2)
+        ),
+        "2 bits, nearest in log2",
     ),
     "first": (ONCE, *MODES),
     "rounding": MODES,
-    "zero_point": (AFTER, INSIDE, BYTE, SYMMETRIC),
+    "zero_point": (AFTER, INSIDE, FUSED_INSIDE, BYTE, SYMMETRIC),
 }
 """What each choice may be; the first is what it is where it makes no difference.
 
-products: of pairs (`products.py`). bias: an integer in the accumulator; real, and added
+products: of pairs, or in turn (`products.py`), where the accumulator saturates after
+each product or each group of them. bias: an integer in the accumulator; real, and added
 to a float sum in its steps; or added to real numbers, in float32 by one FMA if it is
 fused. scaling: by an integer and a
 shift; by a float ratio; or by the scales one after the other, divided by the output's
-or multiplied by its reciprocal. ratio: of the scales, in the order in which they
-combine. multiplier: of fixed point, and how it is rounded; one
-of 2 bits is a power of two. first: the rounding to the
+or multiplied by its reciprocal. scales: as they are given, or in float32 as computed
+from ranges of real numbers, or from reciprocals. ratio: of the scales, in the order in
+which they combine. multiplier: of fixed point, and how it is rounded; one of 2 bits is
+a power of two, which may be the nearest in its logarithm. first: the rounding to the
 high half of the product, if there is one before `rounding`. zero_point: of the output,
-added after rounding or before, or to what is saturated to 8 bits already, without -128
-if it is within 127.
+added after rounding or before, by one FMA with the product if fused, or to what is
+saturated to 8 bits already, without -128 if it is within 127.
 """
 
 TOGETHER = (
     ("accumulator", "bias"),
     ("accumulator", "products"),
     ("first", "rounding"),
+    ("first", "multiplier"),
+    ("ratio", "multiplier"),
     ("rounding", "zero_point"),
     ("scaling", "ratio"),
     ("scaling", "bias"),
     ("scaling", "rounding"),
+    ("scaling", "scales"),
+    ("scales", "zero_point"),
 )
 """Choices that have to be right together before either explains more."""
 
 
 _FUSING = ("divide f32", "reciprocal f32")
 """The scalings whose product with the sum can take the bias in."""
+
+_STEPPED = ("f32_product_first", "f32_reciprocal")
+"""The ratios of a step of the sum and one of the output."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +136,7 @@ class Arithmetic:
     accumulator: str = "32 bits"
     bias: str = "integer"
     scaling: str = FIXED
+    scales: str = GIVEN
     ratio: str = "f64"
     multiplier: str = "32 bits, half_up"
     first: str = ONCE
@@ -137,7 +156,14 @@ class Arithmetic:
         else:
             names -= {"multiplier", "first"}
             names -= set() if self.scaling.startswith("multiply") else {"ratio"}
+        is_ratio = self.scaling == "multiply f32" and self.ratio in _STEPPED
+        names -= set() if is_ratio or self.scaling in _FUSING else {"scales"}
         return frozenset(names)
+
+    @property
+    def group(self) -> int:
+        """How many products the accumulator takes before it saturates; 0 for all."""
+        return TURNS.get(self.products, 0)
 
     def normal(self) -> Arithmetic:
         """The same, with the first of what makes no difference, or can't be."""
@@ -146,9 +172,19 @@ class Arithmetic:
         found = replace(self, **ignored)
         if found.bias == FUSED and found.scaling not in _FUSING:
             found = replace(found, bias="real")
+        if found.group and "saturate" not in found.accumulator:
+            found = replace(found, products=EXACT)
+        if found.zero_point == FUSED_INSIDE and not found._fuses_zero_point:
+            found = replace(found, zero_point=INSIDE)
         if found.first != ONCE and found.zero_point == INSIDE:
             found = replace(found, zero_point=AFTER)
         return found
+
+    @property
+    def _fuses_zero_point(self) -> bool:
+        if self.scaling == "multiply f32":
+            return self.bias != "real"
+        return self.scaling == "reciprocal f32"
 
     def neighbours(self) -> Iterator[tuple[str, Arithmetic]]:
         """Arithmetics that differ in one choice, with its name."""
@@ -173,19 +209,32 @@ class Arithmetic:
     @cached_property
     def steps(self) -> list[Step]:
         """What is done to an accumulator, in order."""
-        found = [self._hold()]
-        found += (
-            self._fixed_point() if self.scaling == FIXED else self._floating_point()
-        )
+        is_fixed = self.scaling == FIXED
+        found = self._fixed_point() if is_fixed else self._floating_point()
         store = {
             INSIDE: "clamp_rounded",
+            FUSED_INSIDE: "clamp_rounded",
             AFTER: "add_zero_point_and_clamp",
             BYTE: "saturate_and_add_zero_point",
             SYMMETRIC: "saturate_to_127_and_add_zero_point",
         }
-        return [*found, step(store[self.zero_point], "stored")]
+        last = step(store[self.zero_point], "stored")
+        return [self.hold, *self._scales(found), *found, last]
 
-    def _hold(self) -> Step:
+    def _scales(self, steps: Sequence[Step]) -> Iterator[Step]:
+        """What of the scales the steps take."""
+        taken = {name for one in steps for name in one.arguments}
+        if "step" in taken:
+            of = "" if self.scales == GIVEN else f"_of_{self.scales}"
+            yield step(f"sum_step{of}", "step")
+        made = ("scale", "inverse", "zero", "offset")
+        if not taken.isdisjoint(made):
+            of = "_of_ranges" if self.scales == RANGES else ""
+            yield step(f"output_steps{of}", *made)
+
+    @cached_property
+    def hold(self) -> Step:
+        """What is left of a sum."""
         words = self.accumulator.replace(",", "").split(" ")
         if len(words) == 2:
             return step("hold_in_32_bits", "held")
@@ -211,35 +260,42 @@ class Arithmetic:
         return [
             step(f"ratio_{self.ratio}", "ratio"),
             step(
-                "multiplier_${width}_bits_${multiplier}",
+                "nearest_power_of_two"
+                if mode == "nearest"
+                else "multiplier_${width}_bits_${multiplier}",
                 *("multiplier", "shift"),
                 width=width,
                 multiplier=mode,
                 dropped=54 - width,
                 places=1021 + width,
+                least=width - 32,
             ),
             step(shift, "rounded", high=width - 1, **words),
         ]
 
     def _floating_point(self) -> list[Step]:
         float, kind = self.float, self.scaling.split(" ")[0]
+        fused = "_and_zero_point" if self.zero_point == FUSED_INSIDE else ""
         sum = "sum_and_bias" if self.bias == "in steps" else "sum"
         found = [step(f"{sum}_{float}", "sum")]
         real = step(f"add_bias_{float}", "dequantized")
         if kind == "multiply":
             found.append(step(f"ratio_{self.ratio}", "ratio"))
-            found.append(step(f"multiply_{float}", "real"))
+            found.append(step(f"multiply{fused}_{float}", "real"))
             if self.bias == "real":
                 found.append(step(f"add_quotient_{float}", "real"))
         else:
             name = "dequantize_with_bias" if self.bias == FUSED else "dequantize"
             found.append(step(f"{name}_{float}", "dequantized"))
             found += [real] if self.bias == "real" else []
-            found.append(step(f"{kind}_{float}", "real"))
+            found.append(step(f"{kind}{fused}_{float}", "real"))
         if self.zero_point == INSIDE:
             found.append(step(f"zero_point_inside_{float}", "real"))
         rounding = f"round_{float}_" + "${rounding}"
-        return [*found, step(rounding, "rounded", rounding=self.rounding)]
+        found.append(step(rounding, "rounded", rounding=self.rounding))
+        if self.scales == RANGES and self.zero_point in (INSIDE, FUSED_INSIDE):
+            found.append(step("from_code", "rounded"))
+        return found
 
 
 def step(name: str, *results: str, **words: str | int) -> Step:
@@ -277,7 +333,7 @@ def arithmetic_text(
     bias = step("dequantize_bias" if real else "quantize_bias")
     steps = [bias, *dict.fromkeys(arithmetic.steps)]
     rules = ["conv2d", "linear"]
-    products = arithmetic.products
+    products = IN_TURN if arithmetic.group else arithmetic.products
     parts = [
         "\n".join(f"// {note}".rstrip() for note in notes),
         "module attributes {\n"
@@ -292,6 +348,8 @@ def arithmetic_text(
     else:
         rules.append("depthwise_conv2d")
     parts.append(_rule("device_contraction", rules, products))
+    if arithmetic.group:
+        parts += _accumulation(arithmetic)
     if not real:
         parts.append(_rule("device_matmul", ["matmul"], EXACT))
     return "\n\n".join([*parts, "}"]) + "\n"
@@ -324,6 +382,20 @@ def _body(arithmetic: Arithmetic) -> str:
             "}",
         ]
     )
+
+
+def _accumulation(arithmetic: Arithmetic) -> list[str]:
+    """The rules of sums in turn."""
+    return [
+        "func.func @accumulate(%accumulator: i32) -> i32 {\n"
+        f"  %result = func.call @{arithmetic.hold.name}(%accumulator) : (i32) -> i32\n"
+        "  return %result : i32\n"
+        "}",
+        "func.func @accumulate_group() -> i32 {\n"
+        f"  %result = arith.constant {arithmetic.group} : i32\n"
+        "  return %result : i32\n"
+        "}",
+    ]
 
 
 def _rule(name: str, rules: Sequence[str], product: str) -> str:

@@ -47,8 +47,8 @@ def _member(choices: Mapping[str, str | int]) -> Arithmetic:
         if getattr(normal, name) != getattr(found, name):
             raise QlowerError(
                 f"{name} {getattr(found, name)!r} makes no difference, or can't be, "
-                f"with scaling {found.scaling!r}, first {found.first!r} and zero_point "
-                f"{found.zero_point!r}"
+                f"with accumulator {found.accumulator!r}, scaling {found.scaling!r}, "
+                f"first {found.first!r} and zero_point {found.zero_point!r}"
             )
     return normal
 
