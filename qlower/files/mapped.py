@@ -75,6 +75,7 @@ def map_array(file: MappedFile) -> Array:
         OSError,
         RuntimeError,
         SyntaxError,
+        TypeError,
         ValueError,
         zipfile.BadZipFile,
         zlib.error,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from collections.abc import Sequence
-from operator import attrgetter
+from operator import attrgetter, index
 from pathlib import Path
 from shutil import copy
 from tempfile import TemporaryDirectory
@@ -40,9 +41,21 @@ class CompiledLibrary(Executor):
         except (AttributeError, ValueError) as error:
             raise QlowerError(f"{path} is not a model compiled by qlower") from error
         json = ctypes.string_at(ctypes.addressof(text))
-        self.interface = Interface.from_json(json.decode())
-        super().__init__(Variant.plain(self.interface.signature))
-        if self.level is None:
+        try:
+            self.interface = Interface.from_json(json.decode())
+            plain = Variant.plain(self.interface.signature)
+            index(self.interface.arena_bytes + self.interface.arena_alignment)
+            ports = (*plain.signature.inputs, *plain.signature.outputs)
+            for spec in ports:
+                index(math.prod(spec.shape) * spec.numpy_dtype.itemsize)
+            is_served = self.level is not None
+        except (
+            *(ArithmeticError, AttributeError, LookupError),
+            *(RecursionError, TypeError, ValueError),
+        ) as error:
+            raise QlowerError(f"{path} says of its model what is damaged") from error
+        super().__init__(plain)
+        if not is_served:
             raise QlowerError(
                 f"{path} is compiled for {self.interface.target}, "
                 f"{' or '.join(self.interface.levels)}; this processor lacks what the "
