@@ -63,8 +63,9 @@ helpers alike, are taken where the file defines none of the name. A path that en
 Rules for 16-bit elements are not inherited unless the module says `contract.words`.
 
 A private helper that the file defines replaces the base's in the inherited functions
-too. What it replaces can still be called, by the base's name: `@tflite.add` where the
-base is tflite; inherited functions that call a rule mean that one.
+too; it can't have the name of one of the base's rules. What a function replaces can
+still be called, by the base's name: `@tflite.add` where the base is tflite; inherited
+functions that call a rule mean that one.
 """
 
 

@@ -121,6 +121,7 @@ def inherit(module: ModuleOp, name: str, base: ModuleOp) -> set[FuncOp]:
     """
     functions = [op for op in module.body.ops if isinstance(op, FuncOp)]
     inherited = [op for op in base.body.ops if isinstance(op, FuncOp)]
+    _check_helpers(functions, name, inherited)
     has_words = WORDS in module.attributes
     served = {
         op.sym_name.data: [
@@ -158,6 +159,21 @@ def inherit(module: ModuleOp, name: str, base: ModuleOp) -> set[FuncOp]:
                     unchanged.discard(copy)
         module.body.block.add_op(copy)
     return unchanged
+
+
+def _check_helpers(
+    functions: Sequence[FuncOp], name: str, inherited: Iterable[FuncOp]
+) -> None:
+    """A helper that happens to have a rule's name would silently be that rule."""
+    rules = {op.sym_name.data for op in inherited if not _is_private(op)}
+    for function in functions:
+        own = function.sym_name.data
+        if _is_private(function) and SERVED not in function.attributes and own in rules:
+            raise QlowerError(
+                f"the helper @{own} has the name of a rule of {name}",
+                function.location,
+                help="give it another name, or leave out `private` to replace the rule",
+            )
 
 
 def _serve(function: FuncOp, rules: Iterable[str]) -> None:

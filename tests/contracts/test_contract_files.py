@@ -115,6 +115,18 @@ def result_of(contract: Contract, rule: str, stored: int) -> int:
     return int(result)
 
 
+def test_a_helper_is_not_called_as_a_rule_of_the_base_is():
+    text = """\
+module attributes {contract.base = "tflite"} {
+func.func private @abs(%x: i64) -> i64 {
+  return %x : i64
+}
+}
+"""
+    with pytest.raises(QlowerError, match=r"helper @abs has the name of a rule of tfl"):
+        parse(text)
+
+
 def test_one_function_serves_several_rules():
     contract = parse(SHARED)
     assert set(contract.rules) == {"requantize", "clamp", "concat"}
