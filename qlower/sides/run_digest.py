@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from qlower.contracts import Contract, load_contract
+from qlower.contracts import load_contract
 from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.interp.values import Array
@@ -45,7 +45,7 @@ class RunDigest:
         """The digest of all, by lines of `parts` with a space between. Contracts count
         by their text: the same one may have two names."""
         lines = (f"{name.partition(' ')[0]} {value}\n" for name, value in self.parts)
-        return sha256("".join(lines).encode()).hexdigest()
+        return _digest("".join(lines))
 
     def __str__(self) -> str:
         wide = max(len(name) for name, _ in self.parts)
@@ -79,19 +79,10 @@ def run_digest(
     names = dict.fromkeys([contract or module_contract(module), *own])
     return RunDigest(
         sha256(fingerprint(module, locations=False)).hexdigest(),
-        {name: _contract_digest(load_contract(name)) for name in names if name},
+        {name: _digest(load_contract(name).source) for name in names if name},
         arrays_digest(inputs),
         arrays_digest(outputs),
     )
-
-
-def _contract_digest(contract: Contract | None) -> str:
-    """Of a contract's text and those of its bases."""
-    digest = sha256()
-    while contract is not None:
-        digest.update(contract.source.encode() + b"\0")
-        contract = contract.base
-    return digest.hexdigest()
 
 
 def arrays_digest(runs: Iterable[Mapping[str, Array]]) -> str:
@@ -107,3 +98,7 @@ def arrays_digest(runs: Iterable[Mapping[str, Array]]) -> str:
             head = f"{name} {type.name} {'x'.join(map(str, array.shape))}\n"
             digest.update(head.encode() + numbers.astype(type).tobytes())
     return digest.hexdigest()
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
