@@ -26,6 +26,11 @@ from qlower.transforms.prove_epilogues.channels import (
 )
 from qlower.transforms.prove_epilogues.exceptions import find_exceptions
 from qlower.transforms.prove_epilogues.forms import Form
+from qlower.transforms.prove_epilogues.integer_lines import (
+    WORD,
+    IntegerForm,
+    fit_integer_lines,
+)
 from qlower.transforms.prove_epilogues.lines import fit_lines
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers, find_steps
@@ -222,6 +227,23 @@ def test_integers_keep_every_result(seed: int):
     x = reachable(before)
     np.testing.assert_array_equal(epilogue_at(after, x), epilogue_at(before, x))
     assert "arith.sitofp" not in names(after)
+
+
+@pytest.mark.parametrize(("apart", "is_fit"), [(5, True), (3, False)])
+def test_no_sum_of_a_line_of_integers_wraps(apart: int, is_fit: bool):
+    """With accumulators up to 2^31 and factors near it a sum could be 2^63."""
+    low, high = np.array([-(2**31)]), np.array([2**31 - 1])
+    first = 2**31 - 254 * apart
+
+    def function(channels: Integers, x: Integers) -> Integers:
+        return np.clip((x - first) // apart, -1, 253)
+
+    steps = find_steps(function, low, high)
+    assert steps is not None
+    line = fit_integer_lines(IntegerForm(False, WORD, -1, 253), steps, -1)
+    assert (line is not None) == is_fit
+    if line is not None:
+        assert not line.wrong.any()
 
 
 @pytest.mark.parametrize("mode", ["half_even", "half_down", "half_away", "floor"])

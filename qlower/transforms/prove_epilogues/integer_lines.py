@@ -36,6 +36,9 @@ _MOST = 2.0**31 - 2**8
 _FAR = 1 << 60
 """Beyond all offsets."""
 
+_LIMIT = 2.0**62
+"""The bound of sums, which wrap beyond 2^63."""
+
 _NEAR = sorted(range(-8, 9), key=abs)
 """How far from the best scale a factor is looked for."""
 
@@ -141,6 +144,11 @@ def fit_integer_lines(form: IntegerForm, steps: SeenSteps, middle: int) -> Lines
     half = 1 << (form.bits - 1)
     offset[constant] = (steps.bottom[constant].astype(np.int64) << form.bits) + half
     gap[constant] = _FAR
+    # With a factor of 0 or more the line is non-decreasing, and below the limit no sum
+    # wraps: what the lemma of points (steps.py) asks of a function.
+    reach = max(-float(steps.low.min()), float(steps.high.max()))
+    if float(found[1].max()) * reach + float(np.abs(offset).max()) >= _LIMIT:
+        return None
     # the line of the channel with the least room takes no memory where it will do for
     # all, and words half of that
     one = np.broadcast_to(found[1:, [int(gap.argmin())]], (3, len(scale)))
