@@ -153,7 +153,9 @@ def test_real_models(name: str, tmp_path: Path) -> None:
     if not paths:
         pytest.skip(f"there are no models in {models_directory()}")
     for number, path in enumerate(paths):
-        model = qlower.load(path)
+        # an order of sums is known of the float model where nothing is fused
+        qdq = "as-written" if "fp32" in path.parent.name else "integer"
+        model = qlower.load(path, qdq=qdq)
         inputs = [
             generator.standard_normal(spec.shape).astype(spec.dtype)
             if spec.numpy_dtype.kind == "f"
