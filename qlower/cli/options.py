@@ -230,10 +230,10 @@ def add_target(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
         "--target",
         default="host",
         metavar="TRIPLE",
-        help="host (default) or a triple, such as aarch64-linux-gnu, or "
-        "aarch64-none-elf for code that needs no C library; experimental: "
-        "riscv64-linux-gnu, riscv32im-unknown-none-elf, thumbv7em-none-eabi (-eabihf "
-        "for firmware that passes floats in registers), wasm32-unknown-unknown",
+        help="host (default) or a triple, such as aarch64-linux-gnu, "
+        "aarch64-none-elf for code that needs no C library, or thumbv7em-none-eabi "
+        "(-eabihf for firmware that passes floats in registers); experimental: "
+        "riscv64-linux-gnu, riscv32im-unknown-none-elf, wasm32-unknown-unknown",
     )
     add_machine(parser, cpu)
 

@@ -1,4 +1,5 @@
-"""Whole models on the experimental targets, under emulation: the same bits."""
+"""Whole models on processors besides x86-64 and AArch64, under emulation: the same
+bits."""
 
 from __future__ import annotations
 

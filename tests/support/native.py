@@ -126,7 +126,7 @@ def _emulated(
 
 @cache
 def generic_levels() -> dict[str, Target]:
-    """Experimental targets; their code is run by emulators."""
+    """Targets besides x86-64 and AArch64; their code is run by emulators."""
     names = {
         "riscv64": ("riscv64-linux-gnu", None, None),
         "cortex-m4": ("thumbv7em-none-eabi", "cortex-m4", None),

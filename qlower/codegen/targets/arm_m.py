@@ -1,4 +1,4 @@
-"""Thumb of microcontrollers: ARMv7E-M (Cortex-M4 and M7). Experimental.
+"""Thumb of microcontrollers: ARMv7E-M (Cortex-M4 and M7).
 
 Objects for `thumbv7em-none-eabi` go into firmware with the soft-float ABI, whether its
 compiler uses the unit for floats inside (softfp) or not; those for
@@ -67,7 +67,6 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         to_nearest="llvm.arm.vcvtr.f32" if has_floats else None,
         tuning=_TUNING,
         relocation="static",
-        is_experimental=True,
     )
 
 
