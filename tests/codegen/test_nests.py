@@ -66,7 +66,7 @@ def test_matrix_products(level: str, outputs: int):
 
 
 @pytest.mark.parametrize("level", generic_levels())
-def test_experimental_targets(level: str):
+def test_other_targets(level: str):
     """What is above and below, with fewer shapes."""
     for depthwise in (False, True):
         test_windows(level, depthwise)

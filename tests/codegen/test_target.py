@@ -147,12 +147,12 @@ def test_levels_of_aarch64(
         ("wasm32-unknown-unknown", "+relaxed-simd", 128, DotKind.PAIRS, True),
     ],
 )
-def test_experimental_targets(
+def test_other_targets(
     triple: str, features: str | None, bits: int, kind: DotKind, bare: bool
 ):
     target = resolve_target(triple, None, features)
     assert (target.vector_bits, target.signed_dot.kind) == (bits, kind)
-    assert target.is_experimental
+    assert target.is_experimental == (not triple.startswith("thumb"))
     assert target.is_bare_metal == bare
     assert target.pointer_bytes == (8 if "64" in triple else 4)
 
