@@ -31,7 +31,7 @@ from qlower.transforms.prove_epilogues.integer_lines import (
     IntegerForm,
     fit_integer_lines,
 )
-from qlower.transforms.prove_epilogues.lines import fit_lines
+from qlower.transforms.prove_epilogues.lines import best_scale, fit_lines
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers, find_steps
 
@@ -240,7 +240,8 @@ def test_no_sum_of_a_line_of_integers_wraps(apart: int, is_fit: bool):
 
     steps = find_steps(function, low, high)
     assert steps is not None
-    line = fit_integer_lines(IntegerForm(False, WORD, -1, 253), steps, -1)
+    scale = best_scale(steps, odd=False, middle=-1)
+    line = fit_integer_lines(IntegerForm(False, WORD, -1, 253), steps, scale)
     assert (line is not None) == is_fit
     if line is not None:
         assert not line.wrong.any()

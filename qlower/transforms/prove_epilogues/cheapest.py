@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from qlower.transforms.prove_epilogues.integer_lines import (
     fit_integer_lines,
     most_bits,
 )
-from qlower.transforms.prove_epilogues.lines import fit_lines
+from qlower.transforms.prove_epilogues.lines import best_scale, fit_lines
 from qlower.transforms.prove_epilogues.machine import Machine
 from qlower.transforms.prove_epilogues.staircase import Staircase
 from qlower.transforms.prove_epilogues.steps import Integers, SeenSteps
@@ -58,13 +57,24 @@ class _Search:
             self.best = lines, exceptions
             self.limit = lines.form.cost + EXCEPTION * exceptions.slots
 
-    def try_integers(self, form: IntegerForm) -> None:
-        """Keep lines of integers if they are cheaper."""
-        slots = self.slots(form)
-        if slots >= 0:
-            lines = fit_integer_lines(form, self.steps, self._middle())
-            if lines is not None:
-                self.try_lines(lines, slots)
+    def try_integers(self) -> None:
+        """Keep the cheapest lines of integers, with factors of a word's bits or finer.
+        Odd ones cost more, so they don't pay either where the others don't."""
+        fine = WORD
+        for odd in (False, True):
+            if self.slots(IntegerForm(odd, WORD, *self.ends)) < 0:
+                return
+            scale = best_scale(self.steps, odd=odd, middle=self._middle())
+            if not odd:
+                fine = most_bits(scale)
+            for bits in dict.fromkeys((WORD, fine)):
+                form = IntegerForm(odd, bits, *self.ends)
+                slots = self.slots(form)
+                if slots < 0:
+                    continue
+                lines = fit_integer_lines(form, self.steps, scale)
+                if lines is not None:
+                    self.try_lines(lines, slots)
 
     def _middle(self) -> int:
         """What most channels give for the accumulator 0: their zero point."""
@@ -86,8 +96,7 @@ def cheapest_lines(
         searches.append(None if steps is None else _Search(own, steps, limit))
     searched = [search for search in searches if search and search.has_line]
     for search in searched if machine.long_products else ():
-        for odd, bits in product((False, True), (WORD, most_bits(search.steps))):
-            search.try_integers(IntegerForm(odd, bits, *search.ends))
+        search.try_integers()
     for odd in (False, True) if machine.floats else ():
         for group in _of_equal_kind(searched, fused=fused, odd=odd):
             own = [search for search, _ in group]

@@ -22,8 +22,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from qlower.interp import Array
 from qlower.transforms.operations import Operations
-from qlower.transforms.prove_epilogues.forms import FREE, Lines, mended
-from qlower.transforms.prove_epilogues.lines import HOPELESS, best_scale
+from qlower.transforms.prove_epilogues.forms import FREE, Doubles, Lines, mended
+from qlower.transforms.prove_epilogues.lines import HOPELESS
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.steps import Integers, SeenSteps
 
@@ -117,16 +117,18 @@ class IntegerForm:
         return values[ops[-1].results[0]]
 
 
-def most_bits(steps: SeenSteps) -> int:
-    """The bits with which factors are the finest that an i32 holds."""
-    largest = float(best_scale(steps, odd=False, middle=0).max())
+def most_bits(scale: Doubles) -> int:
+    """The bits with which factors near the channels' scales are the finest that an i32
+    holds."""
+    largest = float(scale.max())
     return WORD if largest <= 0 else min(int(30 - np.log2(largest)), 50)
 
 
-def fit_integer_lines(form: IntegerForm, steps: SeenSteps, middle: int) -> Lines | None:
+def fit_integer_lines(
+    form: IntegerForm, steps: SeenSteps, scale: Doubles
+) -> Lines | None:
     """Lines that are wrong at few of the points around the steps; None if at many.
-    `middle` is the value of 0."""
-    scale = best_scale(steps, odd=form.odd, middle=middle)
+    `scale` is the `best_scale` of the steps, for odd lines if the form is odd."""
     if not np.all(scale * 2.0**form.bits < _MOST):
         return None
     fit = _Fit.of(steps, form)
