@@ -15,9 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
-from qlower.diagnostics import QlowerError
-from qlower.emulation.elf import read_object
-from qlower.emulation.emulator import PROCESSORS, EmulatedExecutable, Emulator
+from qlower.emulation.emulator import EmulatedExecutable, Emulator
 from qlower.emulation.processor import Machine
 from qlower.model.random_inputs import random_input
 from qlower.model.signature import Array
@@ -46,16 +44,6 @@ def count_kernels(compiled: CompiledObject, seed: int = 0) -> list[KernelCount]:
 
     Raises QlowerError for a target without an emulator.
     """
-    triple = compiled.target.triple
-    known = not triple.startswith("wasm32")  # whose objects are no ELF
-    if known:
-        elf = read_object(compiled.object_bytes)
-        known = (elf.machine, elf.is_wide) in PROCESSORS
-    if not known:
-        raise QlowerError(
-            f"there is no emulator for {triple}",
-            help="--target: AArch64, thumbv7em, riscv64 or riscv32im",
-        )
     executable = EmulatedExecutable(compiled)
     names = [kernel.name for kernel in compiled.kernels]
     counter = _Blocks(executable.emulator, names)

@@ -9,6 +9,7 @@ from importlib import import_module
 import numpy as np
 
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
+from qlower.diagnostics import QlowerError
 from qlower.emulation.aarch64 import AARCH64
 from qlower.emulation.arm_m import ARM_M
 from qlower.emulation.elf import read_object
@@ -139,13 +140,27 @@ class Emulator:
                     machine.reg_write(register, result)
 
 
+def _has_emulator(object_bytes: bytes) -> bool:
+    try:
+        elf = read_object(object_bytes)
+    except ValueError:  # WebAssembly has a format of its own
+        return False
+    return (elf.machine, elf.is_wide) in PROCESSORS
+
+
 class EmulatedExecutable:
     """A compiled model in an emulator, with the interface of `runtime.jit.Executable`.
+    Raises QlowerError for a target without an emulator.
 
     Arrays lie against pages that can't be touched: before them, after them, or both.
     """
 
     def __init__(self, compiled: CompiledObject):
+        if not _has_emulator(compiled.object_bytes):
+            raise QlowerError(
+                f"there is no emulator for {compiled.target.triple}",
+                help="--target: AArch64, thumbv7em, riscv64 or riscv32im",
+            )
         self.compiled = compiled
         self.emulator = Emulator(compiled.object_bytes)
 

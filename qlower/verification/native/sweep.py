@@ -11,7 +11,6 @@ import numpy as np
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import Target, architecture_of, host_target
-from qlower.diagnostics import QlowerError
 from qlower.emulation.emulator import EmulatedExecutable
 from qlower.interp import Array
 from qlower.runtime.executable import Executable
@@ -31,13 +30,11 @@ def bind_code(
 ) -> Callable[[], object]:
     """Machine code in this process, or under emulation where it is another machine's.
 
-    Raises QlowerError where there is no emulator.
+    Raises QlowerError where there is no emulator (`EmulatedExecutable`).
     """
     target = compiled.target
     if architecture_of(target.triple) is architecture_of(host_target().triple):
         return Executable(compiled).bind(inputs, outputs)
-    if target.triple.startswith("wasm32"):
-        raise QlowerError(f"no emulator here runs code for {target.triple}")
     return EmulatedExecutable(compiled).bind(inputs, outputs)
 
 
