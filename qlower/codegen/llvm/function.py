@@ -462,7 +462,7 @@ class Function(ScopedText):
         return min(first, last) >= 0 and max(first, last) < bound
 
     def _parts(self, a: Value) -> tuple[Value, int, int]:
-        """Of an i64 another, what that is multiplied by, and what is added."""
+        """An i64 as a value, its factor, and what is added to the product."""
         whole = a, 1, 0
         return whole if self._is_straight else self._indices.get(a.text, whole)
 

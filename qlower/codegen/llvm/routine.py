@@ -26,8 +26,8 @@ class RowsRoutine(Routine):
 
     `starts` has the number that the sums of each channel start from. A row of x has a
     positive multiple of 4 activations. A step takes two of each row; it is `step_bytes`
-    of code in a loop of `steps`, the first time without so many that all are taken. The
-    target's file says in which order the routine reads activations and weights.
+    of code in a loop of `steps`, the first time without those that `left_out` counts.
+    The target's file says in which order the routine reads activations and weights.
     """
 
     rows: int
@@ -36,7 +36,7 @@ class RowsRoutine(Routine):
     step_bytes: int
 
     def left_out(self, activations: int) -> int:
-        """Bytes of the steps that are left out for so many activations of a row."""
+        """Bytes of the steps that are left out for a row of this many activations."""
         return -(activations // 2) % self.steps * self.step_bytes
 
 

@@ -22,8 +22,8 @@ from qlower.codegen.values.region import Context, divides, emit_region
 
 @dataclass(frozen=True)
 class Segment:
-    """`repeat` steps of `width` from `start` on, along one loop, none of which begins
-    beyond `last`, if there is one."""
+    """`repeat` steps of `width` from `start` on, along one loop. None begins beyond
+    `last`, if there is one."""
 
     start: int
     repeat: int
@@ -45,8 +45,8 @@ def split(bound: int, width: int) -> tuple[Segment, ...]:
 
 
 def overlapping(bound: int, width: int, *, may_repeat: bool) -> tuple[Segment, ...]:
-    """`bound` in steps of `width`, the last of which begins earlier where it may repeat
-    what another has done; see `walk`."""
+    """`bound` in steps of `width`. The last one begins earlier where it may repeat what
+    another has done; see `walk`."""
     whole, rest = divmod(bound, width)
     if rest and whole and may_repeat:
         return (Segment(0, whole + 1, width, bound - width),)

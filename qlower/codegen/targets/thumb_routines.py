@@ -178,7 +178,7 @@ _FREE_FOR_SUMS = (4, 5, 6, 7, 8, 9, 10, 11, LR)
 
 
 def window_factors(taps: int) -> int:
-    """Registers that the weights of so many taps of a line take."""
+    """Registers for the weights of the taps of a line."""
     return taps // 4 * 2 + min(taps % 4, 2)
 
 

@@ -28,7 +28,7 @@ FUSED = "fused with the product"
 FUSED_INSIDE = "inside, fused with the product"
 GIVEN, RANGES, RECIPROCALS = "given", "ranges", "reciprocals"
 TURNS = {"in turn": 1, **{f"in turn by {group}": group for group in (2, 4, 8, 16)}}
-"""Products after which the accumulator saturates: of groups of so many."""
+"""After how many products the accumulator saturates."""
 
 
 CHOICES: Mapping[str, Sequence[str]] = {

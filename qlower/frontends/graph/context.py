@@ -166,7 +166,7 @@ class NodeContext(Operands):
         return len(self.node.outputs)
 
     def type_name(self, number: int) -> str:
-        """That of stored elements, whatever they mean."""
+        """The name of the type of an operand's stored elements, whatever they mean."""
         if self.is_constant(number):
             return self.constant(number, "operand").type
         element = self.importer.value(self.name(number), self).element

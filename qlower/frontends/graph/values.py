@@ -192,7 +192,7 @@ class FunctionBuilder:
         return made.results[0]
 
     def as_stored(self, value: Value, element: QuantizedType, place: Place) -> Value:
-        """The same stored integers with another meaning."""
+        """A value's stored integers with another meaning."""
         if value.element == element:
             return value
         shape = value.type.get_shape()

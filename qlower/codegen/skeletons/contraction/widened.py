@@ -182,7 +182,7 @@ class _Rows(PointCode):
     def block(
         self, points: list[list[Value]], channels: int, first: list[Value]
     ) -> None:
-        """So many channels of the rows, from those of `first` on."""
+        """`channels` channels of the rows, from those of `first` on."""
         f, plan, lane = self.f, self.plan, self.contraction.lane
         routine, factors = plan.routine, plan.factors
         columns = routine.columns

@@ -183,8 +183,8 @@ class _Tile(PointCode):
         segments: Sequence[tuple[Segment, bool]],
         indices: list[Value],
     ) -> None:
-        """Tiles of so many channels and of one width in a row, which differ by how they
-        are summed: see `sum`."""
+        """Tiles of `channels` channels and of one width in a row, which differ by how
+        they are summed: see `sum`."""
         f, loop = self.f, self.plan.column_loop
         first, width = segments[0][0].start, segments[0][0].width
         count = sum(segment.repeat for segment, _ in segments)
@@ -217,7 +217,7 @@ class _Tile(PointCode):
     def sum(
         self, channels: int, columns: int, is_inner: bool, indices: list[Value]
     ) -> None:
-        """The sums of `columns` pixels of so many channels, from `indices` on. Their
+        """The sums of `columns` pixels of `channels` channels, from `indices` on. Their
         windows lie between the edges along the columns, if `is_inner`."""
         f, plan, lane = self.f, self.plan, self.plan.products.lane
         lines, addresses = self.lines(channels, columns, is_inner, indices)

@@ -29,7 +29,7 @@ from .real import real_operand
 MAX_KERNEL = 1 << 16
 
 LOWEST = float(np.finfo(np.float32).min)
-"""What lies around real numbers of which the largest is taken."""
+"""The padding of real numbers for a maximum."""
 
 
 def kernel_of(node: NodeContext) -> tuple[int, int]:
@@ -142,7 +142,7 @@ def import_qlinear_average_pool(node: NodeContext) -> None:
 
 
 def _window(node: NodeContext, image: Pair, kernel: Pair) -> Window:
-    """That of a pool, whose taps lie together."""
+    """The window of a pool, whose taps lie together."""
     window = read_window(node, image, kernel, has_ceil_mode=True)
     if window.dilation != (1, 1):
         raise node.unsupported("dilations", list(window.dilation), 1)

@@ -156,7 +156,7 @@ def _layers(node: NodeContext, gates: str) -> tuple[SSAValue, list[Layer]]:
 
 
 def _biases(layer: Layer) -> tuple[Reals, Reals] | None:
-    """Those of inputs and of the state [gates, U], or none."""
+    """The biases of inputs and of the state [gates, U], or none."""
     if not layer.node.has(3):
         return None
     count = len(layer.gates)

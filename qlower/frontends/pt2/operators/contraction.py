@@ -161,7 +161,7 @@ LAYER = f"{quantized('x', 'weights')}, bias?"
 """The signature of a layer whose result stays real."""
 
 STORED = f"{LAYER}, scale?, zero_point?"
-"""That of one whose result may be stored."""
+"""The signature of a layer whose result may be stored."""
 
 IMPORTERS = {
     (TORCH, "QuantizedConv"): takes(STORED, import_conv),

@@ -107,7 +107,7 @@ def _product(steps: Scalars, x: SSAValue, exponent: int) -> SSAValue:
 
 
 def _comparison(predicate: str) -> Entry[OperatorContext]:
-    """Of INT16 the kernel doesn't look at scales."""
+    """A comparison; for INT16 the kernel doesn't look at scales."""
 
     def build(op: OperatorContext) -> None:
         for number in (0, 1):

@@ -49,7 +49,7 @@ def real_product(
     chains = min(CHAINS, packets) if is_inner else min(1, packets)
 
     def sums(x: SSAValue, first: int) -> SSAValue:
-        """Those of one chain [rows, packet, outputs]."""
+        """The sums of one chain [rows, packet, outputs]."""
         taken = range(first, packets, chains)
         emitter = start(op, ()).emitter
         parts = weights[:, : packets * PACKET].reshape(outputs, packets, PACKET)
