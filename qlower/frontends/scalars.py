@@ -108,7 +108,7 @@ class Scalars:
         return x
 
     def within(self, index: SSAValue, most: int) -> SSAValue:
-        """An index brought into [0, most]."""
+        """An integer brought into [0, most]."""
         above = self.step(arith.MaxSIOp(index, self.constant(0, index.type)))
         return self.step(arith.MinSIOp(above, self.constant(most, index.type)))
 

@@ -152,9 +152,7 @@ def _from_integer(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
 
 def _cut_code(steps: Scalars, x: SSAValue) -> SSAValue:
     """The code of uint8 that is nearest to a number cut toward zero."""
-    whole = steps.cast(x, i32)
-    above = steps.step(arith.MaxSIOp(whole, steps.constant(0, i32)))
-    return steps.cast(steps.step(arith.MinSIOp(above, steps.constant(255, i32))), i8)
+    return steps.cast(steps.within(steps.cast(x, i32), 255), i8)
 
 
 def _stored_as(emit: Emitter, codes: SSAValue) -> SSAValue:

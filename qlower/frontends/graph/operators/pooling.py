@@ -6,16 +6,16 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from xdsl.dialects.arith import AddfOp, DivfOp, MaximumfOp
-from xdsl.dialects.builtin import Float32Type, f32
+from xdsl.dialects.arith import AddfOp, MaximumfOp
+from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
-from qlower.model.nests import Nest
 
 from ...entry import RESULT, quantized, takes
+from ...scalars import divided
 from .. import volumes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
@@ -103,20 +103,17 @@ def _import_average_of_volume(node: NodeContext, value: Value) -> None:
             " expected no pads, or count_include_pad"
         )
     element = value.element
-    is_stored = isinstance(element, QuantizedType)
     filler = element.zero_point if isinstance(element, QuantizedType) else 0.0
     image = volume.seen(value, filler, taps_last=False)
     batch, places, taps, channels = image.type.get_shape()
-    if is_stored:
+    if isinstance(element, QuantizedType):
         type = node.quantization(3, 4)
         type = node.typed(type, (batch, places, 1, channels), image.order)
         volume.define(qnn.AvgPool2DOp(image.ssa, type, kernel=(1, taps)), image)
         return
     sums = _sums_of_volume(node, volume, value)
-    nest = Nest(node.builder.emitter(node.place(), "mean"), shape_of(sums))
-    divisor = nest.constant(np.array(taps, np.float32), f32)
-    mean = nest.add(DivfOp(nest.input(sums, range(4)), divisor)).result
-    volume.define(nest.build([mean])[0], image)
+    emit = node.builder.emitter(node.place(), "mean")
+    volume.define(divided(emit, sums, taps), image)
 
 
 def import_qlinear_average_pool(node: NodeContext) -> None:
