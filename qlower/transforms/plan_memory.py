@@ -7,14 +7,15 @@ that overwrites an input that dies there and that it reads where it writes. Padd
 nests can do without has no memory (padding.py), and nests may write into parts of
 tensors (boxes.py), if the arena doesn't grow. A storage that is returned lies in the
 caller's buffer; the others get an offset in the arena, the largest first, each in the
-tightest gap that is left by those that are live at the same time.
+tightest gap that is left by those that are live at the same time. So does the scratch
+that a nest's code needs on the target while it runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 from xdsl.context import Context
@@ -24,7 +25,11 @@ from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from qlower.codegen.nests.nest import analyse
 from qlower.codegen.nests.recognise import DepthwiseProducts
+from qlower.codegen.skeletons.choose import Skeletons, scratch_bytes
+from qlower.codegen.targets.resolve import Target
+from qlower.codegen.targets.set_target import TARGET, target_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import (
     ARENA_ALIGNMENT,
@@ -35,6 +40,7 @@ from qlower.dialects.kernel import (
     CopyOp,
     NestOp,
     OutputAttr,
+    ScratchAttr,
     UnstoredAttr,
     byte_size,
     element_byte_size,
@@ -67,8 +73,9 @@ class PlanMemoryPass(ModulePass):
         if self.alignment not in _ALIGNMENTS:
             legal = ", ".join(map(str, _ALIGNMENTS))
             raise QlowerError(f"plan-memory aligns to {legal}, not to {self.alignment}")
+        target = target_of(op) if TARGET in op.attributes else None
         for function in defined_functions(op):
-            arena_bytes = plan_memory(function.body.block, self.alignment)
+            arena_bytes = plan_memory(function.body.block, self.alignment, target)
             count("bytes of arena", arena_bytes)
             function.attributes[ARENA_BYTES] = IntegerAttr(arena_bytes, i64)
 
@@ -94,19 +101,24 @@ class Storage:
         )
 
 
-def plan_memory(block: Block, alignment: int = ARENA_ALIGNMENT) -> int:
-    """Sets the buffers of all nests and copies of a function's body anew.
+def plan_memory(
+    block: Block, alignment: int = ARENA_ALIGNMENT, target: Target | None = None
+) -> int:
+    """Sets the buffers of all nests and copies of a function's body anew, and the
+    scratch of nests where the code for the target needs any.
 
     Returns the bytes of the arena.
     """
     for op in block.ops:
         if isinstance(op, NestOp | CopyOp):
             op.buffers = None
+        if isinstance(op, NestOp):
+            op.scratch = None
     for op in block.ops:
         if isinstance(op, CopyOp) and is_read_in_place(op):
             op.buffers = ArrayAttr([UnstoredAttr()])
     boxes: dict[SSAValue, SSAValue] = {}
-    outputs, uses = _outputs(block), _uses(block)
+    outputs, uses = _outputs(block), _uses(block, _scratch_sizes(block, target))
     arena_bytes, storages = _plan(outputs, uses, boxes, alignment)
     for first, copies in writable_boxes(block):
         more = boxes | {copy.source: first.result for copy in copies}
@@ -119,7 +131,26 @@ def plan_memory(block: Block, alignment: int = ARENA_ALIGNMENT) -> int:
                 BoxAttr() if result in boxes else storages[result].buffer
                 for result in op.results
             )
+        if isinstance(op, NestOp) and op in storages:
+            scratch = storages[op]
+            op.scratch = ScratchAttr(scratch.offset, scratch.size)
     return arena_bytes
+
+
+def _scratch_sizes(block: Block, target: Target | None) -> dict[NestOp, int]:
+    """Bytes of the scratch that nests need, those that need any."""
+    if target is None or target.halves is None:
+        return {}
+    sizes: dict[NestOp, int] = {}
+    for op in block.ops:
+        if isinstance(op, NestOp):
+            nest = analyse(op)
+            skeleton = Skeletons(target, nest).of(nest, op.schedule)
+            sizes[op] = scratch_bytes(skeleton)
+    return {op: size for op, size in sizes.items() if size}
+
+
+_Storages: TypeAlias = dict[SSAValue | Operation, Storage]
 
 
 @dataclass(frozen=True)
@@ -128,11 +159,14 @@ class _Use:
 
     Nothing later reads the values `dying`. `results` are its results, each with its
     bytes, its last use, and the values whose storage it may take over if they die.
+    `scratch` is memory for the time that it runs.
     """
 
+    op: NestOp | CopyOp
     position: int
     dying: Sequence[SSAValue]
     results: Sequence[tuple[SSAValue, int, int, Sequence[SSAValue]]]
+    scratch: int
 
 
 def _plan(
@@ -140,7 +174,7 @@ def _plan(
     uses: Sequence[_Use],
     boxes: Mapping[SSAValue, SSAValue],
     alignment: int,
-) -> tuple[int, dict[SSAValue, Storage]]:
+) -> tuple[int, _Storages]:
     """The bytes of the arena and the storages, with their places.
 
     `boxes` are the results that lie in the tensor that a chain of copies writes, whose
@@ -169,7 +203,7 @@ def _is_stored(op: Operation) -> TypeGuard[NestOp | CopyOp]:
     return isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored)
 
 
-def _uses(block: Block) -> list[_Use]:
+def _uses(block: Block, scratch_sizes: Mapping[NestOp, int]) -> list[_Use]:
     """What the nests and copies of a function do, in order."""
     operands = [
         ()
@@ -200,17 +234,19 @@ def _uses(block: Block) -> list[_Use]:
             )
             for index, result in enumerate(op.results)
         ]
-        uses.append(_Use(position, dying, results))
+        scratch = 0 if isinstance(op, CopyOp) else scratch_sizes.get(op, 0)
+        uses.append(_Use(op, position, dying, results, scratch))
     return uses
 
 
 def _form_storages(
     uses: Sequence[_Use], boxes: Mapping[SSAValue, SSAValue]
-) -> dict[SSAValue, Storage]:
-    """The storage of every result of a nest or copy; of `boxes` see `_plan`."""
+) -> _Storages:
+    """The storage of every result of a nest or copy, and of the scratch of a nest by
+    that; of `boxes` see `_plan`."""
     sizes = {result: size for use in uses for result, size, _, _ in use.results}
     early: dict[SSAValue, Storage] = {}
-    storages: dict[SSAValue, Storage] = {}
+    storages: _Storages = {}
     for use in uses:
         position = use.position
         dying = {value: storages[value] for value in use.dying if value in storages}
@@ -227,6 +263,8 @@ def _form_storages(
                 storage = storage or Storage(size, position, last)
             storage.last = max(storage.last, last)
             storages[result] = storage
+        if use.scratch:
+            storages[use.op] = Storage(use.scratch, position, position)
     return storages
 
 
@@ -287,7 +325,7 @@ def _outputs(block: Block) -> list[SSAValue]:
 
 
 def _place_outputs(
-    outputs: Sequence[SSAValue], storages: Mapping[SSAValue, Storage]
+    outputs: Sequence[SSAValue], storages: Mapping[SSAValue | Operation, Storage]
 ) -> None:
     """Puts storages that are returned into the caller's buffers, each into one."""
     for index, value in enumerate(outputs):

@@ -346,6 +346,18 @@ func.func @buffer_missing(%x: tensor<4x8xi8>) {
 
 // -----
 
+func.func @scratch_without_bytes(%x: tensor<4x8xi8>) {
+  // CHECK: scratch has an offset and bytes, not [64]
+  %y = kernel.nest map parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]
+    ins(%x : tensor<4x8xi8>) epilogue {
+    ^bb0(%v: i8):
+      kernel.yield %v : i8
+    } -> tensor<4x8xi8> scratch #kernel.scratch<64>
+  return
+}
+
+// -----
+
 func.func @buffer_of_no_kind(%x: tensor<4x8xi8>) {
   // CHECK: error: kernel.nest: buffer 64 : i64 is neither #kernel.arena nor #kernel.output
   %y = kernel.nest map parallel [4, 8] maps [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>]

@@ -9,7 +9,7 @@
 // CHECK:           kernel.yield %next : i32
 // CHECK-NEXT:    } epilogue {
 // CHECK:           kernel.yield %q : i8
-// CHECK-NEXT:    } -> tensor<4x8xi8> in [#kernel.output<0>]
+// CHECK-NEXT:    } -> tensor<4x8xi8> in [#kernel.output<0>] scratch #kernel.scratch<64, 512>
 func.func @linear(%x: tensor<4x16xi8>, %w: tensor<8x16xi8>, %b: tensor<8xi32>) -> tensor<4x8xi8> {
   %y = kernel.nest contraction parallel [4, 8] reduction [16]
     maps [affine_map<(r, o, k) -> (r, k)>, affine_map<(r, o, k) -> (o, k)>,
@@ -29,7 +29,7 @@ func.func @linear(%x: tensor<4x16xi8>, %w: tensor<8x16xi8>, %b: tensor<8xi32>) -
     ^bb0(%a: i8, %f: i8, %bias: i32, %sum: i32):
       %q = fixed.saturate %sum : i32 to i8
       kernel.yield %q : i8
-    } -> tensor<4x8xi8> in [#kernel.output<0>]
+    } -> tensor<4x8xi8> in [#kernel.output<0>] scratch #kernel.scratch<64, 512>
   return %y : tensor<4x8xi8>
 }
 

@@ -29,7 +29,8 @@ def nest_content(op: NestOp) -> Iterator[bytes]:
         place = "" if box is None else f"{_text(box.offsets)} {_text(box.result.type)}"
         yield f"{_text(result.type)} {place}".encode()
     places = [numbers[value] for value in (*op.inputs, *op.tables)]
-    properties = {k: v for k, v in op.properties.items() if k != "buffers"}
+    memory = "buffers", "scratch"
+    properties = {k: v for k, v in op.properties.items() if k not in memory}
     yield f"{places} {len(op.inputs)}{_texts(properties)}".encode()
     for region in op.regions:
         yield "\n".join(_code(region, numbers)).encode()

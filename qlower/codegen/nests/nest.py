@@ -8,6 +8,7 @@ matrix product, elementwise work one loop, a row of a window one run of bytes.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -149,7 +150,8 @@ class Nest:
 
     `index_loops[d]` recovers the index of the d-th loop of the op: None when it runs
     once, else the loop it has become. Of a contraction's channels only `channels` may
-    be wanted. Operands and `tables` have addresses once the nest is `placed`.
+    be wanted. Operands, `tables` and the `scratch` that code may have in the arena have
+    addresses once the nest is `placed`.
     """
 
     op: NestOp
@@ -160,6 +162,15 @@ class Nest:
     index_loops: tuple[int | None, ...]
     channels: Span | None = None
     tables: Mapping[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
+    scratch: Value | None = None
+
+    def memory(self, f: Function, sizes: Sequence[int]) -> list[Value]:
+        """Addresses of memory of these many bytes, multiples of 4, for the nest's own
+        use: in its scratch, or else on the stack."""
+        if self.scratch is None:
+            return [f.allocate(size) for size in sizes]
+        starts = itertools.accumulate(sizes[:-1], initial=0)
+        return [f.at(self.scratch, constant(I64, start)) for start in starts]
 
     @property
     def bounds(self) -> tuple[int, ...]:
@@ -193,8 +204,10 @@ class Nest:
         inputs: Sequence[Value | None],
         tables: Sequence[Value],
         results: Sequence[Value | None],
+        scratch: Value | None = None,
     ) -> Nest:
-        """The nest in its function, with the address of every tensor.
+        """The nest in its function, with the address of every tensor and of its
+        scratch.
 
         Constants among the inputs have None.
         """
@@ -207,6 +220,7 @@ class Nest:
             inputs=tuple(placed[: len(inputs)]),
             results=tuple(placed[len(inputs) :]),
             tables=dict(zip(self.op.tables, tables, strict=True)),
+            scratch=scratch,
         )
 
 

@@ -59,9 +59,10 @@ class _Buffer:
 class _Call:
     """A kernel's function and its call: `passed` are the caller's pointers to `places`.
 
-    `pointers` are, inside of the function, those of inputs and results in order.
-    Constants are no arguments: their address is the same everywhere. Their entry is
-    None. `module` has the call, `unit` the function.
+    `pointers` are, inside of the function, those of inputs and results in order, and
+    of scratch. Constants are no arguments: their address is the same everywhere. Their
+    entry is None, as that of scratch which the function doesn't have. `module` has the
+    call, `unit` the function.
     """
 
     module: Module
@@ -168,6 +169,7 @@ class Program(Walk):
             (*op.inputs, *op.tables),
             op.res,
             is_whole=planned.blocks is None,
+            scratch=planned.scratch,
         )
         if planned.blocks is None:
             self.whole(planned.whole, call)
@@ -227,12 +229,12 @@ class Program(Walk):
             for pointer, table in zip(call.pointers[inputs:], tables, strict=False)
         ]
         results: list[Value] = []
-        pointers = call.pointers[inputs + len(tables) :]
+        *pointers, scratch = call.pointers[inputs + len(tables) :]
         for pointer, result in zip(pointers, nest.op.res, strict=True):
             assert pointer is not None
             first = first_byte(result)
             results.append(pointer if first is None else function.skip(pointer, first))
-        return nest.placed(call.pointers[:inputs], addresses, results)
+        return nest.placed(call.pointers[:inputs], addresses, results, scratch)
 
     def copy(self, op: CopyOp) -> None:
         target = self.buffers[op.result]
@@ -246,7 +248,7 @@ class Program(Walk):
         name = planned.kernel.name
         is_whole = planned.blocks is None
         call = self.call_of(name, (op.source,), (op.result,), is_whole=is_whole)
-        source, result = call.pointers
+        source, result, _ = call.pointers
         assert result is not None
         source = source or _constant(call.unit, op.source)
         if planned.blocks is None:
@@ -302,8 +304,10 @@ class Program(Walk):
         results: Sequence[SSAValue],
         *,
         is_whole: bool,
+        scratch: int | None = None,
     ) -> _Call:
-        """How main calls a kernel's function, which may be shared if it `is_whole`."""
+        """How main calls a kernel's function, which may be shared if it `is_whole`.
+        `scratch` is the offset in the arena of memory that it has for itself."""
         read = [self.buffers[value] for value in inputs if value in self.buffers]
         written = [self.buffers[value] for value in results]
         values = list(dict.fromkeys((*inputs, *results)))
@@ -318,18 +322,20 @@ class Program(Walk):
             for value in passed
         ]
         positions = {value: index for index, value in enumerate(passed)}
-        return _Call(
-            self.module,
-            self.module.unit(has_parameters=is_whole),
-            name,
-            [self.pointer(value) for value in passed],
-            [self.buffers[value].place for value in passed],
-            attributes,
-            [
-                argument(POINTER, positions[value]) if value in positions else None
-                for value in (*inputs, *results)
-            ],
-        )
+        pointers = [
+            argument(POINTER, positions[value]) if value in positions else None
+            for value in (*inputs, *results)
+        ]
+        addresses = [self.pointer(value) for value in passed]
+        places = [self.buffers[value].place for value in passed]
+        if scratch is not None:
+            arena = self.main.arguments[ARENA]
+            addresses.append(self.main.at(arena, constant(I64, scratch)))
+            places.append(Place(ARENA, scratch))
+            attributes.append("noalias nonnull")
+        pointers.append(None if scratch is None else argument(POINTER, len(passed)))
+        unit = self.module.unit(has_parameters=is_whole)
+        return _Call(self.module, unit, name, addresses, places, attributes, pointers)
 
     def finish(self, op: ReturnOp) -> None:
         for index, value in enumerate(op.operands):

@@ -36,7 +36,7 @@ from qlower.codegen.program.work import (
     estimated_nanoseconds,
     nest_kernel,
 )
-from qlower.codegen.skeletons.choose import Skeleton, Skeletons
+from qlower.codegen.skeletons.choose import Skeleton, Skeletons, scratch_bytes
 from qlower.codegen.skeletons.copy import cut_axis
 from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.resolve import Target
@@ -69,6 +69,16 @@ class NestPlan:
     nanoseconds: float
     blocks: Blocks | None = None
     of_blocks: Mapping[int, NestCode] = field(default_factory=dict[int, NestCode])
+
+    @property
+    def scratch(self) -> int | None:
+        """Where in the arena the code has memory for itself; None where it needs none,
+        or has too little, so that it takes it from the stack."""
+        planned = self.whole.nest.op.scratch
+        needed = scratch_bytes(self.whole.skeleton)
+        if planned is None or not 0 < needed <= planned.bytes.data:
+            return None
+        return planned.offset.data
 
     def scheduled(self, schedule: Schedule) -> NestPlan:
         """The nest run as another schedule says, by one thread.

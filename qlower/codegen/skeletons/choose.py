@@ -48,6 +48,15 @@ Skeleton: TypeAlias = (
 """How a nest is run, with all that is decided before any code is written."""
 
 
+def scratch_bytes(skeleton: Skeleton) -> int:
+    """Bytes of memory that a nest's code needs while it runs, at a multiple of 4."""
+    match skeleton:
+        case WidenedPlan(scratch=sizes) | RoutinePlan(scratch=sizes):
+            return sum(sizes)
+        case _:
+            return 0
+
+
 class Skeletons:
     """The skeletons of a nest and of its blocks, for a target.
 

@@ -49,6 +49,9 @@ buffer are never live at the same time, except where an op may work in place:
 Offsets in the arena are multiples of 64, those of results below 64 bytes of 16; nothing
 is known of the alignment of outputs.
 
+`scratch` of a nest is memory in the arena that overlaps no buffer of a value that is
+live while the nest runs, nor of its results.
+
 A returned value that does not live in its output (an argument, a constant, a value that
 is returned twice) is copied there at the return. Outputs overlap neither inputs nor
 each other.
@@ -66,6 +69,7 @@ from .memory import (
     BoxAttr,
     Buffer,
     OutputAttr,
+    ScratchAttr,
     UnstoredAttr,
     byte_size,
     element_byte_size,
@@ -88,6 +92,7 @@ __all__ = [
     "NestOp",
     "OutputAttr",
     "Schedule",
+    "ScratchAttr",
     "TileAttr",
     "TileRegistersAttr",
     "UnstoredAttr",
@@ -101,5 +106,13 @@ __all__ = [
 KERNEL = Dialect(
     "kernel",
     [NestOp, YieldOp, IndexOp, CopyOp],
-    [ArenaAttr, OutputAttr, UnstoredAttr, BoxAttr, TileAttr, TileRegistersAttr],
+    [
+        ArenaAttr,
+        OutputAttr,
+        ScratchAttr,
+        UnstoredAttr,
+        BoxAttr,
+        TileAttr,
+        TileRegistersAttr,
+    ],
 )

@@ -77,6 +77,28 @@ class BoxAttr(ParametrizedAttribute):
     name = "kernel.box"
 
 
+@irdl_attr_definition
+class ScratchAttr(ParametrizedAttribute):
+    """Memory of a nest's own while it runs: `bytes` bytes, `offset` bytes after the
+    start of the arena: `#kernel.scratch<64, 512>`."""
+
+    name = "kernel.scratch"
+    offset: IntAttr = param_def(converter=IntAttr.get)
+    bytes: IntAttr = param_def(converter=IntAttr.get)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        numbers = parser.parse_comma_separated_list(
+            parser.Delimiter.ANGLE, lambda: parser.parse_integer(allow_negative=False)
+        )
+        if len(numbers) != 2:
+            parser.raise_error(f"scratch has an offset and bytes, not {numbers}")
+        return [IntAttr(number) for number in numbers]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.offset.data}, {self.bytes.data}>")
+
+
 def _parse_natural(parser: AttrParser) -> Sequence[Attribute]:
     with parser.in_angle_brackets():
         return (IntAttr(parser.parse_integer(allow_negative=False)),)

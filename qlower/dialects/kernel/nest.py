@@ -47,7 +47,7 @@ from ..integers import integers, segment_sizes, values_of
 from ..types import element_type
 from .copy import CopyOp
 from .maps import verify_maps
-from .memory import BoxAttr, UnstoredAttr, verified_shape, verify_buffers
+from .memory import BoxAttr, ScratchAttr, UnstoredAttr, verified_shape, verify_buffers
 from .schedule import verify_schedule
 from .text import parse_integers, parse_operands, parse_tail, print_tail
 
@@ -99,6 +99,8 @@ class NestOp(IRDLOperation):
       `map`: no reduction. `loop`: anything else.
     - `attributes {kept_channels = array<i64: 0, 3>}`: of the last axis of what the
       model's layer gives, these elements alone are computed (pass drop-channels).
+    - `scratch`: memory in the arena that the nest's code needs while it runs, after the
+      result types and buffers: `scratch #kernel.scratch<64, 512>`.
     - `schedule`: how a contraction is cut, `schedule #kernel.tile<12, 2>` before the
       result types; for speed, too.
     """
@@ -122,6 +124,7 @@ class NestOp(IRDLOperation):
     indexing_maps = prop_def(ArrayAttr[AffineMapAttr])
     schedule = opt_prop_def(Attribute)
     buffers = opt_prop_def(ArrayAttr[Attribute])
+    scratch = opt_prop_def(ScratchAttr)
     init = region_def()
     body = region_def()
     epilogue = region_def("single_block")
@@ -250,7 +253,7 @@ class NestOp(IRDLOperation):
             printer.print_attribute(self.schedule)
         printer.print_string(" -> ")
         printer.print_list(self.res.types, printer.print_attribute)
-        print_tail(self, printer, self.buffers)
+        print_tail(self, printer, self.buffers, self.scratch)
 
     @classmethod
     def parse(cls, parser: Parser) -> NestOp:

@@ -34,12 +34,19 @@ def parse_operands(parser: Parser, keyword: str) -> Sequence[SSAValue]:
 
 
 def print_tail(
-    op: Operation, printer: Printer, buffers: ArrayAttr[Attribute] | None
+    op: Operation,
+    printer: Printer,
+    buffers: ArrayAttr[Attribute] | None,
+    scratch: Attribute | None = None,
 ) -> None:
-    """` in [buffers]` and ` attributes {...}`, each if there are any."""
+    """` in [buffers]`, ` scratch #kernel.scratch<...>` and ` attributes {...}`, each if
+    there is any."""
     if buffers is not None:
         printer.print_string(" in ")
         printer.print_attribute(buffers)
+    if scratch is not None:
+        printer.print_string(" scratch ")
+        printer.print_attribute(scratch)
     printer.print_op_attributes(op.attributes, print_keyword=True)
 
 
@@ -47,6 +54,8 @@ def parse_tail(op: Operation, parser: Parser) -> None:
     """What `print_tail` prints."""
     if parser.parse_optional_keyword("in"):
         op.properties["buffers"] = parser.parse_attribute()
+    if parser.parse_optional_keyword("scratch"):
+        op.properties["scratch"] = parser.parse_attribute()
     attributes = parser.parse_optional_attr_dict_with_keyword()
     if attributes is not None:
         op.attributes = dict(attributes.data)

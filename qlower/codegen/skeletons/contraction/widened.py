@@ -1,6 +1,6 @@
 """Sums of products by a target's routines, of activations that are widened once.
 
-The runs of a pixel's window, or of two pixels', are written to the stack as 16-bit
+The runs of a pixel's window, or of two pixels', are written to scratch as 16-bit
 halves; a routine multiplies them with the weights of all channels, and the sums go
 through the nest's own init and epilogue.
 """
@@ -54,7 +54,7 @@ _BLOCK = 64
 """Channels whose sums are in memory together, at most."""
 
 _MOST_BYTES = 1 << 13
-"""Bytes of the largest frame that holds activations and sums."""
+"""Bytes of the largest scratch that holds activations and sums."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,11 @@ class WidenedPlan:
     def x_bytes(self) -> int:
         """Bytes of the activations of all rows."""
         return _ROW_BYTES * self.routine.rows * self.words
+
+    @property
+    def scratch(self) -> tuple[int, int]:
+        """Bytes of the sums and of the activations of all rows."""
+        return self.routine.rows * self.row_bytes, self.x_bytes
 
     @property
     def blocks(self) -> tuple[Segment, ...]:
@@ -114,8 +119,9 @@ def plan_widened(
         return None
     factors = weights.factors(WeightLayout(routine.columns))
     plan = WidenedPlan(contraction, halves, routine, factors)
-    frame = plan.x_bytes + routine.rows * plan.row_bytes
-    if factors.has_row_factor or factors.parts is not None or frame > _MOST_BYTES:
+    if factors.has_row_factor or factors.parts is not None:
+        return None
+    if sum(plan.scratch) > _MOST_BYTES:
         return None
     return plan
 
@@ -138,8 +144,8 @@ def emit_widened(f: Function, target: Target, plan: WidenedPlan) -> None:
     weights = f.module.add_constant(pack_for_routine(factors.weights))
     starts = padded_i32(start, factors.vectors * plan.routine.columns)
     data = weights, f.module.add_constant(starts)
-    memory = f.allocate(plan.x_bytes), f.allocate(plan.routine.rows * plan.row_bytes)
-    code = _Rows(f, target, nest, contraction.lane, plan, *data, *memory)
+    sums, x = nest.memory(f, plan.scratch)
+    code = _Rows(f, target, nest, contraction.lane, plan, *data, x, sums)
     indices = [constant(I64, 0)] * len(nest.bounds)
     loops = (*contraction.groups, *contraction.pixels[:-1])
     nested(f, nest.bounds, loops, indices, code.pixels)

@@ -77,6 +77,13 @@ class RoutinePlan:
         ]
 
     @property
+    def scratch(self) -> tuple[int]:
+        """Bytes of the sums of a block of channels, of a tile of pixels each."""
+        most = max(segment.width for segment in self.columns)
+        channels = self.products.nest.bounds[self.products.lane]
+        return (WORD_BYTES * min(_BLOCK, channels) * most,)
+
+    @property
     def line_bytes(self) -> int:
         """Bytes of a line's weights."""
         taps = self.weights.shape[2]
@@ -150,8 +157,7 @@ def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
     products = plan.products
     nest, lane = products.nest, products.lane
     weights = f.module.add_constant(plan.pack())
-    most = max(segment.width for segment in plan.columns)
-    sums = f.allocate(WORD_BYTES * min(_BLOCK, nest.bounds[lane]) * most)
+    (sums,) = nest.memory(f, plan.scratch)
     code = _Tile(f, target, nest, lane, plan, weights, sums)
     columns = cut_at_edges(products, plan.column_loop, plan.columns)
     inner = {lane, plan.column_loop}
