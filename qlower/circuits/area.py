@@ -56,7 +56,7 @@ def _cells(text: str) -> int:
 
 @lru_cache(maxsize=1 << 10)
 def _stat(text: str, top: str, script: str) -> str:
-    """What Yosys prints of a module at the end of a script."""
+    """The statistics that Yosys prints for a module at the end of a script."""
     yosys = find_program("yosys")
     with TemporaryDirectory() as name:
         (Path(name) / "circuit.sv").write_text(text)

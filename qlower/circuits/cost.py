@@ -1,4 +1,4 @@
-"""What contracts cost as circuits of a model, beside how often they differ."""
+"""The cost of contracts as circuits of a model, with how often they differ."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ def costs(
     examples: int | None = None,
     progress: Progress = no_progress,
 ) -> Costs:
-    """What the contracts cost on a model, and how often they differ on its inputs.
+    """The cost of the contracts on a model, and how often they differ on its inputs.
 
-    Where Yosys is missing there are no areas. Raises `QlowerError` if no contract has a
+    Without Yosys there are no areas. Raises `QlowerError` if no contract has a
     requantizer.
     """
     names = list(dict.fromkeys(contracts))

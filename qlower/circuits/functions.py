@@ -77,10 +77,10 @@ class Argument:
 class ScalarFunction:
     """A rule of a layer as a function of integers: `function`, in a module of its own.
 
-    `lanes` tells which element of the result has which constants; `rule` is the same
-    function as the interpreter has it, of lanes and numbers of a domain. `order` has
-    the lane of each entry of the arguments' bounds: of each channel, where nothing
-    depends on other positions.
+    `lanes` maps elements of the result to their constants; `rule` is the same function
+    as the interpreter has it, of lanes and numbers of a domain. `order` has the lane of
+    each entry of the arguments' bounds: of each channel, where nothing depends on other
+    positions.
     """
 
     name: str
@@ -283,7 +283,7 @@ class LaneBody(ScalarBody):
 
 
 def _role(value: SSAValue) -> str:
-    """What a constant is for the first operation that computes with it."""
+    """The role of a constant in the first operation that uses it."""
     for use in value.uses:
         roles = ROLES.get(type(use.operation), ())
         if use.index < len(roles):

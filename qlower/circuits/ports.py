@@ -155,7 +155,8 @@ class _Opening:
     def run(
         self, op: Operation, operands: Sequence[SSAValue | _Unknown | Array]
     ) -> Sequence[SSAValue | _Unknown | Array]:
-        """What an operation gives: a number, an unknown one, or a step of the body."""
+        """The result of an operation: a number, an unknown one, or a step of the
+        body."""
         if not any(isinstance(one, SSAValue) for one in operands):
             known = [
                 one for one in operands if not isinstance(one, _Unknown | SSAValue)
@@ -177,7 +178,7 @@ class _Opening:
 
     @staticmethod
     def _unknown(op: Operation, first: object) -> Sequence[_Unknown]:
-        """What an operation gives for unknown operands; widened ones keep to their
+        """The result of an operation on unknown operands; widened ones keep their
         narrower type."""
         limits = first.limits if isinstance(first, _Unknown) else None
         if isinstance(op, arith.ExtSIOp | arith.ExtUIOp):

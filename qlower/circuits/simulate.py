@@ -18,8 +18,9 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Pins:
-    """What a bench connects: widths of driven inputs by name, inputs that are held at a
-    number, the output with its width, and a clock with the cycles that it takes."""
+    """The connections of a test bench: widths of driven inputs by name, inputs that are
+    held at a number, the output with its width, and a clock with the number of cycles
+    that it takes."""
 
     inputs: Mapping[str, int]
     held: Mapping[str, int]

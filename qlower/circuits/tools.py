@@ -27,7 +27,7 @@ MOST_MEMORY = 4 << 30
 
 @dataclass(frozen=True)
 class Done:
-    """What a program left: `code` is None if it took longer than it may."""
+    """The outcome of a program: `code` is None if it exceeded its time limit."""
 
     code: int | None
     output: str

@@ -1,4 +1,4 @@
-"""What all differences of a layer have in common, decided element by element.
+"""The common cause of all differences of a layer, decided element by element.
 
 Nothing is concluded from one element: a claim about roundings is checked at every
 element that was looked at, against the exact rational result.
@@ -227,7 +227,7 @@ class Causes:
 def _difference(
     runs: Sequence[LayerRun], index: Index, results: tuple[Array, Array]
 ) -> Examined | None:
-    """What is known of an element; None where no exact result is."""
+    """The facts about one element; None where there is no exact result."""
     values = runs[0].meant(index)
     if values is None:
         return None

@@ -1,4 +1,4 @@
-"""Where two systems part on a model: layer by layer, and step by step."""
+"""Where two systems differ on a model: layer by layer, and step by step."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def diff(
     progress: Progress = no_progress,
     **named_inputs: Array,
 ) -> Diff:
-    """Where two systems part on a model.
+    """Find where two systems differ on a model.
 
     `a` and `b` are what `make_side` takes: contracts, executors, live systems, dumps.
     Inputs are as for `interpret`, one or a set; with `random` one is drawn by that
@@ -105,7 +105,8 @@ class _Comparison:
         return {}
 
     def _values(self, number: int) -> tuple[Values, Values]:
-        """What the layers are given for an input, and what they give alone."""
+        """The values that the layers are given for an input, and the results of each
+        layer alone."""
         assert self.alone is not None
         if number not in self.kept:
             known = self.reference.values(number, self.runs[number])
@@ -125,7 +126,7 @@ class _Comparison:
 
     @cached_property
     def specs(self) -> dict[str, TensorSpec]:
-        """What each of them is."""
+        """The specification of each side."""
         return result_specs(self.model)
 
     @property
@@ -195,7 +196,7 @@ class _Comparison:
         )
 
     def _causes(self) -> Causes | None:
-        """What the differences of the first layer that differs alone have in common."""
+        """The common cause of the differences of the first layer that differs alone."""
         row = next((r for r in self.rows if r.alone and r.alone.differing), None)
         if row is None or row.alone is None or row.alone.first is None:
             return None

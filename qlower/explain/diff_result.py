@@ -1,4 +1,4 @@
-"""What a comparison of two systems found, as text, as plain data and for notebooks."""
+"""A comparison of two systems as text, as plain data and for notebooks."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from qlower.tables.table import Cell, Column, Table, Tabled, counted
 class LayerDifference:
     """One result of a layer, with its number of `elements` for one input.
 
-    `carried` is with each side on its own values, `alone` with both on those of
-    `Diff.reference`; None where a side has no value for it. `steps` tells of another
-    constant or attribute in what is otherwise the same arithmetic, whether or not any
+    `carried` has each side on its own values, `alone` both on those of
+    `Diff.reference`; None where a side has no value for the result. `steps` names a
+    constant or attribute that differs in otherwise equal arithmetic, whether or not any
     element shows it.
     """
 
@@ -125,7 +125,7 @@ class Diff(Tabled[LayerDifference]):
 
     @property
     def verdict(self) -> list[str]:
-        """What differs first, and why, in a line or two."""
+        """The first difference and its cause, in a line or two."""
         return list(_verdict(self))
 
     @property
@@ -201,7 +201,7 @@ def _columns(
     *,
     is_real: bool,
 ) -> list[Column[LayerDifference]]:
-    """What is told of one of the two modes."""
+    """The columns for one of the two modes."""
 
     def share(row: LayerDifference) -> Cell:
         found = of(row)
@@ -279,7 +279,7 @@ def _lines(diff: Diff, width: int | None) -> Iterator[str]:
 
 
 def _verdict(diff: Diff) -> Iterator[str]:
-    """What differs first, and why, in a line or two."""
+    """The first difference and its cause, in a line or two."""
     guilty, carried = diff.guilty, diff.first_carried
     if not diff.layers:
         yield "the model has no layers: nothing was compared"
@@ -334,8 +334,8 @@ def _chain_head(diff: Diff, chain: ChainPair) -> Iterator[str]:
 
 
 def _in_words(diff: Diff) -> Iterator[str]:
-    """Where the sides part, what each of them does, and what all differences of the
-    layer have in common."""
+    """Where the sides differ, what each of them does, and the common cause of all
+    differences of the layer."""
     chain = diff.chain
     if chain is not None and chain.parting is not None and not _is_same(chain):
         yield f"they part at: {_where(chain.parting)}"

@@ -1,8 +1,8 @@
-"""Two chains beside each other: which step of one is which of the other.
+"""Two chains side by side, with corresponding steps in one row.
 
-Contracts take other steps to the same end: one multiplies floats, another shifts. So
-steps are lined up by what the result would be after them, and by what they do, not by
-their position.
+Contracts reach the same result by different steps: one multiplies floats, another
+shifts. So steps are aligned by the result that would follow from them, and by what they
+do, not by their position.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class Pair:
         return any(row.name == SUM for row in self.rows)
 
     def both(self, texts: Sequence[str]) -> str:
-        """What the sides say, once where they say the same."""
+        """The texts of both sides, given once if they are the same."""
         return " | ".join(dict.fromkeys(text for text in texts if text))
 
 
 def pair_rows(
     left: Sequence[Row], right: Sequence[Row], exact: Fraction | None
 ) -> list[Pair]:
-    """The steps of two chains in order, as many as possible side by side; both begin
-    with the exact result."""
+    """The steps of two chains in order, with as many pairs as possible; both start with
+    the exact result."""
     best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i in range(len(left), -1, -1):
         for j in range(len(right), -1, -1):

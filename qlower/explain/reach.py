@@ -21,10 +21,10 @@ def inputs_for(
 ) -> tuple[Integers, NDArray[np.bool_]]:
     """Inputs in [low, high] whose products with the weights have the given sums.
 
-    The result has a row for each sum, and tells for each whether it is met. Large
-    weights are used up first; what they leave is met by two small ones without a common
-    divisor, for which every input is tried. Where that fails, other beginnings and
-    other pairs are tried; a sum may be missed though there are inputs for it.
+    The result has a row for each sum, and a flag for each that it is met. Large weights
+    are used first; the remainder is met by two small ones without a common divisor, for
+    which every input is tried. Where that fails, other beginnings and other pairs are
+    tried; a sum may be missed though there are inputs for it.
     """
     random = np.random.default_rng(0)
     taps = [int(tap) for tap in np.argsort(-np.abs(weights), kind="stable")]

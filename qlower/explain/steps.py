@@ -34,7 +34,7 @@ class RunStep:
 
 @dataclass(frozen=True)
 class StepDifference:
-    """Where the steps of two layers differ, and how."""
+    """The position at which the steps of two layers differ, and how."""
 
     left: RunStep
     right: RunStep
@@ -95,7 +95,8 @@ def _text(attribute: Attribute) -> str:
 
 
 def _run_steps(evaluation: Evaluation) -> list[RunStep]:
-    """What a rule leaves to be run, once all that is constant is computed."""
+    """The part of a rule that runs with the model, once everything constant is
+    computed."""
     rule = evaluation.rule
     module = rule.function.parent_op()
     assert isinstance(module, ModuleOp)

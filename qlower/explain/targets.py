@@ -31,10 +31,10 @@ CASES = ("tie", "below", "above")
 
 @dataclass
 class Coverage:
-    """In how many of a layer's channels vectors show what is there to be shown.
+    """The number of a layer's channels in which vectors show each target.
 
-    Of each rounding, sign and case: `shown` by the vectors, of those that `possible`
-    ones could show. `is_exhaustive` tells that all accumulators were looked at.
+    For each rounding, sign and case: channels `shown` by the vectors, and channels in
+    which it is `possible`. `is_exhaustive` means that all accumulators were tried.
     """
 
     channels: int
@@ -49,7 +49,7 @@ class Coverage:
 
     @property
     def missing(self) -> list[str]:
-        """What some channel could show, and no vector does."""
+        """Targets that some channel could show, and no vector does."""
         return [
             f"{what} in {counted(count - self.shown.get(what, 0), 'channel')}"
             for what, count in self.possible.items()
@@ -101,7 +101,8 @@ def choose(rule: Rule, values: Mapping[str, Array], sums: Integers) -> list[Targ
 
 
 def count(targets: Sequence[Target], shown: Array, is_exhaustive: bool) -> Coverage:
-    """What accumulators show of the targets; their last dimension is the channel."""
+    """Targets that accumulators show; the accumulators' last dimension is the
+    channel."""
     rows = shown.reshape(-1, shown.shape[-1])
     coverage = Coverage(rows.shape[1], is_exhaustive)
     for target in targets:
@@ -121,7 +122,7 @@ def count(targets: Sequence[Target], shown: Array, is_exhaustive: bool) -> Cover
 
 
 def _cases(lanes: Lanes) -> Iterator[tuple[str, NDArray[np.bool_], Array]]:
-    """What there is to show: which elements do, and how badly."""
+    """Each target with the elements that show it, and how far off the others are."""
     for rounding in lanes.roundings:
         distance = rounding.distance
         for sign in ("+", "-"):

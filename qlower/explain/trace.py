@@ -144,10 +144,11 @@ class Trace:
 
 @dataclass(frozen=True)
 class Sum:
-    """What a contraction's accumulator is made of.
+    """The terms of a contraction's accumulator.
 
-    `exact` is the sum without wrapping or saturating, `held` what the contract's rule
-    is given. `bias` is the model's own, None if it has none; the rule may add it.
+    `exact` is the sum without wrapping or saturating, `held` the value that the
+    contract's rule receives. `bias` is the model's own, None if it has none; the rule
+    may add it.
     """
 
     count: int

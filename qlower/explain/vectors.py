@@ -81,7 +81,7 @@ class LayerVectors:
 
     @property
     def looked_at(self) -> str:
-        """What the vectors were chosen from."""
+        """The candidates that the vectors were chosen from."""
         if self.coverage is None:
             return "all codes" if self.has_all_codes else "drawn"
         return "all sums" if self.coverage.is_exhaustive else "some sums"
@@ -212,7 +212,7 @@ class _Layer:
 
     def _all_codes(self) -> list[list[Array]]:
         """Inputs in which every code, or pair of codes, is at some element; none for
-        layers that don't go by elements."""
+        layers that aren't elementwise."""
         sizes = {math.prod(spec.shape) for spec in self.specs}
         is_narrow = all(spec.numpy_dtype.itemsize == 1 for spec in self.specs)
         if not (isinstance(self.op, ELEMENTWISE) and is_narrow and len(sizes) == 1):
@@ -293,7 +293,7 @@ class _Layer:
         return self._images(wanted, exists), targets, is_exhaustive
 
     def _edges(self, values: Mapping[str, Array], channels: int) -> NDArray[np.float64]:
-        """Where results change, as the scales have it: real accumulators."""
+        """The real accumulators at which results change, according to the scales."""
         element = quantized_element(self.op.results[0].type)
         codes = np.arange(element.storage_min, element.storage_max) + 0.5
         weight = quantized_element(self.op.operands[1].type)
@@ -337,7 +337,7 @@ class _Layer:
 
 
 def _windows(op: Contraction) -> Iterator[tuple[int, ...]]:
-    """Where windows begin that lie in the image and don't overlap; the rows of a
+    """The starts of windows that lie in the image and don't overlap; the rows of a
     linear layer."""
     shape = shape_of(op.input)
     if isinstance(op, qnn.LinearOp):

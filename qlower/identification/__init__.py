@@ -1,1 +1,1 @@
-"""Whose arithmetic made given outputs."""
+"""Identify the arithmetic that made given outputs."""

@@ -97,7 +97,8 @@ class Cases:
         yield Case("avg_pool", self._codes(9), self._pool)
 
     def type(self, shape: Sequence[int], scale: float, zero_point: int = 0) -> Type:
-        """A type of activations, its zero point told from the middle of the codes."""
+        """A type of activations, its zero point counted from the middle of the
+        codes."""
         scale = float(np.float32(scale))
         found = build.quantized(
             shape, scale, zero_point + self.middle, signed=self.signed
@@ -106,7 +107,7 @@ class Cases:
         return found
 
     def stored(self, codes: Array, shape: Sequence[int]) -> Array:
-        """Codes, told from the middle, as an input."""
+        """Codes, counted from the middle, as an input."""
         dtype = np.int8 if self.signed else np.uint8
         return (codes + self.middle).astype(dtype).reshape(shape)
 
@@ -114,7 +115,7 @@ class Cases:
         return self.random.integers(-128, 128, (1 << 12, count)).astype(np.float64)
 
     def _ties(self) -> Reals:
-        """Ratios and sums: at ties and whole numbers of every shift, beside them, and
+        """Ratios and sums: at ties and whole numbers of every shift, next to them, and
         beyond the range. Each has both signs."""
         ratios = [2.0**-shift for shift in SHIFTS] + [2.0, 4.0]
         results = np.concatenate([np.arange(8), self.random.integers(8, 252, 12)]) / 2
@@ -122,7 +123,7 @@ class Cases:
         return _points(ratios, results, [-1, 0, 1])
 
     def _near(self) -> Reals:
-        """Ratios and sums whose quotients are all but ties or whole numbers."""
+        """Ratios and sums whose quotients are almost ties or whole numbers."""
         found: list[Reals] = []
         for shift in SHIFTS:
             scale, ratio = _weight_and_ratio(2.0**-shift * self.random.uniform(0.5, 1))

@@ -41,7 +41,8 @@ class _Line:
 
 @dataclass(frozen=True)
 class Device:
-    """What the search found, as a contract's text, and what that explains."""
+    """The result of a search, as a contract's text, with the outputs that it
+    explains."""
 
     found: Found
     text: str

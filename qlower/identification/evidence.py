@@ -56,7 +56,7 @@ class Observed:
             yield met.astype(np.int64) * factor[index[-1]]
 
     def start(self, with_bias: bool) -> Array:
-        """What a sum is besides its products: the bias, or 0."""
+        """The term of a sum that is no product: the bias, or 0."""
         bias = np.zeros((), np.int32)
         if with_bias and self.op.bias is not None:
             bias = self.operands[2]
@@ -93,14 +93,14 @@ class Evidence:
 
     @property
     def recorded(self) -> Array:
-        """What the device made of the elements."""
+        """The device's results for the elements."""
         return self._column("recorded", lambda one: one.recorded)
 
     @classmethod
     def parts(
         cls, observed: Sequence[Observed], contract: Contract
     ) -> Iterator[Evidence]:
-        """All elements, so many at a time as memory holds."""
+        """All elements, in parts that fit in memory."""
         size = sum(one.recorded.size for one in observed)
         for first in range(0, size, _TOGETHER):
             places = np.arange(first, min(first + _TOGETHER, size))
@@ -116,7 +116,7 @@ class Evidence:
         return 0 if results is None else int(np.sum(results == self.recorded))
 
     def results(self, arithmetic: Arithmetic) -> Array | None:
-        """What an arithmetic makes of the elements; None if it refuses any.
+        """The results of an arithmetic for the elements; None if it refuses any.
 
         Steps that several arithmetics share are computed once.
         """

@@ -1,4 +1,4 @@
-"""Whose arithmetic made the outputs that a dump has of a model."""
+"""Identify the arithmetic of a dump of a model's outputs."""
 
 from __future__ import annotations
 
@@ -52,16 +52,17 @@ def identify(
     progress: Progress = no_progress,
     **named_inputs: Array,
 ) -> Identification:
-    """Whose arithmetic made a dump: every contract by the outputs that it explains.
+    """Identify the arithmetic of a dump: rank contracts by the outputs that they
+    explain.
 
     `dump` is what `diff` takes as a side: a file or folder of outputs, of the whole
     model or of each layer, arrays by name, or a live system. Inputs are as for
     `interpret`, one or a set; with `random` one is drawn by that seed. Each layer gets
     what the dump has of the layers before it, and a new state. `contracts` are those
     that are tried, all by default; those that explain the same are compared for all
-    inputs if `verify`. The family of arithmetics that are composed of steps is
-    searched if `family`, by default where no contract explains everything and the
-    model's own remarks give no other reason for that.
+    inputs if `verify`. The family of arithmetics that are composed of steps is searched
+    if `family`, by default where no contract explains everything and the model's own
+    remarks give no other reason for that.
 
     Raises `QlowerError` for a dump without anything that a contract computes.
     """
@@ -136,8 +137,8 @@ def _completed(side: Computed, known: Values, name: str) -> Values:
 def _causes(
     best: Explanation, model: Model, known: Sequence[Values], title: str
 ) -> Causes | None:
-    """What the outputs that a contract misses have in common, in its first layer with
-    some; None for a layer with several results."""
+    """The common cause of the outputs that a contract misses, in the first layer with
+    misses; None for a layer with several results."""
     name, layer = next((n, one) for n, one in best.layers.items() if one.missed)
     side = Computed(best.name, model, best.name)
     several = any(":" in layer_result for layer_result in known[0])

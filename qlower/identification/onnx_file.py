@@ -111,7 +111,7 @@ class _Writer:
     def _quantization(
         self, kind: str, source: str, value: SSAValue, result: str
     ) -> str:
-        """Between a value's stored integers and real numbers."""
+        """Add a conversion between a value's stored integers and real numbers."""
         element = element_type(value.type)
         assert isinstance(element, QuantizedType)
         scale = np.array(element.scales, np.float32)

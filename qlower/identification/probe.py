@@ -1,4 +1,4 @@
-"""A small model and inputs for it that tell arithmetics apart."""
+"""A small model and inputs for it that distinguish arithmetics."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def make_probe(layers: Mapping[str, Layer]) -> Probe:
 
 
 def chosen(case: Case, contracts: Mapping[str, Contract]) -> Layer:
-    """The case's layer with the points that tell contracts apart, and for convolutions
+    """The case's layer with the points that distinguish contracts, and for convolutions
     and linear layers members of the family."""
     everything = make_probe({case.name: case.layer(case.points)})
     (output,) = everything.model.outputs
@@ -169,7 +169,7 @@ def _members() -> Iterator[Arithmetic]:
 
 
 def separating(values: Array, times: int = 1) -> list[int]:
-    """Columns by which all rows differ that differ in any, so many times over.
+    """Columns that distinguish all rows that differ in any column, `times` times over.
 
     `values` is [row, column]. Each column is the one that splits most classes of rows
     that were equal so far.

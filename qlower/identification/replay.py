@@ -1,4 +1,4 @@
-"""What contracts make of a model, each layer on the values that a dump has of it."""
+"""The results of contracts for a model, each layer on a dump's values."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Explained:
 
 @dataclass
 class Explanation:
-    """What one contract explains, by layers' results, in order.
+    """The outputs that one contract explains, by layers' results, in order.
 
     Contracts with the same `digest` gave the same for everything that is recorded.
     """
@@ -107,7 +107,7 @@ class Explanation:
 
     @property
     def explained(self) -> int:
-        """Those of them that are what this contract gives."""
+        """The recorded outputs that equal this contract's."""
         return sum(layer.explained for layer in self.layers.values())
 
     @property
@@ -129,7 +129,7 @@ class Explanation:
 
     @property
     def digest(self) -> str:
-        """What stands for all that the contract gave."""
+        """A hash of all results of the contract."""
         return self._hash.hexdigest()
 
     def add(
@@ -143,8 +143,9 @@ class Explanation:
 
 @dataclass(frozen=True)
 class _Values:
-    """What is known in one run: `shared` by all contracts, since it is given, recorded
-    or only moved, and what each of them computed besides, or why it can't."""
+    """The known values of one run: those `shared` by all contracts, since they are
+    given, recorded or only moved, and those that each contract computed, or why it
+    can't."""
 
     shared: dict[SSAValue, Array]
     own: Sequence[dict[SSAValue, Array | str]]
@@ -153,7 +154,7 @@ class _Values:
         return all(operand in self.shared for operand in op.operands)
 
     def operands(self, number: int, op: Operation) -> tuple[Array, ...] | str:
-        """What an operation takes by one of the contracts."""
+        """The operands of an operation under one of the contracts."""
         found: list[Array] = []
         for operand in op.operands:
             value = self.shared.get(operand)
@@ -184,15 +185,15 @@ class _Plan:
 
     @cached_property
     def block(self) -> Block:
-        """What the model does."""
+        """The model's operations."""
         return main_function(self.module).body.block
 
 
 class Replay:
     """A model run by several contracts at once.
 
-    Each layer gets the recorded values of what it reads, or, where there are none, what
-    the same contract made of it. Sums of products are computed once for all of them.
+    Each layer gets the recorded values of its operands or, where there are none, the
+    same contract's results. Sums of products are computed once for all contracts.
     `computed` has the layers whose results contracts decide, in order; `observed` the
     convolutions and linear layers of which all that goes in and comes out is known.
     Contracts that are far behind in every layer are `dropped` on the way.
@@ -360,7 +361,7 @@ class Replay:
 
 
 def _with_sources(known: Values, plan: _Plan) -> Values:
-    """What is known, and what was only moved to become that."""
+    """Known values, with those that were only moved to become known ones."""
     found = dict(known)
     for op in reversed(list(plan.block.ops)):
         name = plan.names.get(op.results[0], "") if op.results else ""

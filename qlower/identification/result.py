@@ -1,4 +1,4 @@
-"""Whose arithmetic a dump has: as text, as plain data and for notebooks."""
+"""The arithmetic of a dump: as text, as plain data and for notebooks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Alike:
 
     @property
     def verdict(self) -> Literal["equal", "differs", "undecided"]:
-        """What holds for all inputs of these layers."""
+        """The verdict for all inputs of these layers."""
         if self.differs:
             return "differs"
         return "undecided" if self.undecided else "equal"
@@ -47,13 +47,13 @@ class Alike:
 
 @dataclass(frozen=True, repr=False)
 class Identification(Tabled[Explanation]):
-    """What explains the outputs of `title`, for the given number of inputs.
+    """Explanations of the outputs of `title`, for the given number of inputs.
 
     `contracts` are ordered by the outputs that they explain; `alike` are those that
-    give all that the first one gives, for everything recorded. `notes` say how the dump
-    was matched. `device` is of the family of arithmetics that was searched, if it was.
-    `doubt` says why the model may not be the one that was run, if there is a reason.
-    `causes` has what the outputs that the best contract misses have in common.
+    equal the first one in everything recorded. `notes` say how the dump was matched.
+    `device` is of the family of arithmetics that was searched, if it was. `doubt` says
+    why the model may not be the one that was run, if there is a reason. `causes` has
+    what the outputs that the best contract misses have in common.
     """
 
     title: str
@@ -145,7 +145,7 @@ class Identification(Tabled[Explanation]):
 
     @property
     def verdict(self) -> Iterator[str]:
-        """Whose arithmetic it is, in a few lines."""
+        """The arithmetic that was identified, in a few lines."""
         best, many = self.best, counted(self.best.outputs, "output")
         if best.is_complete:
             yield f"{best.name} explains all of the {many}"
@@ -173,7 +173,7 @@ class Identification(Tabled[Explanation]):
             yield f"an arithmetic put together of these steps {how} of them{rest}"
 
     def _others(self) -> Iterator[str]:
-        """What gives the same as the best contract does."""
+        """Contracts that give the same results as the best one."""
         if self.same and not self.alike:
             yield f"these give the same bits: {', '.join(self.same)}"
             yield "other inputs may distinguish them: qlower identify --probe has some"

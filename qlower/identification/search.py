@@ -79,7 +79,7 @@ def search(
 
 
 class _Search:
-    """What was tried so far, and how much it explains."""
+    """The members that were tried so far, and how much each explains."""
 
     def __init__(self, evidence: Evidence, first: Iterable[Arithmetic]) -> None:
         self.evidence = evidence
@@ -90,7 +90,7 @@ class _Search:
 
     @property
     def best(self) -> Arithmetic:
-        """What explains the most."""
+        """The member that explains most."""
         return _ranked(self.scores)[0]
 
     def search(self, progress: Progress) -> Places:
@@ -193,7 +193,7 @@ def _stored(one: Arithmetic) -> Iterator[Arithmetic]:
 
 
 def _informative(observed: Sequence[Observed], contract: Contract) -> Evidence:
-    """Elements that tell members apart, as far as they are not too many."""
+    """Elements that distinguish members, up to a limit."""
     size = sum(one.recorded.size for one in observed)
     random = np.random.default_rng(0)
     drawn = np.arange(size)

@@ -1,4 +1,4 @@
-"""What a layer's operation says besides its operands: kernel, stride, padding, ..."""
+"""Attributes of a layer's operation: kernel, stride, padding, ..."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def attributes_of(op: Operation) -> dict[str, str]:
 
 
 def summary(op: Operation) -> str:
-    """What a box has room for, such as `3x3, stride 2x2, relu`."""
+    """The attributes that fit in a box, such as `3x3, stride 2x2, relu`."""
     found = attributes_of(op)
     parts = [found.get("kernel", "")]
     parts += [

@@ -14,9 +14,9 @@ ASPECT = 1.6
 
 @dataclass(frozen=True)
 class Columns:
-    """Where ranks and places of a layout are drawn.
+    """The positions at which ranks and places of a layout are drawn.
 
-    `starts` are the ranks that columns begin with; `left` the least place in each, and
+    `starts` are the first ranks of the columns; `left` the least place in each, and
     `shift` where that is drawn, in widths of a node as the places of the layout.
     """
 
@@ -39,7 +39,8 @@ class Columns:
 
 def fold(layout: Layout, across: int, down: int, gap: float) -> Columns:
     """The columns of a layout whose nodes are `across` and `down` pixels apart, with
-    `gap` widths of a node between columns: as many as let it be drawn largest.
+    `gap` widths of a node between columns. Their number is the one with which the
+    layout is drawn largest.
 
     A column ends where few edges pass, as between two blocks of a network.
     """

@@ -51,7 +51,7 @@ def draw(nodes: Sequence[Node], layout: Layout, measure: Measure) -> str:
 
 
 def label(node: Node, text: str) -> str:
-    """What a screen reader says of a node."""
+    """The text that a screen reader speaks for a node."""
     said = [printable(node.name), node.kind if node.role == "layer" else "", text]
     return ", ".join(filter(None, said))
 
@@ -80,8 +80,8 @@ def _box(node: Node, x: float, y: float, measure: Measure) -> Iterator[str]:
 
 
 def _lines(node: Node) -> tuple[str, str]:
-    """What stands below a node's name: of a layer its kind and attributes, of the
-    others their shape, and their scale."""
+    """The lines below a node's name: kind and attributes of a layer, shape and scale of
+    other nodes."""
     if node.op is None:
         shape, _, scale = node.type.partition(" (")
         return f"{node.role}, {shape}", f"({scale}" if scale else ""
@@ -114,8 +114,8 @@ def _path(route: Sequence[tuple[float, int]], columns: Columns) -> str:
 
 
 def neighbours(nodes: Sequence[Node], layout: Layout) -> Mapping[int, Sequence[int]]:
-    """Where the arrow keys go from each node: up, right, down and left; -1 where there
-    is nothing."""
+    """The nodes that the arrow keys lead to: up, right, down and left of each; -1 where
+    there is none."""
     readers: dict[int, list[int]] = {node.number: [] for node in nodes}
     for node in nodes:
         for source in node.sources:

@@ -85,8 +85,8 @@ def _index(place: np.intp, array: Array) -> Index:
 
 
 def lanes_of(run: LayerRun) -> Lanes | None:
-    """What the rule that stores the result does to each element of it; None where none
-    does, and for rules of windows and rows, which have another shape."""
+    """The lanes of the rule that stores the result, for each element; None where no
+    rule does, and for rules of windows and rows, which have another shape."""
     if not run.evaluations:
         return None
     last = run.evaluations[-1]

@@ -19,8 +19,8 @@ Role: TypeAlias = Literal["input", "layer", "output"]
 class Node:
     """A layer, or an input or output of the model.
 
-    `number` tells it from all others; `sources` are the numbers of what it reads.
-    `type` describes its first result, and `op` is None where it isn't a layer.
+    `number` is unique; `sources` are the numbers of the nodes that it reads. `type`
+    describes its first result, and `op` is None where it isn't a layer.
     """
 
     number: int

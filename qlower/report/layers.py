@@ -1,4 +1,4 @@
-"""What is told of one layer: the blocks that the page shows when it is opened."""
+"""The blocks that the page shows when a layer is opened."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Limits:
 
     @staticmethod
     def of(count: int) -> Limits:
-        """For a model of so many layers: small ones are shown in full."""
+        """The limits for a model of `count` layers: small models are shown in full."""
         share = max(count, 1)
         elements = min(max(3_000 // share, 8), 24)
         return Limits(elements, min(max(2_000_000 // share, 4_096), 32_768))
@@ -53,8 +53,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of the model at large, for the blocks of its layers; None for what
-    wasn't asked for."""
+    """Facts about the whole model, for the blocks of its layers; None for those that
+    weren't asked for."""
 
     statistics: Mapping[str, LayerStatistics]
     levels: Levels
@@ -85,7 +85,7 @@ class SeenLayer:
 
 
 def layer_blocks(layer: SeenLayer, seen: Seen) -> Iterator[Block]:
-    """All that is told of a layer, in the page's order."""
+    """All blocks of a layer, in the page's order."""
     row = seen.statistics[layer.name]
     if seen.diff is not None:
         rows = [one for one in seen.diff.layers if _is_of(one, layer.name)]

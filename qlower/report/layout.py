@@ -1,8 +1,8 @@
-"""Where the nodes of a graph are drawn: in ranks, with few edges that cross.
+"""A layout of a graph: nodes in ranks, with few edges that cross.
 
 The steps are those of Sugiyama, Tagawa and Toda ("Methods for visual understanding of
-hierarchical system structures", 1981): ranks by the longest path, points on edges that
-pass ranks, an order in each rank by the means of neighbours, and then places.
+hierarchical system structures", 1981): ranks by the longest path, dummy points where
+edges pass ranks, an order in each rank by the means of neighbours, and then places.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def lay_out(sources: Sequence[Sequence[int]]) -> Layout:
 
 
 def _ranks(sources: Sequence[Sequence[int]]) -> list[int]:
-    """One more than the lowest source; what has none stands just above its reader."""
+    """One more than the lowest source; a node without sources is just above its
+    reader."""
     rank: list[int] = []
     for read in sources:
         rank.append(1 + max((rank[source] for source in read), default=-1))

@@ -1,4 +1,4 @@
-"""Looking at a model on one input: runs it, compares it, and collects what is told."""
+"""Run a model on one input, compare it, and collect the page's contents."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def make_report(
 ) -> Report:
     """A model to look at: a page, and files for Model Explorer.
 
-    Inputs are as for `interpret`; without any one is drawn by the seed `random`. Of a
-    set all are compared, and the first is shown. `against` is what the contract is
-    compared with, as in `diff`; with `verify` that is a contract, and it is decided
-    besides which layers are the same for all inputs. Without `native` no machine code
-    is made: there are neither times nor LLVM IR, and the same call gives the same
-    report. `layer_contracts` is as in `lower`, `match` as in `diff`.
+    Inputs are as for `interpret`; without any, one is drawn by the seed `random`. All
+    inputs of a set are compared, and the first is shown. `against` is the side that the
+    contract is compared with, as in `diff`; with `verify` it must be a contract, and
+    the page also says which layers are equal for all inputs. Without `native` no
+    machine code is made: there are neither times nor LLVM IR, and the same call gives
+    the same report. `layer_contracts` is as in `lower`, `match` as in `diff`.
     """
     compilation = Compilation(
         model,
@@ -160,7 +160,7 @@ class _Look:
     def equality(
         self, against: SideLike | None, native: bool, progress: Progress
     ) -> Equality:
-        """Which layers are the same for all inputs."""
+        """The layers that are equal for all inputs."""
         if not isinstance(against, str):
             raise QlowerError("two contracts are verified: name the other one")
         own, model = self.sides[0].title, self.compilation.model
@@ -193,7 +193,7 @@ class _Look:
     def layers(
         self, seen: Seen, progress: Progress
     ) -> dict[int, tuple[SeenLayer, list[Block]]]:
-        """Each layer, by the number of its node, and what is told of it."""
+        """Each layer with its blocks, by the number of its node."""
         own = [node for node in self.nodes if node.op is not None]
         found: dict[int, tuple[SeenLayer, list[Block]]] = {}
         for place in progress(range(len(own)), "report"):
@@ -203,8 +203,8 @@ class _Look:
 
     @cached_property
     def _given(self) -> Values:
-        """What layers get when they are compared alone: the values of the contract's
-        side, or those of another one that can't be given any."""
+        """The values that layers get when they are compared alone: those of the
+        contract's side, or of another side if it can't be given any."""
         own, other = self.sides
         if other is None or isinstance(other, Computed):
             return own.values(0, self.inputs)
@@ -238,7 +238,7 @@ class _Look:
 def _verdict(
     look: _Look, found: Diff | None, equality: Equality | None
 ) -> Iterator[str]:
-    """What the page begins with: how much differs, in a sentence, then where."""
+    """The head of the page: how much differs, in a sentence, then where."""
     if found is None:
         count = sum(node.op is not None for node in look.nodes)
         yield f"{counted(count, 'layer')} by {look.sides[0].title}"
@@ -272,7 +272,7 @@ def _counts(nodes: Sequence[Node], found: Diff) -> str:
 
 
 def _told(examples: InputSet, found: Diff | None) -> Iterator[tuple[str, str]]:
-    """What the page was made of, besides the model and its input."""
+    """The settings of the page, other than the model and its input."""
     if len(examples.runs) > 1:
         count = counted(len(examples.runs), "input")
         yield "inputs", f"{count}: all are compared, the first is shown"
@@ -284,7 +284,7 @@ def _told(examples: InputSet, found: Diff | None) -> Iterator[tuple[str, str]]:
 def _measures(
     found: Diff | None, profile: Profile | None, layers: Sequence[SeenLayer]
 ) -> Iterator[Measure]:
-    """What layers can be coloured by."""
+    """The measures by which layers can be coloured."""
     if found is not None:
         yield from divergences(found)
     if profile is not None:

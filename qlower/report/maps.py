@@ -31,10 +31,10 @@ SIGNED, VALUES = "signed", "values"
 
 @dataclass(frozen=True)
 class Grid:
-    """How a tensor's elements lie in planes, rows and columns of cells.
+    """A tensor's elements in planes, rows and columns of cells.
 
-    `shape` is that of planes, rows and columns of elements, `steps` so many elements of
-    each make a cell. A tensor of one row is cut into rows of `WIDEST`, if it is long.
+    `shape` counts planes, rows and columns of elements; `steps` elements along each
+    make a cell. A long tensor of one row is cut into rows of `WIDEST`.
     """
 
     shape: tuple[int, int, int]
@@ -85,7 +85,7 @@ class Grid:
 
 
 def difference_map(title: str, a: Array, b: Array, grid: Grid) -> Block:
-    """Where two tensors differ, and by how much: `b - a`."""
+    """A map of where two tensors differ, and by how much: `b - a`."""
     is_real = a.dtype.kind == "f"
     with np.errstate(invalid="ignore"):
         apart = b.astype(np.float64) - a.astype(np.float64)
@@ -135,8 +135,9 @@ def _map(
     grid: Grid,
     note: str,
 ) -> Block:
-    """What the page draws; `labels` tell what each byte means. `first` is the number of
-    the first plane that is of channels: before it there may be one of all."""
+    """The map as the page draws it; `labels` name the meaning of each byte. `first` is
+    the number of the first plane of a channel; a plane for all channels may precede
+    it."""
     count, step = grid.shape[0], grid.steps[0]
     titles = [f"channel {_range(n, step, count)}" for n in range(grid.cells[0])]
     sizes = "x".join(map(str, grid.steps))
@@ -199,7 +200,7 @@ def _cells(shape: Sequence[int], steps: Sequence[int]) -> tuple[int, int, int]:
 
 
 def _largest(array: Array, steps: Sequence[int]) -> Array:
-    """The number farthest from 0 in each block of so many planes, rows and columns."""
+    """The number farthest from 0 in each block of `steps` planes, rows and columns."""
     padding = [(0, -size % step) for size, step in zip(array.shape, steps, strict=True)]
     padded = np.pad(array, padding)
     a, b, c = (size // step for size, step in zip(padded.shape, steps, strict=True))

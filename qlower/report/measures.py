@@ -1,4 +1,5 @@
-"""What layers are coloured by: how far they part, how long they take, what they cut."""
+"""Measures that colour layers: how far they differ, how long they take, how much they
+cut."""
 
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ class Measure:
 
     @cached_property
     def edges(self) -> list[float]:
-        """Where a share changes its colour: 0, and between the least and the greatest
-        share of the model's layers steps of equal ratios, rounded to two digits."""
+        """The shares at which the colour changes: 0, and steps of equal ratios between
+        the least and the greatest share of the model's layers, rounded to two
+        digits."""
         some = [share for share in self.shares.values() if share > 0]
         greatest = max(some, default=1.0)
         least = min([*some, greatest / 10])
@@ -42,7 +44,7 @@ class Measure:
         return [0.0, *inner]
 
     def colour(self, layer: str) -> int | None:
-        """Which colour a layer has, from 0 for none of it to `len(edges)`."""
+        """The colour of a layer, from 0 for a share of zero to `len(edges)`."""
         share = self.shares.get(layer)
         return None if share is None else bisect_left(self.edges, share)
 
@@ -52,7 +54,7 @@ class Measure:
 
     @property
     def legend(self) -> list[str]:
-        """What each colour means."""
+        """The meaning of each colour."""
         shown = [f"{100 * edge:.2g}" for edge in self.edges]
         between = [f"to {edge} %" for edge in shown[1:]]
         return ["none", *between, f"over {shown[-1]} %"]

@@ -40,7 +40,7 @@ def explorer_files(
 
 
 def _key(node: Node) -> str:
-    """The node's id: numbers tell layers from inputs of the same name."""
+    """The node's id: numbers distinguish layers from inputs of the same name."""
     return f"{node.number} {printable(node.name)}"
 
 

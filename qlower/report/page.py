@@ -1,7 +1,7 @@
 """The page: one file with its style, its script and all data, which loads nothing.
 
-Style and script are files beside this one; the page's policy allows these two by their
-hashes and nothing else. Data of a layer are compressed until it is opened.
+Style and script are files in this folder; the page's policy allows these two by their
+hashes and nothing else. A layer's data stay compressed until it is opened.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def page(
 
 
 def policy(style: str, script: str) -> str:
-    """What the page may do: show itself, and run its own script."""
+    """The page's policy: it may show itself and run its own script."""
     return "; ".join(
         [
             "default-src 'none'",
@@ -95,8 +95,8 @@ def _choice(measure: Measure, place: int) -> str:
 
 
 def _nodes(nodes: Sequence[Node], layout: Layout) -> dict[int, dict[str, object]]:
-    """What the script knows of each node: what is said of it, what a search finds, and
-    where arrow keys go."""
+    """The script's data on each node: its spoken text, the words that a search finds,
+    and the targets of arrow keys."""
     beside = neighbours(nodes, layout)
     return {
         node.number: {

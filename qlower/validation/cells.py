@@ -1,4 +1,4 @@
-"""What the cells of a validation's tables have, and how they show it."""
+"""Cells of a validation's tables, and their text."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What is counted of a set: integers, so that no order of adding changes the answer.
+"""Counts for a set: integers, so that no order of adding changes the answer.
 
-A set is cut into chunks, each is counted by itself, and counts are added in whatever
-order they come: addition of integers is associative, so one thread, many, a cluster and
-a run that was interrupted give the same figures to the last digit. Whatever is derived
-(shares, decibels) is computed once, from the sums.
+A set is cut into chunks, each chunk is counted by itself, and counts are added in any
+order. Addition of integers is associative, so one thread, many, a cluster and a resumed
+run give the same figures to the last digit. Everything that is derived (shares,
+decibels) is computed once, from the sums.
 """
 
 from __future__ import annotations
@@ -114,11 +114,11 @@ class Signal:
 
 @dataclass
 class Spread:
-    """How a layer's stored values spread over what its type holds.
+    """The spread of a layer's stored values over the range of their type.
 
-    `saturated` counts the least and the largest value, but for an end that stands for
-    0, as a RELU has it. `bins` are `BINS` equal parts of the range; `least` and `most`
-    are what the reference has, in ticks.
+    `saturated` counts the least and the largest value, except an end that represents 0,
+    as with a RELU. `bins` are `BINS` equal parts of the range; `least` and `most` are
+    the reference's, in ticks.
     """
 
     elements: int = 0
@@ -150,7 +150,7 @@ class Spread:
 
 @dataclass
 class Counts:
-    """What one contract did on a set."""
+    """The counts of one contract on a set."""
 
     examples: int = 0
     labelled: int = 0

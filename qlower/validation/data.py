@@ -1,4 +1,4 @@
-"""What people have as data, opened as a source."""
+"""Users' data, opened as a source."""
 
 from __future__ import annotations
 

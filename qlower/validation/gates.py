@@ -1,4 +1,4 @@
-"""What a validation has to reach, so that a service for integration goes on."""
+"""Thresholds that a validation has to reach, for continuous integration."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class Gates:
             )
 
     def missed(self, found: Validation) -> dict[str, list[str]]:
-        """What each contract misses, in sentences; none for one that keeps all."""
+        """The thresholds that each contract misses, in sentences; none for one that
+        keeps all."""
         return {
             row.contract: list(self._missed(row))
             for row in found.contracts

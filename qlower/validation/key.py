@@ -1,4 +1,4 @@
-"""What decides the figures of a validation, by name: a hash of each part."""
+"""Everything that decides the figures of a validation, by name: a hash of each part."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def reference_key(path: Path) -> Key:
 
 
 def metric_key(metric: Callable[..., object]) -> Key:
-    """A function of the user's: its code, that of the file which it stands in, and what
-    it holds on to."""
+    """The key of a user's function: its code, the code of its file, and the values that
+    it captures."""
     return {"the metric's code": digest_of(_parts_of(metric, set())).hex()}
 
 
 def _parts_of(value: object, seen: set[int]) -> Iterator[bytes]:
-    """What decides what an object is; `seen` are those that it is a part of."""
+    """The parts that decide an object; `seen` are the objects that contain it."""
     if id(value) in seen:
         return
     seen = {*seen, id(value)}
@@ -92,7 +92,7 @@ def _pickled(value: object) -> bytes:
 
 
 def _code_of(code: CodeType) -> Iterator[bytes]:
-    """A function's instructions and constants; not where these stand."""
+    """A function's instructions and constants, without their source positions."""
     yield code.co_code
     yield repr((code.co_names, code.co_varnames, code.co_freevars)).encode()
     constants: tuple[Any, ...] = code.co_consts

@@ -1,4 +1,4 @@
-"""From a picture or real numbers to what a model's input stores, as declared."""
+"""Preprocessing, from a picture or real numbers to a model's stored input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NotFiniteError(QlowerError):
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """What is done to a picture; arrays that aren't stored values begin at `mean`.
+    """The steps applied to a picture; arrays that aren't stored values start at `mean`.
 
     In order: `resize` (height, width; one number is the shorter side's, the other
     follows; Pillow's bilinear filter), `crop` of the centre (height, width), the order

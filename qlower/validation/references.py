@@ -26,13 +26,13 @@ SYSTEMS = ("litert", "onnxruntime")
 
 @dataclass(frozen=True)
 class LiveReference:
-    """A model's file in LiteRT (`.tflite`), ONNX Runtime (`.onnx`) or PyTorch
-    (`.pt2`, of real numbers).
+    """A model's file in LiteRT (`.tflite`), ONNX Runtime (`.onnx`) or PyTorch (`.pt2`,
+    of real numbers).
 
-    `inputs` are those of the model that is validated: what they store becomes what the
-    file stores, or real where it takes real numbers, and moves its channels first where
-    that does. ONNX Runtime doesn't tell what stored integers stand for: `signature`
-    does, the file's as it is read here.
+    `inputs` are those of the validated model: their stored values become the file's, or
+    real numbers if it takes those, with channels first if it has them first. ONNX
+    Runtime doesn't report what stored integers mean: `signature` does, the file's as it
+    is read here.
     """
 
     path: Path
@@ -50,7 +50,7 @@ class LiveReference:
 
     @property
     def output(self) -> TensorSpec:
-        """What the first output holds."""
+        """The first output's values."""
         return self._session().output
 
     @property
@@ -113,7 +113,7 @@ class _LiteRt:
         return interpreter
 
     def read_as(self, signature: Signature) -> None:
-        """Nothing: the file tells what its integers stand for."""
+        """Do nothing: the file itself says what its integers mean."""
 
     def run(self, inputs: Sequence[Array]) -> Array:
         if self._is_stream:  # each row is a first call
@@ -142,7 +142,7 @@ class _OnnxRuntime:
         self.output = _onnx_spec(self._session.get_outputs()[0])
 
     def read_as(self, signature: Signature) -> None:
-        """Know what integers stand for."""
+        """Take the meaning of stored integers from `signature`."""
         pairs = zip(self.inputs, signature.inputs, strict=True)
         self.inputs = [_with_scale(port, read) for port, read in pairs]
         self.output = _with_scale(self.output, signature.outputs[0])
@@ -239,7 +239,8 @@ _NARROW = frozenset(("int8", "uint8", "int16", "uint16"))
 
 
 def _with_scale(port: TensorSpec, read: TensorSpec) -> TensorSpec:
-    """A port of ONNX Runtime, with what its integers stand for where it has some."""
+    """A port of ONNX Runtime, with the meaning of its integers if they are
+    quantized."""
     if port.dtype != read.dtype:
         return port
     return replace(port, scales=read.scales, zero_points=read.zero_points)

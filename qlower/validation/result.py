@@ -1,4 +1,4 @@
-"""What a validation found: tables, plain data, a picture."""
+"""The result of a validation: tables, plain data, a picture."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ USUAL = 40.0
 
 @dataclass(frozen=True, repr=False)
 class Validation(Tabled[ContractRow]):
-    """What contracts made of a set of examples.
+    """The results of contracts on a set of examples.
 
-    `examples` were read; `failed` of them could not be used, `not_finite` of these
-    because they hold infinities or NaN. The first that failed are in `failures` by
-    number.
-    `counts` has each contract's sums of integers, from which all figures are computed,
-    `reference` those of a reference that is no contract. `step` is that of the output,
-    and `is_real` whether that holds real numbers.
+    `examples` were read; `failed` of them could not be used; `not_finite` counts those
+    among them with infinities or NaN. The first that failed are in `failures` by
+    number. `counts` has each contract's sums of integers, from which all figures are
+    computed, `reference` those of a reference that is no contract. `step` is that of
+    the output, and `is_real` whether that holds real numbers.
     """
 
     examples: int

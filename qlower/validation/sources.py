@@ -1,7 +1,7 @@
-"""Where examples come from: arrays in files or in memory, folders, and streams.
+"""Sources of examples: arrays in files or in memory, folders, and streams.
 
-A source is cut into chunks. Those of files are ranges of rows, read where the chunk is
-counted; those of a stream carry their rows.
+A source is cut into chunks. A file's chunks are ranges of rows, read where the chunk is
+counted; a stream's chunks carry their rows.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ class Source(ABC):
     @property
     @abstractmethod
     def size(self) -> int | None:
-        """How many examples there are; None where only the end will tell."""
+        """The number of examples; None for a stream, where it is known at the end."""
 
     @property
     @abstractmethod
     def identity(self) -> str:
-        """What tells this source from others, for resuming; empty for a stream."""
+        """The identity of this source, for resuming; empty for a stream."""
 
     @abstractmethod
     def describe(self) -> str:
-        """What a row holds, in a line."""
+        """The contents of a row, in a line."""
 
     @abstractmethod
     def rows(self, chunk: Chunk) -> Iterator[Row | RowError]:
@@ -282,8 +282,8 @@ def array_source(
     preprocessing: Preprocessing,
     labels: Sequence[Classes] | None,
 ) -> ArraySource:
-    """Arrays by name as a source: each input takes the one that is called like it, or
-    else those that are left, in order. Labels may be among them."""
+    """Arrays by name as a source: each input takes the array of its name, or else the
+    remaining arrays in order. Labels may be among them."""
     left = dict(files)
     for key in LABEL_KEYS:
         if key in left and len(left) > len(specs):
@@ -308,7 +308,7 @@ def array_source(
 
 
 def labels_of(given: Any) -> tuple[Classes, ...]:
-    """The classes that a list of integers tells, one an example."""
+    """The classes in a list of integers, one per example."""
     array = np.asarray(map_array(given) if isinstance(given, MappedFile) else given)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise QlowerError(

@@ -1,4 +1,4 @@
-"""What was counted so far, in a file, so that interrupted work goes on from there."""
+"""Counts so far, in a file, so that interrupted work can be resumed."""
 
 from __future__ import annotations
 
@@ -95,5 +95,6 @@ class Progress:
 
 
 def _digest(data: Mapping[str, object]) -> str:
-    """Of all that a file has besides: an edited one would count rows twice."""
+    """The digest of the file's other contents: an edited file would count rows
+    twice."""
     return sha256(json.dumps(data).encode()).hexdigest()

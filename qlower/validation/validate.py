@@ -46,7 +46,7 @@ CHUNK = 32
 class Job:
     """A validation that is ready to run: all that can be refused has been.
 
-    `key` tells what decides its figures, for who resumes it.
+    `key` identifies what decides its figures, for resuming.
     """
 
     source: Source
@@ -59,7 +59,7 @@ class Job:
     output: TensorSpec
 
     def task(self, target: Target) -> Task:
-        """What a worker with this target does."""
+        """The task of a worker with this target."""
         functions: dict[str, Shipped] = {}
         for name, compilation in self.compilations.items():
             compiled = compilation.for_target(target)
@@ -308,7 +308,7 @@ def _reference(against: str, model: Model) -> str | Reference:
 
 
 def _signature(file: Path) -> Signature:
-    """What the integers of an ONNX file stand for."""
+    """The meaning of the integers of an ONNX file."""
     try:
         return as_model(file).signature
     except QlowerError as error:

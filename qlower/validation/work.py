@@ -1,6 +1,6 @@
-"""What a worker does: run every contract on the rows of a chunk, and count.
+"""A worker's task: run every contract on the rows of a chunk, and count.
 
-All that it takes travels to other processes and machines: object code with its
+Everything that it needs travels to other processes and machines: object code with its
 signature (about 100 KB a model), not the compiler.
 """
 
@@ -47,7 +47,7 @@ class Reference(Protocol):
 
 
 class Work(Protocol):
-    """What workers do with chunks; it travels to other processes and machines."""
+    """The work on chunks; it travels to other processes and machines."""
 
     def prepare(self) -> None:
         """Get ready, before threads begin."""
@@ -76,7 +76,8 @@ class Shipped:
 
 @dataclass(frozen=True)
 class Task:
-    """What is run on each row: a function a contract, and what they are held against.
+    """The functions to run on each row, one per contract, and what they are compared
+    with.
 
     `against` is one of the contracts by name, another system, or None.
     """

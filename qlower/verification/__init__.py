@@ -1,1 +1,1 @@
-"""What is shown of a model for all inputs, rather than for some."""
+"""Statements about a model that hold for all inputs, not only for some."""

@@ -1,7 +1,7 @@
-"""What a layer without weights adds up, and inputs that bring a sum to its ends.
+"""The addends of a layer without weights, and inputs that bring its sum to either end.
 
-Each input element lies anywhere in its type's storage range, on its own, but for a
-product of a matrix and itself.
+Each input element lies anywhere in its type's storage range, independently, except in
+the product of a matrix with itself.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Addends:
 
 
 def addends_of(op: Operation, run: Callable[[], LayerRun]) -> Addends | None:
-    """What a layer adds up; None for one that adds nothing, or has weights.
+    """The addends of a layer; None if it adds nothing, or has weights.
 
     `op` is alone in its module, and `run` is it, run on anything. Raises Unseen.
     """
@@ -126,7 +126,7 @@ def _products(op: qnn.MatMulOp) -> Addends:
 
 @dataclass(frozen=True)
 class _Stored:
-    """What each stored integer of an operand adds to a sum."""
+    """The amount that each stored integer of an operand adds to a sum."""
 
     source: SSAValue
     stored: Integers
@@ -143,7 +143,7 @@ class _Stored:
 
 
 def _stored(run: LayerRun, count: int) -> _Stored:
-    """By the contract's rule for an addend, if it has one; so many are added."""
+    """Addends by the contract's rule for them, if it has one; `count` are added."""
     source = run.op.operands[0]
     stored = _all_stored(quantized_element(source.type))
     last = run.evaluations[-1]
@@ -159,8 +159,8 @@ def _all_stored(type: QuantizedType) -> Integers:
 
 
 def _integers(results: Sequence[Array], count: int) -> Integers:
-    """What a rule gives, of which so many are added. Raises Real unless these are
-    integers, or floats whose sums are exact ones."""
+    """The results of a rule, `count` of which are added. Raises Real unless they are
+    integers, or floats whose sums are exact."""
     (result,) = results
     if result.dtype.kind == "f":
         limit = 2.0 ** np.finfo(result.dtype).nmant / max(count, 1)
@@ -202,7 +202,7 @@ def _pool(op: qnn.AvgPool2DOp, run: LayerRun) -> Addends:
 
 
 def _ways(axis: WindowAxis) -> Mapping[tuple[bool, ...], int]:
-    """Which taps are inside the image, for a place of a window that has them."""
+    """Each set of taps inside the image that a window has, with its first position."""
     found: dict[tuple[bool, ...], int] = {}
     for place in range(axis.results):
         first = place * axis.stride - axis.before

@@ -34,7 +34,7 @@ Record: TypeAlias = Mapping[str, object]
 
 
 class Verdict(Protocol):
-    """What was decided."""
+    """The outcome for one record."""
 
     def to_dict(self) -> dict[str, object]: ...
 
@@ -129,7 +129,7 @@ def _check(
 
 
 def _other_names(before: Sequence[str], now: Iterable[str | None]) -> Iterator[str]:
-    """What layers a record lacks, or has besides."""
+    """The layers that a record lacks, or has in addition."""
     names = [name for name in now if name is not None]
     if list(before) != names:
         missing = [name for name in names if name not in before]
@@ -139,7 +139,7 @@ def _other_names(before: Sequence[str], now: Iterable[str | None]) -> Iterator[s
 def _with_others(
     record: Record, again: Record, rows: Sequence[Record], chosen: Collection[str]
 ) -> Record:
-    """What was found again of the chosen layers, and what the file says of others."""
+    """The new results for the chosen layers, with the file's results for the others."""
     own = iter(cast(list[Record], again["layers"]))
     layers = [next(own, None) if row["layer"] in chosen else row for row in rows]
     layers += list(own)
@@ -226,7 +226,8 @@ DECIDE: dict[str, Decide] = {
 def _counterexample_faults(
     record: Record, model: Model, rows: Sequence[Record]
 ) -> Iterator[str]:
-    """What recorded counterexamples don't show, of layers that aren't decided again."""
+    """Recorded counterexamples that show no difference, for layers that aren't decided
+    again."""
     for row in rows:
         has_example = row.get("counterexample") is not None
         if has_example != (row["verdict"] == "differs") and "counterexample" in row:
@@ -266,7 +267,7 @@ def _counterexample_faults(
 
 
 def _differences(record: Record, again: Record) -> Iterator[str]:
-    """What a record says otherwise than what is found now, by entries and layers."""
+    """Differences between a record and today's results, by entries and layers."""
     for key in dict.fromkeys([*again, *record]):
         before, now = record.get(key), again.get(key)
         if key == "sha256":
@@ -278,7 +279,7 @@ def _differences(record: Record, again: Record) -> Iterator[str]:
 
 
 def _other_rows(before: list[Record], now: list[Record]) -> Iterator[str]:
-    """What is said otherwise of layers, or of other layers."""
+    """Layers whose results differ from the record's, or that only one of them has."""
     names = [[str(row["layer"]) for row in rows if row] for rows in (before, now)]
     if names[0] != names[1]:
         yield from _other_names(*names)
@@ -291,7 +292,7 @@ def _other_rows(before: list[Record], now: list[Record]) -> Iterator[str]:
 
 
 def _other_hashes(before: object, now: object) -> Iterator[str]:
-    """What the verdict is about that is another now."""
+    """The subjects of the verdict that have changed since."""
     recorded, hashes = cast(Mapping[str, str], before), cast(Mapping[str, str], now)
     for name in dict.fromkeys([*recorded, *hashes]):
         if recorded.get(name) != hashes.get(name):

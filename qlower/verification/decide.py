@@ -42,9 +42,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Decision:
-    """What was found: all `count` numbers are decided, or `why` they aren't.
+    """The result: all `count` numbers are decided, or `why` they aren't.
 
-    `intervals` are where the functions differ, some of them; `apart` has all lanes with
+    `intervals` are some of those where the functions differ; `apart` has all lanes with
     such intervals. There are none where the functions are the same.
     """
 
@@ -209,7 +209,7 @@ def _widest(intervals: Sequence[Interval]) -> list[Interval]:
 
 
 def same(a: Array, b: Array) -> Array:
-    """Where two arrays have the same values; NaN is like NaN."""
+    """A mask of equal values in two arrays; NaN equals NaN."""
     if a.dtype.kind == "f" and b.dtype.kind == "f":
         return (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
     return a == b

@@ -89,7 +89,7 @@ def equal(
 
 
 def layer_inputs(model: Model, layer: str) -> dict[str, TensorSpec]:
-    """What a layer reads, inputs and other layers, in its order."""
+    """The names that a layer reads, inputs and other layers, in its order."""
     return {name: spec for name, (spec, _) in _typed_inputs(model, layer).items()}
 
 
@@ -199,7 +199,7 @@ class LayerEquality:
     def _try(
         self, name: str, values: Values, number: int | None, index: Index | None
     ) -> Counterexample | None:
-        """What both sides give for inputs of a layer, if it differs."""
+        """The results of both sides for inputs of a layer, if they differ."""
         a, b = (side.layer(name, values).result for side in self.sides)
         apart = np.argwhere(~same(a, b))
         if not len(apart):
@@ -261,7 +261,7 @@ def _ends(model: Model, layer: str) -> Iterator[Values]:
 def _typed_inputs(
     model: Model, layer: str
 ) -> dict[str, tuple[TensorSpec, QuantizedType | None]]:
-    """What a layer reads, and its types where those are quantized."""
+    """The names that a layer reads, and their types if those are quantized."""
     module, sources, _ = detach_layers(model.module, [layer])
     elements = (element_type(value.type) for value in main_function(module).args)
     types = (type if isinstance(type, QuantizedType) else None for type in elements)

@@ -1,4 +1,4 @@
-"""Which sums fit a width, and which leave it: as text, and as plain data."""
+"""Sums that fit a width and sums that exceed it: as text, and as plain data."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def _fit_of_addends(
 
 
 def _any_values(op: Operation, sources: Sequence[str]) -> dict[str, Array]:
-    """What a layer could read: real zeros."""
+    """Values that a layer could read: real zeros."""
     return {
         sources[value.index]: filled(value, quantized_element(value.type).zero_point)
         for value in op.operands
@@ -261,7 +261,7 @@ class LayerSums:
         scaled: Callable[[int], Bounds],
         bits: int,
     ) -> Fit:
-        """What sums need; `scaled` gives them for smaller weights."""
+        """The bits that sums need; `scaled` computes them for smaller weights."""
         least, most = scaled(LARGEST_WEIGHT)
         worst = int(np.maximum(most, ~least).argmax())
         low, high = int(least[worst]), int(most[worst])

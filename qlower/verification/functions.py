@@ -34,13 +34,14 @@ class Variable:
         return x if self.size is None else self.low + x // self.inner % self.size
 
     def number(self, value: int) -> int:
-        """What a value of this part adds to the number."""
+        """The amount that a value of this part adds to the number."""
         return value if self.size is None else (value - self.low) * self.inner
 
 
 @dataclass(frozen=True)
 class Given:
-    """What runs with the model, for some lanes and numbers of their domains.
+    """The operations that run with the model, for some lanes and numbers of their
+    domains.
 
     Each of `values` is a variable, by its index, and an offset, a scalar or [lane], in
     a type in which that wraps.
@@ -90,7 +91,7 @@ class RuleFunction:
         return wide.astype(np.int64) if wide.dtype.kind == "i" else wide
 
     def arguments(self, lanes: Integers, x: Integers) -> list[Array]:
-        """What the rule is called with."""
+        """The arguments of a call of the rule."""
         given = self.given(lanes, x)
         return [
             given[name] if name in given else of_lanes(self.constants[name], lanes)
@@ -132,10 +133,10 @@ def make_lanes(
     more: Sequence[Mapping[str, Array]],
     shape: tuple[int, ...],
 ) -> Lanes | None:
-    """The lanes of a layer by two sides; None where a position decides by itself.
+    """The lanes of a layer by two sides; None where the result depends on a position.
 
-    What `more` has for each side is told apart too. Positions that only choose between
-    two ways of computing stand for all that choose the same.
+    The entries of `more` for each side are distinguished, too. Positions that only
+    choose between two ways of computing stand for all that choose the same.
     """
     columns: dict[tuple[int, str], Array] = {}
     keys: list[Array] = []

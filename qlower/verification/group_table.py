@@ -14,8 +14,8 @@ from qlower.verification.verdict import Kind
 class LayerGroups:
     """The contracts of a layer in `groups`, each of which is the same for all inputs.
 
-    Any two groups differ for some input, but for those `undecided`, told by a contract
-    of each. `refused` have no rule for the layer, and say so.
+    Any two groups differ for some input, except the pairs `undecided`, given by one
+    contract of each group. `refused` have no rule for the layer, and say so.
     """
 
     layer: str

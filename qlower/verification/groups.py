@@ -1,7 +1,7 @@
-"""Which of many contracts are the same on a model's layers, for all inputs.
+"""Groups of contracts that are equal on a model's layers, for all inputs.
 
-What two contracts' rules are on all sums is found once for each, so that all pairs of
-them are decided by comparing those.
+Each contract's rules are evaluated on all sums once; pairs of contracts are decided by
+comparing the results.
 """
 
 from __future__ import annotations

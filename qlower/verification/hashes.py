@@ -1,4 +1,4 @@
-"""What a verdict is about, by SHA-256."""
+"""The subjects of a verdict, by SHA-256."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ _HALF = 1 << (_X_BITS - 1)
 
 @dataclass(frozen=True)
 class Pieces:
-    """From `x` on the function of `channel` is `value`, until its next piece.
+    """Step functions: from `x` on the function of `channel` is `value`, until its next
+    piece.
 
     Flat arrays, by channel and x; each channel begins with its least x, and no two
     neighbours have the same value. Values are bits, as unsigned numbers.
@@ -44,7 +45,7 @@ class Pieces:
         return Pieces(channel[first], x[first], value[first])
 
     def mapped(self, table: Integers) -> Pieces:
-        """What a table gives for the values."""
+        """The pieces of the function with `table` applied to its values."""
         return Pieces.of(self.channel, self.x, table[self.value])
 
     def moved(self, offset: Integers) -> Pieces:
@@ -88,8 +89,9 @@ class Pieces:
         return channel, place - (channel << _X_BITS), first, second
 
     def apart(self, other: Pieces, high: Integers) -> Integers:
-        """Where functions on the same domain differ: channel, first and last x of each
-        interval, [interval, 3], the widest first. `high` ends each channel."""
+        """The intervals in which functions on the same domain differ: channel, first
+        and last x of each, [interval, 3], the widest first. `high` ends each
+        channel."""
         keys = [(one.channel << _X_BITS) + one.x for one in (self, other)]
         at = np.unique(np.concatenate(keys))
         values = [
@@ -115,15 +117,15 @@ class Pieces:
 
 
 def _differs(a: Integers, b: Integers, *, after: bool) -> Array:
-    """Where a pair isn't the one after it, or before it."""
+    """A mask of the pairs that differ from a neighbour."""
     changes = (np.diff(a) != 0) | (np.diff(b) != 0)
     edge = np.ones(min(len(a), 1), bool)
     return np.concatenate([changes, edge] if after else [edge, changes])
 
 
 def pieces_of(function: RuleFunction, domain: Domain, bits: int) -> Pieces | str:
-    """The pieces of a rule on a domain that has each lane once; or why they aren't
-    found. Results have so many bits."""
+    """The pieces of a rule, whose results have `bits` bits, on a domain that has each
+    lane once; or the reason why they aren't found."""
     if max(-int(domain.low.min()), int(domain.high.max())) >= _HALF:
         return f"sums have more than {_X_BITS} bits"
     fault: object = None

@@ -59,7 +59,7 @@ class Unproved:
 
 
 class Intervals(Protocol):
-    """Where a function is looked at: low ... high of each of `lanes`."""
+    """The intervals in which a function is checked: low ... high of each of `lanes`."""
 
     @property
     def lanes(self) -> Integers: ...

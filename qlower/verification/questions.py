@@ -1,4 +1,5 @@
-"""What has to be decided of a layer: which functions of integers, and where."""
+"""The questions that decide a layer: which functions of integers to compare, and on
+which intervals."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ class Question:
 
 
 def questions(runs: Runs) -> list[Question] | str:
-    """What decides a layer; or why it can't be put as such functions."""
+    """The questions that decide a layer; or the reason why there are none of this
+    form."""
     a, b = runs
     op = a.op
     if not a.evaluations:
@@ -166,8 +168,8 @@ def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
 
 
 def _slack(runs: Runs, op: Contraction) -> int | str:
-    """By how much saturated pairs can leave the bounds of exact sums; or why the sums
-    of both sides may differ."""
+    """The distance by which saturated pairs can leave the bounds of exact sums; or the
+    reason why the sums of both sides may differ."""
     if not all(keeps_sums(run.contract, op, run.start) for run in runs):
         return "a register that is narrower than the sums may cut them"
     excess = [_excess(op, run.product) for run in runs]
@@ -234,7 +236,7 @@ def _accumulator(evaluation: Evaluation) -> Callable[[Lanes, int], Given]:
 
 
 def _average(runs: Runs) -> list[Question] | str:
-    """Sums of so many stored integers."""
+    """Sums of a pool's stored integers."""
     op = runs[0].op
     type = quantized_element(op.operands[0].type)
     sides = [run.evaluations[-1] for run in runs]

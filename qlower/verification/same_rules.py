@@ -1,4 +1,4 @@
-"""Whether a layer has the same rules on both sides, which decides it at once."""
+"""Layers that have the same rules on both sides, which decides them immediately."""
 
 from __future__ import annotations
 

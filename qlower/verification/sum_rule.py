@@ -23,7 +23,7 @@ class Unfit(Exception):
 
 @dataclass(frozen=True)
 class SumRule:
-    """What the rule of a layer gives for its sums: a piece's channel is the layer's.
+    """The results of a layer's rule for its sums: a piece's channel is the layer's.
 
     Sums of each channel lie in low ... high; the rule's accumulator is the sum and an
     `offset`, the bias.

@@ -1,4 +1,4 @@
-"""What was decided of each layer: as text, as plain data, and to be checked again."""
+"""The verdict on each layer: as text, as plain data, and as a record to check again."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def unpack(
 class LayerVerdict:
     """Whether a layer is the same by two contracts.
 
-    `how` it was decided, or why not; `numbers` are the accumulators, or other numbers
-    that the results are functions of, that were decided, in so many `lanes`, of which
-    `apart` differ.
+    `how` says how it was decided, or why not. `numbers` is the number of decided
+    accumulators (or other arguments of the results), in the given number of `lanes`;
+    `apart` lanes differ.
     """
 
     layer: str
@@ -130,7 +130,7 @@ class Equality(Tabled[LayerVerdict]):
 
     @property
     def holds(self) -> bool:
-        """Whether every layer was shown to be the same for all inputs."""
+        """Whether every layer was shown to be equal for all inputs."""
         return all(layer.verdict == "equal" for layer in self.layers)
 
     @property

@@ -1,4 +1,4 @@
-"""What holds for all inputs of a model."""
+"""Decide statements about a model for all inputs."""
 
 from __future__ import annotations
 
@@ -91,16 +91,16 @@ def verify(
     claims: Claims | None = None,
     progress: Progress = no_progress,
 ) -> Equality | Fits | Groups | Native:
-    """What holds for all inputs of a model's layers, or an input for which it doesn't.
+    """Decide a statement about all inputs of a model's layers, or refute it by one.
 
-    Whether the two contracts `equal` are the same in each layer; or, if `native`,
-    whether machine code is the same as the contract, for all levels of this machine, or
-    those of `target`, `cpu` and `features`, as in `compile`; or which `groups` of all
-    contracts are the same; or whether no sum on the way to an accumulator leaves
-    `accumulator_bits`, with products added in `any` order or in that of `memory`. All
-    but `groups` look at some layers alone where `layer` is a number, a name or a glob.
+    The statement is one of these: the two contracts `equal` are equal in each layer;
+    with `native`, machine code equals the contract, for all levels of this machine, or
+    those of `target`, `cpu` and `features`, as in `compile`; which `groups` of all
+    contracts are equal; no sum on the way to an accumulator leaves `accumulator_bits`,
+    with products added in `any` order or in that of `memory`. All but `groups` check
+    only some layers if `layer` is given: a number, a name or a glob.
     `layer_contracts` is as in `lower`; `b_layer_contracts` are for the second contract
-    only. What is decided of contracts or sums is entered in `claims`, for SMT solvers.
+    only. Decisions about contracts or sums are entered in `claims`, for SMT solvers.
     """
     if groups:
         return find_groups(model, progress=progress)

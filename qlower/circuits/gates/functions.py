@@ -1,7 +1,7 @@
-"""What operations are as gates: the interpreter runs them on numbers of wires.
+"""Operations as gates: the interpreter runs them on wire numbers.
 
-Nests, movements and calls are those of the interpreter, which computes nothing there;
-the operations that compute make gates in place of numbers.
+Nests, movements and calls are the interpreter's own, since they compute nothing;
+operations that compute make gates in place of numbers.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def _shifted_left(gates: Gates, a: Wires, b: Wires) -> Wires:
 
 
 def _shifted_right(gates: Gates, a: Wires, b: Wires) -> Wires:
-    """By constants; or the sum over all amounts of the shifted number, if it is that
-    one."""
+    """Shift by constants; or sum the shifted number over all amounts, selected by the
+    amount."""
     numbers = gates.numbers(b)
     if numbers is not None:
         return gates.shift(a, numbers)
@@ -305,7 +305,7 @@ _PLACES: dict[type[Operation], Meaning] = {arith.ConstantOp: _constant, FillOp: 
 def _padded(
     interpreter: NumpyInterpreter, gates: Gates, op: Operation, source: Wires
 ) -> Wires | PartialTensor:
-    """As the interpreter pads, but with wires in places."""
+    """Pad as the interpreter does, with wires as elements."""
     assert isinstance(op, tensor.PadOp)
     if op.low or op.high:
         raise Poison("has dynamic padding")

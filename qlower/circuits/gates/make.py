@@ -76,7 +76,7 @@ class ModelGates(Tabled[LayerGates]):
         )
 
     def arrays(self) -> dict[str, Array]:
-        """What the file holds, as `evaluate_gates.py` says."""
+        """The arrays of the file, as `evaluate_gates.py` describes them."""
         groups = self.gates.groups
         layers = list(dict.fromkeys(group.layer for group in groups))
         return {

@@ -74,7 +74,7 @@ class Gates:
         return wires[places].reshape(found.shape)
 
     def numbers(self, wires: Wires) -> Wires | None:
-        """What wires carry, if that never changes."""
+        """The numbers that wires carry, if they never change."""
         low, high = self.ends(wires)
         return low if np.array_equal(low, high) else None
 

@@ -1,4 +1,4 @@
-"""Which port of a module is which value of a contract's function."""
+"""Ports of a module matched with the values of a contract's function."""
 
 from __future__ import annotations
 

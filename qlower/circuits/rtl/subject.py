@@ -1,4 +1,4 @@
-"""What a module is compared with: a layer's function, or a contract's rule."""
+"""The function that a module is compared with: a layer's, or a contract's rule."""
 
 from __future__ import annotations
 

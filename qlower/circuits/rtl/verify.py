@@ -85,7 +85,8 @@ class LaneVerdict:
 
 @dataclass(frozen=True, repr=False)
 class RtlEquality(Tabled[LaneVerdict]):
-    """What was found of a module: `subject` is what it is compared with."""
+    """The verdict on a module; `subject` names the function that it is compared
+    with."""
 
     file: str
     top: str
@@ -340,7 +341,7 @@ class _Work:
         return int(result)
 
     def _simulated(self, lane: int, inputs: Mapping[str, int]) -> int | None:
-        """What the module gives, by its port's sign; None for unknown bits."""
+        """The module's output, by its port's sign; None for unknown bits."""
         binding, output = self.binding, self.binding.output
         values = {**inputs, self.subject.selector: lane}
         pins = Pins(
@@ -378,7 +379,7 @@ def _results(subject: Subject) -> Sequence[SSAValue]:
 
 
 def _steps(function: FuncOp, inputs: Mapping[str, int]) -> Iterator[Step]:
-    """What each step gives for inputs, by their names in order."""
+    """The result of each step for these inputs, by the steps' names in order."""
     interpreter = make_interpreter(ModuleOp([]))
     known: dict[SSAValue, object] = {}
     for argument, value in zip(function.args, inputs.values(), strict=True):

@@ -64,7 +64,7 @@ class Table:
         return struct.unpack_from(f"<{code}", self.data, at)[0]
 
     def field(self, number):
-        """Where a field is, or 0; a table that is missing is at 0."""
+        """A field's position; 0 where it, or its table, is missing."""
         if not self.at:
             return 0
         entries, at = self.at - self.read(self.at, "i"), 4 + 2 * number

@@ -89,14 +89,14 @@ def write_certificate(
 
 
 def _rules(contract: Contract, operations: Sequence[Operation]) -> bytes:
-    """What the checker reads of a contract: the rules of these layers."""
+    """The part of a contract that the checker reads: the rules of these layers."""
     names = {name.removeprefix("qnn.") for name in (op.name for op in operations)}
     due = sorted(names | ({"bound"} & contract.rules.keys()))
     return programs_text(contract, due).encode()
 
 
 def _entry(op: Operation, question: Question, result: Array) -> list[dict[str, object]]:
-    """What the certificate says of an operator, a channel each; an addition has one for
+    """The certificate's entry for an operator, one per channel; an addition has one for
     each number of its first operand."""
     if isinstance(op, qnn.AddOp | qnn.RequantizeOp):
         return _of_bytes(op, question)
@@ -134,7 +134,7 @@ def _entry(op: Operation, question: Question, result: Array) -> list[dict[str, o
 
 
 def _offset(function: RuleFunction) -> Array:
-    """What a function adds to its number."""
+    """The constant that a function adds to its number."""
     ((_, offset, _),) = function.given.values.values()
     return offset
 

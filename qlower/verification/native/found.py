@@ -1,4 +1,4 @@
-"""What is found of one function of machine code, and in which form results are told."""
+"""Results for one function of machine code, and their form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGN = 128
 
 @dataclass(frozen=True)
 class Found:
-    """What was decided: `numbers` looked at in `channels`, and the first difference.
+    """The result: `numbers` checked in `channels`, and the first difference.
 
     Bytes are stored with the bits of `flip` flipped.
     """
@@ -48,8 +48,8 @@ class Wrong:
     first: Difference | None = None
 
     def and_of(self, wanted: Array, got: Array, given: Callable[[int], Given]) -> Wrong:
-        """With those of other results, in memory order: `given` tells what each is made
-        of."""
+        """Combine this with other results, in memory order; `given` names the operands
+        of each."""
         wanted = wanted.reshape(-1)
         got = got.view(wanted.dtype).reshape(-1)
         apart = np.flatnonzero(wanted != got)
@@ -61,9 +61,9 @@ class Wrong:
 
 
 def flips(value: SSAValue) -> Sequence[int]:
-    """By which bits a stored value of the kernel level may differ from the layer's.
+    """The bits by which a stored value of the kernel level may differ from the layer's.
 
-    Others see the model's inputs and outputs: those are what they are.
+    The model's inputs and outputs are visible to callers, so their bits never differ.
     """
     if element_type(value.type) != i8 or is_input(value) or _is_returned(value):
         return (0,)
@@ -76,7 +76,7 @@ def is_input(value: SSAValue) -> bool:
 
 
 def without_reshapes(value: SSAValue) -> SSAValue:
-    """What a value is before it was reshaped."""
+    """The value that `value` was before it was reshaped."""
     while isinstance(value.owner, ExpandShapeOp | CollapseShapeOp):
         value = value.owner.operands[0]
     return value

@@ -69,7 +69,7 @@ def decide_sums(
 
 
 def _of_model(found: Found, channels: Integers) -> Found:
-    """What was found, told of the channels of the model's layer."""
+    """The result in terms of the channels of the model's layer."""
     apart = found.difference
     if apart is None or apart.channel is None:
         return found
@@ -118,8 +118,8 @@ def _fits(sums: Integers) -> bool:
 
 @dataclass(frozen=True)
 class _Work:
-    """Code of sums in low ... high, [column] each, where the first layer's result has
-    these `pieces`. Results are as told, but for one of `flips`."""
+    """Code for sums in low ... high, [column] each, where the first layer's result has
+    these `pieces`. Results equal the expected ones up to one of `flips`."""
 
     code: Code
     pieces: Pieces
@@ -140,12 +140,12 @@ class _Work:
     def with_bytes(
         self, table: Integers, other_flips: Sequence[int]
     ) -> tuple[Found, int]:
-        """Decide where the first layer's result and another byte have theirs in a
-        table.
+        """Decide code whose result for the first layer's result and another byte is in
+        a table.
 
         Both ends of each piece are looked at with every other byte, and every sum with
-        as many other bytes as tell all results of the first layer apart. And how the
-        other byte was read.
+        enough other bytes to distinguish all results of the first layer. Also returns
+        how the other byte was read.
         """
         sums, middle = self._at_ends()
         columns = len(self.low)
@@ -198,8 +198,8 @@ class _Work:
     def _difference(
         self, expected: Pieces, flips: Sequence[int], others: tuple[int, ...] = ()
     ) -> tuple[Difference | None, int]:
-        """Where the code's pieces aren't those expected, on every sum; and by which of
-        some bits they are flipped."""
+        """A difference of the code's pieces from the expected ones, on every sum; and
+        the bits by which results are flipped."""
         most = len(expected.x) + _SPARE
         found, end = self.code.pieces(self.low, self.high, most)
         known = expected.up_to(end)
@@ -216,7 +216,7 @@ class _Work:
 
 
 def _separating(rows: Integers) -> Iterator[int]:
-    """Columns that tell as many rows apart as all of them do."""
+    """Columns that distinguish as many rows as all columns do."""
     _, every = np.unique(rows, axis=0, return_inverse=True)
     classes = np.zeros(len(rows), np.int64)
     while classes.max() < every.max():

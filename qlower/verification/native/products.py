@@ -38,12 +38,13 @@ _DRAWN = 2
 
 @dataclass
 class StoredBytes:
-    """By which bits the bytes of values differ from the layers', as far as known."""
+    """The bits by which the bytes of values differ from the layers', as far as
+    known."""
 
     known: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
 
     def options(self, value: SSAValue) -> Sequence[int]:
-        """What a value that a function reads may be flipped by."""
+        """The possible flips of a value that a function reads."""
         value = _origin(value)
         known = self.known.get(value)
         return flips(value) if known is None else (known,)
@@ -54,7 +55,7 @@ class StoredBytes:
 
 
 def _origin(value: SSAValue) -> SSAValue:
-    """What a value's bytes are copied from."""
+    """The value that a value's bytes are copied from."""
     value = without_reshapes(value)
     while isinstance(value.owner, CopyOp):
         value = without_reshapes(value.owner.source)
@@ -115,7 +116,8 @@ def decide_products(
 
 
 def _difference(expected: Array, got: Array, *, is_exact: bool) -> Found | None:
-    """Where sums differ; those of pools may all be more by the same number."""
+    """The first difference of sums; those of pools may all exceed the expected ones by
+    the same number."""
     expected, got = expected.reshape(-1), got.reshape(-1)
     more = 0 if is_exact or not len(got) else int(got[0]) - int(expected[0])
     apart = np.flatnonzero(got != expected + more)
@@ -143,7 +145,7 @@ def _with_sums(nest: NestOp) -> NestOp:
 
 
 def _unread(nest: NestOp) -> set[SSAValue]:
-    """What the nest reads for its results only."""
+    """Operands that the nest reads only to form its results."""
     regions = (nest.init.block, nest.body.block)
     read = {
         value

@@ -1,4 +1,4 @@
-"""What the contract says of the layers that one function of machine code computes."""
+"""The contract's results for the layers that one function of machine code computes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class References:
         self.sums = cache(self._sums)
 
     def reads(self, name: str) -> dict[str, TensorSpec]:
-        """What a layer reads, inputs and other layers, in its order."""
+        """The names that a layer reads, inputs and other layers, in its order."""
         return layer_inputs(self.side.model, name)
 
     def _sum_rule(self, name: str) -> SumRule:
@@ -96,7 +96,7 @@ class References:
         return not isinstance(self.operations[name], POOLS)
 
     def others(self, names: tuple[str, ...]) -> list[str]:
-        """What layers read that none of them gives, each once."""
+        """The names that these layers read and none of them defines, each once."""
         found = (source for name in names for source in self.reads(name))
         return list(dict.fromkeys(one for one in found if one not in names))
 
@@ -109,8 +109,9 @@ class References:
         return layer_names(value.owner)[-1]
 
     def _table(self, names: tuple[str, ...]) -> Integers:
-        """What the layers after the first make of its result, by its bits and, if they
-        read another layer's, by those of that: [code] or [code, code]. Raises Unfit."""
+        """The result of the layers after the first as a function of the first one's,
+        indexed by its bits and, if they read another layer, by the bits of that one:
+        [code] or [code, code]. Raises Unfit."""
         first, *rest = names
         others = [source for source in self.others(tuple(rest)) if source != first]
         trials, varies = self._run(tuple(rest), [first, *others])

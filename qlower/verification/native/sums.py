@@ -1,9 +1,9 @@
-"""A nest whose sums are given: its epilogue as machine code has it, and nothing else.
+"""A nest whose sums are given: the epilogue of the machine code, and nothing else.
 
 The sum of products starts from an array in place of the bias, and all weights are 0.
 Everything that decides the code of what follows is as in the model: the epilogue's
-operations, the constants of all channels, the family and the schedule, and so the
-lanes that are computed at once. All pixels are in one loop, the outermost.
+operations, the constants of all channels, the family and the schedule, and so the lanes
+that are computed at once. All pixels are in one loop, the outermost.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Sums:
 
 
 def given_sums(nest: NestOp, elements: int) -> Sums:
-    """The nest for about so many sums at once. Raises Unfit."""
+    """The nest for about `elements` sums at a time. Raises Unfit."""
     if nest.accumulator_types != (i32,) or len(nest.res) != 1:
         raise Unfit("its sum isn't one of 32-bit integers")
     if uses_index(nest.epilogue.block):
@@ -111,7 +111,7 @@ class _Builder:
 
     @property
     def whole(self) -> AffineMap:
-        """Where the sums and results lie."""
+        """The positions of the sums and results."""
         dims = [AffineExpr.dimension(loop) for loop in range(self.count - 1)]
         return AffineMap(self.count, 0, tuple(dims))
 
@@ -218,7 +218,7 @@ class _Builder:
         ]
 
     def _of_channels(self, index: int) -> AffineMap:
-        """Where a constant's element of a channel lies."""
+        """The position of a constant's element of a channel."""
         map = self.nest.input_maps[index]
         return substitute(map, self._new_loops(), self.count)
 

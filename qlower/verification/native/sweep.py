@@ -1,4 +1,4 @@
-"""What machine code computes from sums: the pieces of it, found by looking at all."""
+"""Machine code as a function of sums: its pieces, found by evaluating all sums."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Code:
         self, low: Integers, high: Integers, most: int
     ) -> tuple[Pieces, Integers]:
         """The pieces of the results for the sums low ... high of each column, and the
-        greatest sum of each: it ends early where there are more than so many."""
+        greatest sum of each: the sweep ends early once there are more than `most`."""
         end = high
         rows, columns = self.results.shape
         steps = np.arange(rows, dtype=np.int32)[:, np.newaxis]
@@ -115,7 +115,8 @@ class Code:
 
 
 def _places(changed: Array) -> Integers:
-    """Where a flat view is true, of a number of elements that 8 divides: hardly any."""
+    """The indices at which a flat view, whose length is a multiple of 8, is true: few
+    of them are."""
     words = changed.reshape(-1, 8)
     some = np.flatnonzero(words.view(np.uint64))
     number, within = np.nonzero(words[some])

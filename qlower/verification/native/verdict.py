@@ -1,4 +1,4 @@
-"""What was found of machine code: as text, and as plain data."""
+"""Verdicts on machine code: as text, and as plain data."""
 
 from __future__ import annotations
 
@@ -38,11 +38,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where machine code doesn't give what the contract says: results as bits.
+    """An element for which machine code and contract differ: results as bits.
 
-    `numbers` are a sum and what else the element is made of, or one or two bytes;
-    `channel` is None where all are alike. Or they are `of` something else, whose number
-    is told.
+    `numbers` are a sum and the element's other operands, or one or two bytes; `channel`
+    is None where all are alike. Or they are indices `of` something else.
     """
 
     channel: int | None

@@ -114,7 +114,7 @@ def native(
 
 
 def _verdict(level: str, nest: NestOp, references: References) -> NativeVerdict:
-    """What is said where nothing is decided."""
+    """The verdict for a function where nothing is decided."""
     operations = [references.operations[name] for name in layer_names(nest)]
     kind = " + ".join(op.name.removeprefix("qnn.") for op in operations)
     return NativeVerdict(level, layer_title(nest) or nest.name, kind, "undecided", "")

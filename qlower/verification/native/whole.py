@@ -1,9 +1,4 @@
-"""The whole code of a model on drawn inputs: what its functions pass on to each other.
-
-A function's verdict is about what it makes of its sums, or of bytes. Where the bytes
-lie that it reads, with which sign, what is around an image, which of them are
-multiplied with which weights: that is looked at here, on some inputs only.
-"""
+"""The whole code of a model on drawn inputs: what its functions pass to each other."""
 
 from __future__ import annotations
 
@@ -47,8 +42,8 @@ class WholeModel:
         return [(inputs, run(inputs, {})[0]) for inputs in drawn]
 
     def on(self, level: Compilation, bind: Bind) -> Whole | None:
-        """What the code of a level makes of them; None for a model that keeps
-        something between calls."""
+        """The results of the code of a level for these inputs; None for a model that
+        keeps something between calls."""
         if self.compilation.model.signature.states:
             return None
         code = level.code

@@ -1,4 +1,4 @@
-"""Claims that two rules give the same for all sums that a channel can have."""
+"""Claims that two rules are equal for all sums that a channel can have."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ class _Equality:
                 self._enter(group, [at], low, high, self._status(at))
 
     def _status(self, interval: int) -> Status:
-        """What qlower decided of an interval."""
+        """qlower's own verdict on an interval."""
         if self.decision.why is not None:
             return "unknown"
         lane = int(self.question.domain.lanes[interval])
         return "sat" if lane in self.decision.apart else "unsat"
 
     def _status_of_all(self, interval: int, low: int, high: int) -> Status:
-        """What qlower decides of the lane of `interval` on low ... high."""
+        """qlower's own verdict on the lane of `interval` on low ... high."""
         lane = self.question.domain.lanes[interval : interval + 1]
         cuts = [cut[interval : interval + 1] for cut in self.question.domain.cuts]
         whole = Domain(lane, np.array([low]), np.array([high]), cuts)
@@ -125,7 +125,8 @@ class _Equality:
         return groups
 
     def _shift(self, lane: int) -> int:
-        """What both functions add to the number, whose sum is then the variable."""
+        """The constant that both functions add to the number; that sum becomes the
+        variable."""
         own = np.array(lane)
         offsets = {
             int(of_lanes(offset, own))
@@ -139,7 +140,7 @@ class _Equality:
         return self.question.functions[0].given.variables
 
     def _names(self) -> list[str]:
-        """The variables by what they stand for, as the first rule has it."""
+        """The variables by their meaning in the first rule."""
         values = self.question.functions[0].given.values
         names = {index: name for name, (index, _, _) in values.items()}
         return [names[index] for index in range(len(self._variables))]
@@ -180,7 +181,7 @@ class _Equality:
                 self.claims.add(claim, self.layer, channel)
 
     def _replay(self, lane: int, shift: int, values: Mapping[str, int]) -> str | None:
-        """What both rules give in the interpreter, if it differs."""
+        """The results of both rules in the interpreter, if they differ."""
         pairs = zip(self._variables, self._names(), strict=True)
         number = sum(one.number(values.get(name, 0)) for one, name in pairs) - shift
         at, x = np.array([lane]), np.array([number])

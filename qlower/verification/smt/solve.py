@@ -45,7 +45,8 @@ Progress = Callable[[Iterable[int], str], Iterable[int]]
 
 @dataclass
 class Answer:
-    """What a solver says of a claim: sat, unsat, or why it doesn't; and its values."""
+    """A solver's answer to a claim: sat, unsat, or the reason for neither; and its
+    values."""
 
     verdict: str
     seconds: float
@@ -120,7 +121,7 @@ def ask(
 
 
 def _output(command: Sequence[str], limit: float) -> str | None:
-    """What a program prints; None if that takes longer than the limit."""
+    """The output of a program; None if it takes longer than the limit."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=limit, check=False
@@ -175,7 +176,7 @@ def solve(
 
 
 def verdict_of(found: Sequence[str]) -> str:
-    """What is known of a layer by the verdicts of its claims."""
+    """The verdict on a layer by the verdicts on its claims."""
     if "sat" in found:
         return "fails"
     return "holds" if all(one == "unsat" for one in found) else "undecided"
@@ -242,7 +243,7 @@ def counting(numbers: Iterable[int], title: str) -> Iterable[int]:
 
 
 def main() -> int:
-    """Run, tell, and write the verdicts."""
+    """Run the solvers, print and write the verdicts."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""What solvers say of claims, beside qlower's own verdicts."""
+"""Solvers' verdicts on claims, next to qlower's own."""
 
 from __future__ import annotations
 
