@@ -1,4 +1,4 @@
-"""What a user sees when their input is wrong.
+"""Messages about wrong input.
 
 A user's mistake is a `QlowerError`: one sentence, the place in the source it is about,
 and optional `note:` and `help:` lines. It prints as
@@ -9,9 +9,9 @@ and optional `note:` and `help:` lines. It prints as
     note: ...
     help: ...
 
-Any other exception is our own bug. Warnings go to the logger "qlower".
+Any other exception is an internal error. Warnings go to the logger "qlower".
 
-xDSL is imported where there is a location: a wrong command line is told without it.
+xDSL is imported where there is a location: errors in the command line don't need it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class QlowerError(Exception):
 
 
 def warn(message: str, location: LocationAttr | None = None) -> None:
-    """Tell the user about something that is accepted but looks wrong."""
+    """Warn the user of something that is accepted but looks wrong."""
     place = file_location(location)
     prefix = "" if place is None else f"{format_location(place)}: "
     LOGGER.warning("%s", printable_lines(f"{prefix}warning: {message}"))
@@ -103,7 +103,7 @@ def warn(message: str, location: LocationAttr | None = None) -> None:
 
 @contextmanager
 def without_repeats() -> Generator[None]:
-    """Tell each warning once."""
+    """Give each warning once."""
     told = set[str]()
 
     def is_new(record: logging.LogRecord) -> bool:

@@ -1,10 +1,10 @@
-"""What a pass counts while it runs, and how many of its rewrites it may do.
+"""Counts of a pass while it runs, and a limit to its rewrites.
 
     count("nests merged")                  anywhere in a pass
     with timed_layer(op): ...              time that is one layer's
     rewrites = Rewrites("merged", limit)   if rewrites.allow(op): rewrite
 
-Whoever applies passes collects it: `with tallied() as tally`.
+Code that applies passes collects it: `with tallied() as tally`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _TALLY: Ambient[Tally | None] = Ambient("tally", None)
 
 @contextmanager
 def tallied() -> Generator[Tally]:
-    """What passes count while the block runs, which a block around it counts too."""
+    """Collect the counts of passes while the block runs; an enclosing block counts
+    them, too."""
     tally, outer = Tally(), _TALLY.get()
     try:
         with _TALLY.within(tally):
@@ -88,7 +89,7 @@ def _readers(op: Operation) -> Sequence[Operation]:
 class Rewrites:
     """The rewrites of one run of a pass, counted as `what`.
 
-    With a limit only so many are done, from the first on: a wrong one is found by
+    With a limit, only that many are done, from the first on: a wrong one is found by
     halving.
     """
 

@@ -1,1 +1,1 @@
-"""qlower beside other runtimes: measured interleaved, in one process and one run."""
+"""Comparisons of qlower with other runtimes, interleaved in one process and one run."""

@@ -26,7 +26,7 @@ _VECTORS = 8
 
 
 def measured_bandwidths(target: Target) -> dict[int, float]:
-    """GB/s of reading so many bytes again and again, by the number of bytes."""
+    """Read bandwidths in GB/s, by the number of bytes that are read again and again."""
     return {size: _bandwidth(target, size) for size in SIZES}
 
 

@@ -23,8 +23,8 @@ OURS = "qlower"
 
 @dataclass(frozen=True)
 class Options:
-    """How to compare. `against` names the peers, each with its file of the model or
-    None for the one beside it."""
+    """How to compare. `against` names the peers, each with its file of the model, or
+    None for the one next to `model`."""
 
     against: Mapping[str, Path | None]
     rounds: int
@@ -64,9 +64,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where it was measured, and by what. `load` is how many threads wanted to run, on
-    average over the last minute: with more than took part, the cores were shared.
-    `roof` is that of one core."""
+    """The machine and software of a measurement. `load` is the average number of
+    runnable threads over the last minute: if it exceeds the threads that took part,
+    cores were shared. `roof` is that of one core."""
 
     cpu: str
     cores: int
@@ -122,7 +122,8 @@ def _difference(
     contract: str | None,
     inputs: Sequence[Array],
 ) -> Difference:
-    """A peer's outputs beside those of a compilation, and of the peer's contract."""
+    """Differences of a peer's outputs from a compilation's, and from those of the
+    peer's contract."""
     outputs = sum(array.size for array in found)
     timed = _differing(found, compilation, inputs)
     if contract is None:

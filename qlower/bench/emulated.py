@@ -24,8 +24,8 @@ from qlower.tables.table import Column, Table
 
 @dataclass(frozen=True)
 class KernelCount:
-    """What a kernel runs for an inference: instructions for `products`, the routines
-    that it calls included."""
+    """A kernel's instructions for one inference, `products`, including the routines
+    that it calls."""
 
     layer: str
     family: str

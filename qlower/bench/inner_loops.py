@@ -1,7 +1,7 @@
-"""Cycles of AArch64 inner loops by llvm-mca, for want of the machine itself.
+"""Cycles of AArch64 inner loops by llvm-mca, where there is no such machine.
 
 llvm-mca replays a loop on LLVM's model of a core: its issue width, pipes and latencies,
-all loads from the first cache. The limit that a loop is held against is what the same
+all loads from the first cache. A loop's limit is the number of cycles that the same
 core needs for the loop's products alone, independent of each other.
 """
 
@@ -93,7 +93,8 @@ def inner_loops(assembly: str) -> list[InnerLoop]:
 
 
 def estimate(loops: Sequence[InnerLoop], target: Target) -> list[Estimate]:
-    """What each loop costs on the target's CPU. Raises QlowerError without llvm-mca."""
+    """The cost of each loop on the target's CPU. Raises QlowerError without
+    llvm-mca."""
     blocks: list[tuple[str, ...]] = []
     for loop in loops:
         rest = (i for i in loop.instructions if i not in loop.products)

@@ -1,4 +1,4 @@
-"""Kernels without a model, whose time tells what a machine can do."""
+"""Kernels without a model, whose time shows a machine's limits."""
 
 from __future__ import annotations
 

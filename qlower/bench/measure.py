@@ -68,7 +68,7 @@ class Timings:
 def interleave(
     calls: Mapping[str, Callable[[], object]], rounds: int, *, threads: int = 1
 ) -> Timings:
-    """The times of the calls; each may use so many threads."""
+    """The times of the calls; each may use its number of threads."""
     warm_seconds = _THREADS_WARM_SECONDS if threads > 1 else _WARM_SECONDS
     repeats = {name: _repeats(call) for name, call in calls.items()}
     names = list(calls)

@@ -39,7 +39,8 @@ def measured_peak(target: Target, scalar: str) -> float:
 
 
 def _rows(target: Target, columns: int) -> int:
-    """With an accumulator for each row and column, and a vector of weights a column."""
+    """The rows of a tile that has an accumulator for each row and column, and a vector
+    of weights for each column."""
     return max(1, (target.vector_registers - 3) // columns - 1)
 
 

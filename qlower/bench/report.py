@@ -1,4 +1,4 @@
-"""What was measured, as a table for people or for a page, and as plain data."""
+"""Measurements as a table for people or for a page, and as plain data."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def _ratio_columns(peer: str) -> list[Column[Comparison]]:
 
 
 def _difference_columns(peer: str) -> list[Column[Comparison]]:
-    """What the peer computes otherwise than the code that is timed, and than qlower by
-    the peer's own contract."""
+    """Columns for the peer's differences from the timed code, and from qlower by the
+    peer's own contract."""
 
     def column(
         title: str | None, key: str, take: Callable[[Difference], int | None]
@@ -189,7 +189,7 @@ def _means(comparisons: Sequence[Comparison]) -> Iterable[str]:
 
 
 def _absent(comparisons: Sequence[Comparison]) -> list[str]:
-    """Which peers are missing and why, each once."""
+    """Missing peers with the reasons, each once."""
     reasons = (
         f"{peer} for {c.model}: {reason}"
         for c in comparisons

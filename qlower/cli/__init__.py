@@ -100,7 +100,7 @@ def make_parser(first: str | None = None) -> ArgumentParser:
 
 
 def _task(command: str) -> str:
-    """What a command is for."""
+    """The purpose of a command."""
     titles = (
         title
         for title, files in TASKS.items()

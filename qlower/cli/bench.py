@@ -1,4 +1,4 @@
-"""`qlower bench`: models beside other runtimes, interleaved in one run."""
+"""`qlower bench`: models compared with other runtimes, interleaved in one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`qlower cost`: what contracts cost as circuits, beside how often they differ."""
+"""`qlower cost`: the cost of contracts as circuits, and how often they differ."""
 
 from __future__ import annotations
 

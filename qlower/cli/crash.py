@@ -1,4 +1,4 @@
-"""What happens when qlower itself fails: a folder from which the failure reproduces."""
+"""A folder from which an internal failure of qlower can be reproduced."""
 
 from __future__ import annotations
 

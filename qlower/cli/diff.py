@@ -20,7 +20,7 @@ from qlower.tables.json_text import json_text
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare, and tell where they part."""
+    """Compare the sides and print where they differ."""
     second: SideLike = options.b
     has_model = options.model is not None
     if not has_model:

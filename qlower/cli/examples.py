@@ -1,5 +1,5 @@
-"""What commands take that run a set of examples: where these come from, how inputs are
-made of them, and who shares the work."""
+"""Options for sets of examples: their source, how inputs are made of them, and the
+workers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from qlower.files.replacing import FULL
 
 
 class ExitCode(IntEnum):
-    """What `qlower` and `qlower-opt` end with."""
+    """The exit codes of `qlower` and `qlower-opt`."""
 
     DONE = 0
     WRONG_INPUT = 1
@@ -50,11 +50,11 @@ def exit_codes() -> str:
 def ending(
     run: Callable[[], int], tool: str, arguments: Sequence[str], *, debug: bool = False
 ) -> int:
-    """The exit code of `run`, whose exceptions are told on standard error.
+    """The exit code of `run`, whose exceptions are printed on standard error.
 
-    `tool` and `arguments` repeat what was asked for, where that is our own bug. With
-    `debug`, errors and bugs are raised. Where results were asked for as JSON, standard
-    output has the error as JSON besides.
+    `tool` and `arguments` repeat the command line in reports of internal errors. With
+    `debug`, errors and bugs are raised. With results as JSON, the error is printed as
+    JSON on standard output, too.
     """
 
     def complain_of(error: QlowerError, kind: str) -> None:

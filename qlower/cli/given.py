@@ -1,4 +1,4 @@
-"""What the options that several commands share describe."""
+"""Values of options that several commands share."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def model_of(
 
 
 def import_options(options: argparse.Namespace) -> ImportOptions:
-    """What `add_import_options` says."""
+    """The values of the options of `add_import_options`."""
     return ImportOptions.of(
         shapes(options.shape),
         options.outputs,
@@ -95,8 +95,8 @@ def matched_layers(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def make_compilation(options: argparse.Namespace) -> Compilation:
-    """What the options of `add_model`, `add_contract`, `add_machine` or `add_target`
-    and, where the command has them, `add_tune` and `add_threads` describe."""
+    """The compilation that the options of `add_model`, `add_contract`, `add_machine` or
+    `add_target` and, if the command has them, `add_tune` and `add_threads` describe."""
     target = resolve_target(options.target, options.cpu, options.features)
     return _compilation(options, target)
 
@@ -147,8 +147,8 @@ def layer_contracts(
 
 
 def _named_reading(path: str, options: argparse.Namespace) -> str | None:
-    """The reading of an ONNX file for which the contracts that are named stand; None if
-    that is the default one."""
+    """The reading of an ONNX file that the named contracts imply; None if that is the
+    default one."""
     words: list[str] = [*(getattr(options, "equal", None) or ())]
     for name in ("contract", "a", "b"):
         given = getattr(options, name, None)

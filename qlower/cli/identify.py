@@ -23,7 +23,7 @@ from qlower.tables.json_text import json_text
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare with all contracts, and tell which it is; or write a probe."""
+    """Compare with all contracts and print the best ones; or write a probe."""
     if options.probe is not None:
         return _probe(options)
     if options.dump is None or options.model is None:

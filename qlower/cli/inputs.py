@@ -45,8 +45,8 @@ class Given:
     arrays: Mapping[str, Array]
 
     def array_for(self, spec: TensorSpec) -> Array:
-        """The only array, the one that is called like the input, or the only one whose
-        shape and type fit it. QlowerError where that leaves a choice."""
+        """The only array, the one with the input's name, or the only one whose shape
+        and type fit. QlowerError where that leaves a choice."""
         if len(self.arrays) == 1:
             return next(iter(self.arrays.values()))
         fitting = [name for name, array in self.arrays.items() if fits(spec, array)]
@@ -80,9 +80,9 @@ def read_inputs(arguments: Sequence[str]) -> list[Given]:
 def assign_inputs(
     specs: Sequence[TensorSpec], given: Sequence[Given]
 ) -> dict[str, Array]:
-    """Every input's array of stored values by name; those without a name fill the rest
-    in order, or are one file whose arrays are called like the rest. Real values of a
-    quantized input are quantized, with a note."""
+    """Every input's array of stored values by name; those without a name fill the
+    remaining inputs in order, or are one file whose arrays have their names. Real
+    values of a quantized input are quantized, with a note."""
     arrays = _assigned(specs, given)
     stored = {spec.name: as_stored(spec, arrays[spec.name]) for spec in specs}
     for spec in specs:

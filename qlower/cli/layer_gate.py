@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def check_layers(options: argparse.Namespace, found: Diff) -> bool | None:
-    """Write JUnit's file where it is asked for, and tell which layers are below the
-    bound; returns whether none is, or None without a bound."""
+    """Write JUnit's file if it is asked for, and print the layers below the bound;
+    returns whether there is none, or None without a bound."""
     bad = None if options.fail_below is None else found.below(options.fail_below)
     write_junit(options, lambda: [_case(layer, bad) for layer in found.layers])
     for layer in bad or ():

@@ -146,7 +146,7 @@ class QlowerOptMain(xDSLOptMain):
             raise QlowerError(f"pass pipeline: {error}") from error
 
     def _report_to_stderr(self) -> None:
-        """What is said between passes doesn't mix with the result."""
+        """Send reports between passes to standard error, apart from the result."""
         report = self.pipeline.callback
         assert report is not None
 

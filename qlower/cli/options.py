@@ -282,7 +282,7 @@ def add_passes(parser: argparse.ArgumentParser) -> None:
 
 
 def make_observers(options: argparse.Namespace) -> tuple[Observer, ...]:
-    """What `add_observers`, `add_timing` and -vvv ask for."""
+    """The observers that `add_observers`, `add_timing` and -vvv ask for."""
     given = vars(options)
     folder, is_timed = given.get("dump_ir"), given.get("timing", False)
     if folder is None and not is_timed and options.verbose < 3:

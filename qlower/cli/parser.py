@@ -72,8 +72,8 @@ class ArgumentParser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """The arguments, all of which have to be known.
 
-        argparse leaves what a command doesn't know to the outermost parser, whose help
-        doesn't tell of that command's options.
+        argparse passes unknown arguments to the outermost parser, whose help doesn't
+        list that command's options.
         """
         space = argparse.Namespace() if namespace is None else namespace
         parsed, unknown = super().parse_known_args(args, space)
@@ -106,7 +106,8 @@ class ArgumentParser(argparse.ArgumentParser):
             raise UsageError(message, help=help) from error
 
     def _advice(self, words: Iterable[str], known: Iterable[str]) -> str:
-        """What the first word that is like a known one may mean, and where to read."""
+        """A guess at the first word that resembles a known one, and where to read
+        more."""
         names = {name.lstrip("-"): name for name in known}
         see = f"see {self.prog} --help"
         for word in (word.lstrip("-") for word in words):

@@ -1,4 +1,4 @@
-"""What is going on, on a terminal; nothing when standard error is piped."""
+"""Progress on a terminal; nothing when standard error is piped."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from qlower.tables.json_text import json_text
 
 
 def run_rtl(options: argparse.Namespace) -> int:
-    """Compare, and tell."""
+    """Compare and print the verdict."""
     if options.top is None:
         raise UsageError("--rtl needs --top NAME, the module to compare")
     if options.save is not None or options.junit is not None:

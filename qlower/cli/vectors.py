@@ -20,7 +20,7 @@ from qlower.tables.json_text import json_text
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the vectors, write them, and tell what they cover."""
+    """Make the vectors, write them, and print what they cover."""
     formats = options.files.split(",")
     for name in formats:
         if name not in FILES:

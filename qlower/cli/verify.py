@@ -28,7 +28,7 @@ from qlower.verification.verify import verify
 
 
 def run(options: argparse.Namespace) -> int:
-    """Decide, and tell."""
+    """Decide and print the verdict."""
     bits = options.accumulator_bits
     asked = [one is not None for one in (options.equal, bits, options.check)]
     if options.rtl is not None:

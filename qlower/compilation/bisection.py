@@ -1,9 +1,9 @@
-"""Where native code and the interpreter part: the kernel, and the pass or schedule.
+"""Where native code and the interpreter differ: the kernel, and the pass or schedule.
 
-The interpreter runs what each pass makes. If some module gives other bits, the pass
+The interpreter runs the result of each pass. If some module gives other bits, the pass
 before it is to blame; of its rewrites, the first with which the bits change, by
-halving. If none does, each kernel is compiled alone and run on what the interpreter
-says that its inputs are.
+halving. If none does, each kernel is compiled alone and run on the interpreter's values
+of its inputs.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from qlower.transforms.lower_qnn import LowerQnnPass
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong: `differing` of `count` outputs.
+    """A fault: `differing` of `count` outputs.
 
-    `cause` says which pass, rewrite or schedule does it, `kernel` which native function
-    is the first to have it.
+    `cause` names the pass, rewrite or schedule, `kernel` the first native function with
+    the fault.
     """
 
     differing: int
@@ -61,7 +61,8 @@ class Fault:
 
 @dataclass(frozen=True, repr=False)
 class Bisection(Tabled[Fault]):
-    """What makes native code differ from the interpreter; no fault if nothing does."""
+    """The cause of native code's difference from the interpreter; no fault if they are
+    equal."""
 
     fault: Fault | None
 
@@ -88,7 +89,7 @@ class Bisection(Tabled[Fault]):
 
 
 def bisect(compilation: Compilation, inputs: Mapping[str, Array]) -> Fault | None:
-    """What makes native code differ from the interpreter; None if they are equal.
+    """Find what makes native code differ from the interpreter; None if they are equal.
 
     The measure is the highest level that the model has: the contract's definition of
     each layer, or the arithmetic that the model is written in.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compilation:
-    """All that decides what machine code a model becomes, and the levels between.
+    """A model, the settings that decide its machine code, and the levels between.
 
     `source` is a model or the path of one. `contract` names the numerics, or is the
     path of an `.mlir` file with them; None is the module's own `qnn.contract`. With
@@ -105,7 +105,7 @@ class Compilation:
 
     @property
     def qnn(self) -> ModuleOp:
-        """What is compiled: the model's module, or one that returns every layer."""
+        """The module that is compiled: the model's, or one that returns every layer."""
         return self._exposed[0] if self.with_layers else self.model.module
 
     @cached_property
@@ -193,7 +193,7 @@ class Compilation:
 
     @property
     def variant(self) -> Variant:
-        """What the machine code returns."""
+        """The results of the machine code."""
         if self.with_layers:
             return self._exposed[1]
         return Variant.plain(self.object.signature)
@@ -227,7 +227,7 @@ class Compilation:
 
     @cached_property
     def parts(self) -> PartsInMemory:
-        """What equal layers share, where no cache has it."""
+        """The parts that equal layers share, where no cache has them."""
         return PartsInMemory() if self.above is None else self.above.parts
 
     @cached_property
@@ -264,7 +264,7 @@ class Compilation:
 
     @cached_property
     def _journal(self) -> Journal:
-        """What was read and warned of on the way to the arith level."""
+        """The files read and the warnings given on the way to the arith level."""
         if self.above is not None:
             return self.above._journal
         if isinstance(self.source, Model):
@@ -354,7 +354,8 @@ class Compilation:
 
     @cached_property
     def _content(self) -> tuple[bytes, ...]:
-        """What decides the code, besides target, flavour and files that are read."""
+        """The settings that decide the code, other than target, flavour and files that
+        are read."""
         named = b"" if self.contract is None else b"contract " + self.contract.encode()
         layer_contracts = repr(list(self.layer_contracts.items())).encode()
         if isinstance(self.source, Model):

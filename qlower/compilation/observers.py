@@ -1,4 +1,4 @@
-"""What people want to see of a compilation: its IR, its times, what its passes did."""
+"""Observers of a compilation: its IR, its times, the counts of its passes."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ class Stage:
 
 @dataclass
 class Timing(Observer):
-    """Tells on standard error, at the end, what each pass took and did, and what the
-    layers took of it.
+    """Print the time and counts of each pass on standard error at the end, with the
+    layers' shares of the time.
 
     Modules are verified as without it: at the end.
     """

@@ -16,8 +16,8 @@ _PRESENT: Ambient[tuple[Observer, ...]] = Ambient("observers", ())
 
 @contextmanager
 def observed_by(observers: tuple[Observer, ...]) -> Generator[None]:
-    """Compilations that are made while the block runs, in this thread, have these
-    observers; they are told when it has come to its end."""
+    """Give these observers to compilations that are made while the block runs, in this
+    thread; they are notified at its end."""
     with _PRESENT.within(observers):
         yield
     for observer in observers:

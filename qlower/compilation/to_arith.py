@@ -49,8 +49,8 @@ def lower_to_arith(
 
 
 def arith_passes(module: ModuleOp, contract: str | None) -> list[ModulePass]:
-    """From the qnn to the arith level; only what is left to do, where a module is there
-    already."""
+    """The passes from the qnn to the arith level; only the remaining ones for a module
+    that is already lower."""
     if contract is not None:
         load_contract(contract)  # refuse an unknown one here, not at the first layer
         check_takes_contract(module, contract)

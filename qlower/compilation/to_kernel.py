@@ -1,4 +1,4 @@
-"""From the arith to the kernel level: the one place that says which pass follows.
+"""From the arith to the kernel level: the passes in their order.
 
 arith --set-target, form-kernels, check-defined, drop-channels, tabulate-words,
 prove-epilogues, fuse-layers, tabulate-functions, match-signs, plan-memory,
@@ -35,8 +35,8 @@ from qlower.transforms.tabulate_words import TabulateWordsPass
 
 
 def kernel_passes(target: Target) -> list[ModulePass]:
-    """From the arith to the kernel level: the loop nests that suit the target best,
-    with their places in memory and their schedules."""
+    """The passes from the arith to the kernel level: the loop nests that suit the
+    target best, with their positions in memory and their schedules."""
     return [
         SetTargetPass.of(target),
         FormKernelsPass(),
@@ -64,14 +64,15 @@ def lower_to_kernel(
 
 @default_floats()
 def epilogue_proofs(module: ModuleOp, target: Target) -> list[Proof]:
-    """What lowering an arith-level module for the target proves of its epilogues."""
+    """The proofs about its epilogues that lowering an arith-level module for the target
+    makes."""
     return _proofs(_formed(module), target)
 
 
 @default_floats()
 def channels_dropped(module: ModuleOp) -> list[Dropped]:
-    """Which products of an arith-level module no result depends on: those of channels
-    that are constant, or that nobody reads."""
+    """The products of an arith-level module that no result depends on: those of
+    channels that are constant, or that nothing reads."""
     return dropped_channels(_formed(module))
 
 

@@ -62,8 +62,8 @@ class Difference:
 
 @dataclass
 class Kind:
-    """What is known of one kind of layer: its outputs by contract, differences by pair
-    (in the contracts' order), and why contracts refuse which layers."""
+    """Counts for one kind of layer: its outputs by contract, differences by pair (in
+    the contracts' order), and why contracts refuse which layers."""
 
     layer_count: int = 0
     outputs: dict[str, int] = field(default_factory=dict[str, int])
@@ -206,7 +206,8 @@ def _run_detached(
     contract: str,
     recorded: Sequence[Mapping[str, Array]],
 ) -> dict[str, Array]:
-    """What each layer gives for the recorded values, all examples one after another."""
+    """The result of each layer for the recorded values, all examples one after
+    another."""
     if not names:
         return {}
     module, sources, results = detach_layers(model.module, names)

@@ -144,7 +144,7 @@ def pairs_table(comparison: Comparison) -> Table[Pair]:
 
 
 def _refusals(kind: Kind, contracts: Sequence[str]) -> Iterator[str]:
-    """Which contracts refuse how many layers, and why, the same reasons together."""
+    """Refusals with the number of layers and the contracts, equal reasons together."""
     who: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for name in contracts:
         if name in kind.refusals:

@@ -65,7 +65,8 @@ def explain(contract: Contract) -> str:
 
 
 def all_pages() -> dict[str, str]:
-    """Every page of the contracts that come with qlower, by its path beside them."""
+    """Every page of the contracts that come with qlower, by its path in their
+    folder."""
     contracts = [load_contract(name) for name in contract_names()]
     pages = {
         f"{PAGES}/{contract.name}.md": "\n".join(
@@ -78,7 +79,7 @@ def all_pages() -> dict[str, str]:
 
 
 def stale_pages(folder: Path) -> dict[str, str | None]:
-    """What differs in the contracts' folder from `all_pages`: the right text of each
+    """Differences between the contracts' folder and `all_pages`: the right text of each
     file, None for one that shouldn't be there."""
     pages = all_pages()
     stale: dict[str, str | None] = {}
@@ -161,7 +162,8 @@ def _base_link(contract: Contract) -> str:
 
 
 def _rule_lines(contract: Contract) -> Iterator[str]:
-    """What it defines, what it replaces of its base, and what it takes from there."""
+    """The rules that a contract defines, those it replaces in its base, and those it
+    inherits."""
     own = function_texts(contract.text)
     yield "## Rules"
     yield ""

@@ -42,7 +42,7 @@ class Plan:
     by: Quality
 
     def key(self) -> dict[str, str]:
-        """What decides the figures, for who resumes the walk."""
+        """Everything that decides the figures, for resuming the walk."""
         axes = hashlib.sha256(repr(sorted(self.axes.items())).encode()).hexdigest()
         return {
             **self.job.key(),

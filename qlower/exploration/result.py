@@ -1,4 +1,4 @@
-"""What a walk found: the front as a table, all points as data and in a picture."""
+"""The result of a walk: the front as a table, all points as data and in a picture."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Point:
 
     @property
     def choices(self) -> str:
-        """What it has other than the usual."""
+        """Choices other than the usual ones."""
         return self.contract.partition("; ")[2]
 
 

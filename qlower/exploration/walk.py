@@ -1,7 +1,7 @@
-"""Which members of the family are looked at, in which order.
+"""The order in which members of the family are tried.
 
-The walk begins with the base and what differs from it in one choice. Then it goes on
-from the best that were found, to what differs from these in one choice. The order
+The walk starts from the base and the members that differ from it in one choice. It
+continues with the members that differ in one choice from the best ones found. The order
 depends on figures alone: a walk that is resumed, or runs elsewhere, is the same.
 """
 
@@ -35,7 +35,7 @@ GENERATION = 64
 
 @dataclass(frozen=True)
 class Figures:
-    """What counts of a point: `quality` is to be large, `area` and `bits` small."""
+    """The figures of a point: large `quality`, small `area` and `bits` are better."""
 
     quality: float
     area: int
@@ -113,7 +113,8 @@ def generations(
 def _neighbours(
     point: Arithmetic, axes: Mapping[str, Sequence[str]]
 ) -> Iterator[Arithmetic]:
-    """What differs in one choice: the nearest values first, of each choice in turn."""
+    """Points that differ in one choice: the nearest values first, alternating between
+    the choices."""
     lists: list[list[Arithmetic]] = []
     for name, values in axes.items():
         at = values.index(getattr(point, name))

@@ -1,4 +1,4 @@
-"""What a worker does with some points: compile each, run it on all rows, measure it."""
+"""A worker's task for some points: compile each, run it on all rows, measure it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model has that its file doesn't yet have."""
+"""Changes of a model that its file doesn't have yet."""
 
 from __future__ import annotations
 

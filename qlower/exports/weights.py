@@ -75,7 +75,7 @@ def _write(model: Model, source: Path, path: Path, suffix: str, patch: Patch) ->
 
 
 def _changes(original: Model, model: Model, source: Path) -> Changes:
-    """What differs from the file's model; QlowerError if that is more than numbers."""
+    """Differences from the file's model; QlowerError if these are more than numbers."""
     results, weights = result_types(model.module), weight_types(model.module)
     old_results = result_types(original.module)
     old_weights = weight_types(original.module)

@@ -122,8 +122,8 @@ def _equalize(first: Layer, second: Layer, parameters: dict[str, Array]) -> None
 
 
 def channel_scales(one: Array, made: int, other: Array, read: int) -> Array:
-    """By what each channel is divided: dimension `made` of the weights before counts
-    them, `read` of those after."""
+    """The divisor of each channel: dimension `made` of the weights before indexes
+    channels, `read` of the weights after."""
     ranges = [np.maximum(_largest(*of), 1e-12) for of in ((one, made), (other, read))]
     scales = np.sqrt(ranges[0] / ranges[1])
     return np.clip(scales, 1 / LARGEST_FACTOR, LARGEST_FACTOR)

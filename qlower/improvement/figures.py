@@ -1,4 +1,4 @@
-"""What a model is worth on examples: its signal to noise, its answers."""
+"""Quality of a model on examples: its signal to noise, its answers."""
 
 from __future__ import annotations
 

@@ -58,11 +58,11 @@ def improve(
     layer_contracts: Mapping[str, str] | None = None,
     limit: int = LIMIT,
 ) -> Improvement:
-    """Bring a quantized model's outputs near those of the real network.
+    """Bring a quantized model's outputs closer to the real network's.
 
     Nothing is trained and no label is used: `labels` only show top-1 accuracy. The real
     network has the model's layers, and the weights of `float_model`, a `.tflite`,
-    `.onnx` or `.pt2` file, or else those that the stored weights stand for. Of four
+    `.onnx` or `.pt2` file, or else the real values of the stored weights. Of four
     examples, two fit each of `methods`, one decides whether its result is kept, and one
     measures; every error is that of the contract's integers. Inputs and outputs keep
     their quantization. Needs the extra `torch`.

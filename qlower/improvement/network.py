@@ -58,7 +58,7 @@ class Network:
 
     @cached_property
     def specs(self) -> dict[str, TensorSpec]:
-        """What inputs and results of layers hold."""
+        """The types of inputs and of layers' results."""
         signature = self._exposed.variant.signature
         found = {spec.name: spec for spec in self.model.inputs}
         places = self._exposed.variant.layers
@@ -113,7 +113,7 @@ class Network:
 
     def saturated(self, name: str, values: Array) -> float:
         """The share of a result's elements that are stored as the least or the largest
-        value; an end that stands for 0 is exact, as a RELU has it."""
+        value; an end that represents 0 is exact, as with a RELU."""
         spec = self.specs[name]
         if spec.scale is None:
             return 0.0

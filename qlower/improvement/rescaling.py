@@ -140,8 +140,8 @@ def _with_gain(work: Work, layer: Layer) -> Work:
 
 
 def _gains(work: Work, name: str, wanted: Array, *, is_common: bool) -> Array:
-    """By how much the device multiplies too much: a least-squares fit over elements
-    that neither it nor a range clips; by channel, or one for all."""
+    """The factor by which the device multiplies too much: a least-squares fit over
+    elements that neither the device nor a range clips; per channel, or one for all."""
     found, spec = work.found[name], work.network.specs[name]
     stored, limits = spec.quantize(wanted), np.iinfo(spec.dtype)
     own = spec.quantize(found)

@@ -1,4 +1,4 @@
-"""What was improved: tables, plain data, a picture, and the model's file."""
+"""The result of an improvement: tables, plain data, a picture, and the model's file."""
 
 from __future__ import annotations
 

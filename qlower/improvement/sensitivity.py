@@ -1,4 +1,4 @@
-"""Which layers hurt, and what it would buy to give some of them more bits."""
+"""The noise that each layer adds, and the gain from giving some layers more bits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEFT = 3
 
 @dataclass(frozen=True)
 class LayerEffect:
-    """What a layer does to the signal to noise of the output, in dB.
+    """The effect of a layer on the output's signal to noise, in dB.
 
     `alone` is with this layer quantized and all others in real numbers, `without` with
     all others quantized and this one in real numbers; `own` is that of its own result

@@ -1,1 +1,1 @@
-"""What a model shows without running: layers, statistics, findings."""
+"""Facts about a model that need no run: layers, statistics, findings."""

@@ -45,7 +45,7 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """What to do."""
+        """The advice to the user."""
         if self.what == PAIRS:
             return (
                 "use reduce_range=True (7-bit activations), a CPU with VNNI, or an "

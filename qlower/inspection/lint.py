@@ -1,4 +1,5 @@
-"""What can leave its width: accumulators, and pairs of products at 16 bits."""
+"""Quantities that can exceed their width: accumulators, and pairs of products at 16
+bits."""
 
 from __future__ import annotations
 
@@ -232,8 +233,8 @@ def _operands(
 
 
 def _start(op: Contraction, contract: Contract | None) -> Integers | None:
-    """What the sum of each channel starts from: a bias as the contract quantizes it, or
-    without a contract one of integers. None where it isn't known."""
+    """The value that each channel's sum starts from: a bias as the contract quantizes
+    it, or without a contract a bias of integers. None where it isn't known."""
     if contract is not None:
         return constant_start(contract, op)
     if op.bias is None:

@@ -80,7 +80,7 @@ def lint(
 def _values(
     compilation: Compilation, inputs: Mapping[str, Array]
 ) -> list[Mapping[str, Array]]:
-    """What inputs and layers are, for each of the inputs."""
+    """The values of inputs and layers, for each of the inputs."""
     function = compilation.function()
     runs = input_set(compilation.model.inputs, inputs).runs
     return [{**run, **function.run([], run)[1]} for run in runs]

@@ -1,4 +1,4 @@
-"""Which layers a contract refuses, and what is known of the others all the same."""
+"""Layers that a contract refuses, and the facts that hold for the others."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def layer_refusals(
 def known_proofs(
     module: ModuleOp, contract: str | None, target: Target
 ) -> tuple[list[Proof], dict[str, str]]:
-    """What is proved of the layers that the contract takes, and why it refuses others.
+    """Proofs for the layers that the contract accepts, and its reasons to refuse
+    others.
 
-    Layers stand alone then, so that what is proved holds for any input of theirs.
+    Layers are taken alone, so that proofs hold for any input of the layer.
     """
     names = [name for op in layers(module) if (name := layer_name(op)) is not None]
     refused = layer_refusals(module, names, contract)

@@ -1,1 +1,1 @@
-"""What is kept between runs: keys and the pieces that they name."""
+"""Data kept between runs: pieces, and the keys that name them."""

@@ -1,8 +1,8 @@
 """The functions of a contract that comes with qlower, kept as they were parsed.
 
-To parse the few that a model needs took a twentieth of a small model's compilation.
-They are kept beside the bytecode, as Python keeps that of files, and made anew when
-the contract's text, xDSL or what reads contracts has changed.
+Parsing the few that a model needs took a twentieth of a small model's compilation. They
+are kept with the bytecode files, and made anew when the contract's text, xDSL or the
+code that reads contracts has changed.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class KeptFunctions:
 
 @cache
 def _readers() -> bytes:
-    """What decides how a text is read, as Python tells that a file has changed."""
+    """A key of the files that decide how a text is read, by size and time, as Python
+    notices changes."""
     root = Path(__file__).parents[1]
     files = (
         f"{folder}/{name}"

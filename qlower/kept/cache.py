@@ -110,13 +110,13 @@ def find_entry(path: Path) -> bytes | None:
 
 
 def keep_entry(path: Path, *body: bytes) -> None:
-    """Write an entry, given in pieces, at once, and make room for it; failing to is no
-    error."""
+    """Write an entry, given in pieces, in one step, and make room for it; failing to is
+    no error."""
     keep_entries({path: body})
 
 
 def keep_entries(entries: Mapping[Path, Sequence[bytes]]) -> None:
-    """Write entries, each at once, and make room for them; after one that can't be
+    """Write entries, each in one step, and make room for them; after one that can't be
     written no other is tried."""
     try:
         for path, body in entries.items():
@@ -127,7 +127,7 @@ def keep_entries(entries: Mapping[Path, Sequence[bytes]]) -> None:
 
 
 def keep_before_others(path: Path, *body: bytes) -> None:
-    """Write an entry at once, for which `keep_entries` makes room later."""
+    """Write an entry in one step; `keep_entries` makes room for it later."""
     try:
         _write(path, body)
     except OSError as error:

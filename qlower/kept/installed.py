@@ -1,7 +1,7 @@
-"""What is installed, by the folders that say so.
+"""Installed packages, by their metadata folders.
 
-`importlib.metadata` knows more, but to import it and to ask takes a tenth of what a run
-of a small model that is cached does.
+`importlib.metadata` knows more, but importing and querying it takes a tenth of the time
+of a cached run of a small model.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""What a piece of work has read and warned of, so that it can be told to be current.
+"""The files that a piece of work has read and its warnings, which show whether it is
+current.
 
-Whoever reads a file of the user's does it by `read_file`. While a journal is kept, it
-notes the content, and a file that is read again is what it was the first time: two
-readings in one compilation can't see two states of a file that is being edited.
+Every user's file is read by `read_file`. While a journal is kept, it notes the content,
+and a file that is read again has the content of the first time: two readings in one
+compilation can't see two states of a file that is being edited.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _KEPT: Ambient[Journal | None] = Ambient("journal", None)
 
 @dataclass(eq=False)
 class Journal:
-    """The hash of every file that was read besides the model, by the name that it was
-    read under; empty for a file that wasn't there. And the text of every warning.
+    """The hash of every file other than the model, by the name under which it was read
+    (empty for a missing file), and the text of every warning.
 
     `contents` has the bytes of all files until they are forgotten. `folder` is that of
     the model's file: what is read there may be what the model names (`beside_model`).

@@ -12,10 +12,10 @@ from qlower.process.ambient import Ambient
 
 
 class Parts(Protocol):
-    """What has been made, by the hash of all that decides what is made of it."""
+    """Results by the hash of everything that decides them."""
 
     def find(self, digest: bytes) -> bytes | None:
-        """What was made of that; None for what is new."""
+        """The result for that hash; None if there is none."""
         ...
 
     def keep(self, digest: bytes, made: bytes) -> None:
@@ -65,13 +65,14 @@ def are_kept() -> bool:
 
 
 def last_kept(content: Iterable[bytes]) -> bytes | None:
-    """What was kept last under a name that `content` makes, by `keep_last`."""
+    """The value last kept by `keep_last` under a name that `content` makes."""
     parts = _PARTS.get()
     return None if parts is None else parts.find(digest_of(content))
 
 
 def keep_last(content: Iterable[bytes], made: bytes) -> None:
-    """Keep what may be another each time; whoever finds it must tell what it is of."""
+    """Keep a value that may differ each time; its reader must check what it belongs
+    to."""
     parts = _PARTS.get()
     if parts is not None:
         parts.keep(digest_of(content), made)
@@ -83,8 +84,8 @@ def kept_at_least_in(parts: Parts) -> AbstractContextManager[None]:
 
 
 def find_or_make(content: Iterable[bytes], make: Callable[[], bytes]) -> bytes:
-    """What `make` gives, or gave before: `content` must decide that, with the text of
-    the compiler. Nothing is found or kept outside of `kept_in`."""
+    """The result of `make`, new or kept: `content` must decide it, with the text of the
+    compiler. Nothing is found or kept outside of `kept_in`."""
     (made,) = find_or_make_all([content], lambda _: [make()])
     return made
 

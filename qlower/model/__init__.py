@@ -39,12 +39,12 @@ class Model:
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
-        """What the model takes: name, shape, dtype, scale and zero point of each."""
+        """The model's inputs: name, shape, dtype, scale and zero point of each."""
         return self.signature.inputs
 
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
-        """What the model gives: name, shape, dtype, scale and zero point of each."""
+        """The model's outputs: name, shape, dtype, scale and zero point of each."""
         return self.signature.outputs
 
     def check_runs_elsewhere(self) -> None:
@@ -66,7 +66,7 @@ class Model:
             stream.write(text_in(self.module, str(file.parent)).encode())
 
     def new_state(self) -> State:
-        """What the model keeps between calls, as it is before the first."""
+        """A new state, as it is before the first call."""
         from qlower.model.state import State
 
         return State(self.signature.states)
@@ -80,8 +80,8 @@ class Model:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What there is to know about the bits of an imported model: which session of
-        the other system has the same, and what isn't computed on integers."""
+        """Remarks on the bits of an imported model: the session of the other system
+        that has the same bits, and the operators that aren't computed on integers."""
         from xdsl.dialects.builtin import ArrayAttr, StringAttr
         from xdsl.utils.hints import isa
 

@@ -75,8 +75,8 @@ def detach_layers(
 
 
 def values_read(op: Operation) -> list[SSAValue]:
-    """What an operation takes, each once: its operands, then what its regions take from
-    above, as those of a gather do."""
+    """The values that an operation reads, each once: its operands, then values from
+    above that its regions use, as those of a gather do."""
     inner = [one for region in op.regions for one in region.walk()]
     captured = (
         value
@@ -91,8 +91,8 @@ def values_read(op: Operation) -> list[SSAValue]:
 class _Part:
     """Copies of some operations of a model's function.
 
-    `copies` has what stands for each value of the model, `inputs` the values that are
-    arguments in the order of these.
+    `copies` has the counterpart of each value of the model, `inputs` the values that
+    became arguments, in their order.
     """
 
     source: ModuleOp

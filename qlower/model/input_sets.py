@@ -19,7 +19,7 @@ from qlower.model.signature import Array, TensorSpec, layout_hint
 class Batch:
     """The examples of one input; `count` is None for a single one.
 
-    `merged` tells that the model's own leading dimension counts the examples.
+    `merged` means that the model's own leading dimension counts the examples.
     """
 
     examples: Sequence[Array]
@@ -36,7 +36,7 @@ class InputSet:
     merged: bool
 
     def arrays(self, name: str) -> list[Array]:
-        """Those of an input, one for each run, or one for all."""
+        """The arrays of an input, one for each run, or one for all."""
         first, last = self.runs[0][name], self.runs[-1][name]
         return [first] if first is last else [run[name] for run in self.runs]
 

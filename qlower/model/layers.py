@@ -31,7 +31,7 @@ from qlower.model.names import short_names
 
 
 def has_dialect(module: ModuleOp, name: str) -> bool:
-    """Whether an operation of a dialect stands in a module."""
+    """Whether a module has an operation of a dialect."""
     return any(op.dialect_name() == name for op in module.walk())
 
 
@@ -40,7 +40,7 @@ OWN_ARITHMETIC = {"tosa": "TOSA", "stablehlo": "StableHLO"}
 
 
 def own_arithmetic(module: ModuleOp) -> str | None:
-    """Which of these a module is in, if it is."""
+    """The one of these dialects that a module is written in, if any."""
     found = {op.dialect_name() for op in module.walk()}
     return next((name for d, name in OWN_ARITHMETIC.items() if d in found), None)
 
@@ -55,7 +55,7 @@ def layers(module: ModuleOp) -> Iterator[Operation]:
 def name_layers(module: ModuleOp) -> None:
     """Give every operation of the entry function a name, and every layer its own.
 
-    An operation without a name is called like its first result, or like its kind. A
+    An operation without a name is named after its first result, or after its kind. A
     layer's name becomes a short one (`short_names`), inside of which its location keeps
     the full one; where there are two names already, the outer one stays. No layer is
     called like an input: both are told apart by their names alone.
@@ -116,9 +116,9 @@ def _result_name(layer: str | None, index: int) -> str | None:
 def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
     """A copy of `module` that also returns the result of every layer.
 
-    These follow the outputs, before what becomes of states. The second value tells, for
-    each layer by name, which result of the copy it is. A layer with several results has
-    `name`, `name:1`, `name:2` ...
+    These follow the outputs and precede new states. The second value maps each layer's
+    name to its result's number. A layer with several results has `name`, `name:1`,
+    `name:2` ...
     """
     exposed = module.clone()
     function = main_function(exposed)
@@ -207,5 +207,5 @@ def layer_names(op: Operation) -> tuple[str, ...]:
 
 
 def layer_title(op: Operation) -> str | None:
-    """How people are told which layers `op` is: `conv + add`; None without a name."""
+    """The title of `op`'s layers for people: `conv + add`; None without a name."""
     return " + ".join(layer_names(op)) or None

@@ -1,7 +1,7 @@
 """Building blocks of functions on plain tensors: constants, buffers and loop nests.
 
 The lowering of quantized operations uses them, and front ends where a model computes in
-float32: `linalg` operations may stand between `qnn` ones.
+float32: `linalg` operations may appear between `qnn` ones.
 
     nest = Nest(Emitter(block.add_op, location), (4, 8))
     x = nest.input(image, (0, 1))
@@ -275,7 +275,7 @@ class Nest:
 
 @lru_cache(maxsize=1 << 8)
 def _iterator_types(parallel: int, reductions: int) -> ArrayAttr[IteratorTypeAttr]:
-    """So many parallel loops, then so many that reduce."""
+    """The given numbers of parallel loops and of loops that reduce, in this order."""
     iterators = [IteratorTypeAttr.parallel()] * parallel
     iterators += [IteratorTypeAttr.reduction()] * reductions
     return ArrayAttr(iterators)

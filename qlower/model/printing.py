@@ -125,7 +125,7 @@ class ElidingPrinter(ExactPrinter):
                 super().print_attribute(attribute)
 
     def _elides(self, attribute: DenseIntOrFPElementsAttr | DenseArrayBase) -> bool:
-        """Whether a summary stands for a constant; equal elements are short anyway."""
+        """Whether a summary replaces a constant; equal elements are short anyway."""
         if self.constants or len(attribute) <= LONGEST_CONSTANT:
             return False
         if isinstance(attribute, DenseArrayBase):

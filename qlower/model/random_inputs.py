@@ -20,7 +20,7 @@ def random_input(
 ) -> Array:
     """Stored values: any integers of the type, or normally distributed reals.
 
-    With `count` it is a set of so many examples.
+    With `count` it is a set of that many examples.
     """
     shape = spec.shape if count is None else (count, *spec.shape)
     if spec.numpy_dtype.kind == "f":

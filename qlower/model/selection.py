@@ -1,4 +1,4 @@
-"""Which layers of a model somebody means."""
+"""The layers of a model that a user's text means."""
 
 from __future__ import annotations
 

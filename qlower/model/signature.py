@@ -1,4 +1,4 @@
-"""What goes into a model and what comes out: names, shapes, types and quantization."""
+"""The inputs and outputs of a model: names, shapes, types and quantization."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TensorSpec:
         return self.zero_points[0] if self.zero_points else None
 
     def quantize(self, real: ArrayLike) -> Array:
-        """The stored elements that stand for real numbers, of their shape.
+        """The stored elements of real numbers, in the same shape.
 
         Real numbers are taken as float32, as C programs have them. Each becomes the
         integer nearest to `real / scale`, a float32 division, with ties to the even
@@ -65,7 +65,7 @@ class TensorSpec:
         return stored.astype(self.numpy_dtype)
 
     def dequantize(self, stored: Array) -> NDArray[np.float64]:
-        """The real numbers that stored elements stand for, as float64."""
+        """The real numbers of stored elements, as float64."""
         values = stored.astype(np.float64)
         if self.scale is None or self.zero_point is None:
             return values
@@ -113,7 +113,7 @@ class TensorSpec:
         return self.table.render("html")
 
     def _type_help(self, given: np.dtype[np.generic]) -> str | None:
-        """What to do about an array of another type."""
+        """Advice on an array of another type."""
         if self.scale is not None and given.kind == "f":
             return (
                 f"real values are stored as round(real / {self.scale}) + "
@@ -136,8 +136,8 @@ class TensorSpec:
 
 
 def layout_hint(given: Sequence[int], wanted: Sequence[int]) -> str | None:
-    """What to do about an array in another order of dimensions than the model's, if
-    that is what is wrong with it: most often an image whose channels come first."""
+    """Advice on an array with another order of dimensions than the model's, if that is
+    its fault: most often an image whose channels come first."""
     if len(wanted) == 4 and len(given) >= 3:
         height, width, channels = wanted[1:]
         if tuple(given[-3:]) == (channels, height, width):

@@ -1,4 +1,4 @@
-"""What a model keeps from one call to the next."""
+"""Values that a model keeps from one call to the next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ STATE_ALIGNMENT = 8
 
 
 def state_offsets(specs: Sequence[StateSpec]) -> list[int]:
-    """Where in a state's memory each tensor begins; at last how many bytes it has."""
+    """The start of each tensor in a state's memory; the last number is the size in
+    bytes."""
     offsets = [0]
     for spec in specs:
         end = offsets[-1] + spec.nbytes
@@ -31,11 +32,12 @@ def initial_memory(specs: Sequence[StateSpec]) -> bytes:
 
 
 class State:
-    """What a model keeps from one call to the next; new ones are as the model begins.
+    """Values that a model keeps from one call to the next; a new state has the initial
+    values.
 
-    A call takes a state, and leaves in it what the next call shall take. States share
-    nothing: each stream of inputs has its own, on which one call runs at a time. It
-    fits any executor of the model.
+    A call takes a state, and leaves in it the values for the next call. States share
+    nothing: each stream of inputs has its own, used by one call at a time. It fits any
+    executor of the model.
     """
 
     __slots__ = ("_arrays", "memory", "specs")

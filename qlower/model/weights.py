@@ -85,7 +85,7 @@ class WeightSpec:
 
     @property
     def real(self) -> Array:
-        """The real values that the stored ones stand for, as float64."""
+        """The real values of the stored ones, as float64."""
         stored = self.stored.astype(np.float64)
         if not self.scales:
             return stored

@@ -1,4 +1,4 @@
-"""What one side did to an element, as a line of numbers and as a sentence.
+"""One side's steps for an element, as a line of numbers and as a sentence.
 
 Numbers are those before the zero point is added, since roundings depend on their sign
 and ties are halves of them.
@@ -42,7 +42,7 @@ class Move:
 
     @property
     def act(self) -> str:
-        """What the side does, in words."""
+        """The step in words."""
         row = self.row
         how = mode_of(row)
         if row.name == SUM:
@@ -67,8 +67,8 @@ class Move:
 
 
 def zero_point(chain: Chain) -> int:
-    """What is added after the last rounding: the zero point, or 0 where the rule has
-    none or rounds numbers that have it already."""
+    """The number added after the last rounding: the zero point, or 0 where the rule has
+    none or rounds numbers that include it."""
     given = (s for s in chain.steps if s.op is None and s.name == "output_zero_point")
     zero = next((int(step.value) for step in given), 0)
     for row in reversed(rows_of(chain)):
@@ -119,7 +119,7 @@ def path(chains: Sequence[Chain], exact: Fraction | None) -> str:
 
 
 def sentence(sides: Sequence[tuple[str, Chain]]) -> str:
-    """What each side, by its name, does to the exact number, in words."""
+    """The steps of each side, by its name, from the exact number on, in words."""
     zeros = {zero_point(chain) for _, chain in sides}
     clauses: list[str] = []
     for name, chain in sides:
@@ -149,12 +149,13 @@ def mode_of(row: Row) -> str:
 
 
 def in_words(mode: str) -> str:
-    """Where a mode takes ties, or all numbers if it doesn't take the nearest."""
+    """The direction in which a mode rounds ties, or all numbers if it doesn't round to
+    nearest."""
     return MODES.get(mode, mode).removeprefix(f"{NEAREST}ties ")
 
 
 def _acts(chain: Chain) -> Iterator[str]:
-    """What a side does, with the numbers before and after; roundings are counted."""
+    """The steps of a side, with the numbers before and after; roundings are counted."""
     assert chain.exact is not None
     number = _show_start(chain.exact - zero_point(chain))
     found = moves(chain)
@@ -174,7 +175,7 @@ def _times(count: int) -> str:
 
 
 def _show_start(exact: Fraction) -> str:
-    """Ten digits, or as many as show on which side of a tie the number is."""
+    """The number with ten digits, or as many as show its side of a tie."""
     shown = show_exact(exact)
     same = side_of_tie(Fraction(shown)) == side_of_tie(exact)
     return shown if same else show_beside_tie(exact)

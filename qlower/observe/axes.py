@@ -1,4 +1,4 @@
-"""What the axes of tensors are: images are NHWC here, in models' files often NCHW."""
+"""The meaning of tensors' axes: images are NHWC here, in models' files often NCHW."""
 
 from __future__ import annotations
 

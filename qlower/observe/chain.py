@@ -1,9 +1,9 @@
 """The chain of steps from an accumulator to the stored result, by one rule.
 
-A rule is run on the values of one element, calls inlined. Beside each value stands the
-exact rational that it would be had nothing been rounded, and the *result so far*: what
-would be stored if all later steps were exact. So each rounding has an error in steps of
-the result, and the errors add up to that of the whole chain, exactly.
+A rule is run on the values of one element, calls inlined. With each value goes the
+exact rational that it would be without any rounding, and the *result so far*: the value
+that would be stored if all later steps were exact. So each rounding has an error in
+steps of the result, and the errors add up to that of the whole chain, exactly.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ROUNDED_BY: Mapping[type[Operation], str] = {
 
 
 def line_of(op: Operation) -> str:
-    """The line of the text that an op stands in, `tflite.mlir:98`."""
+    """The line of the text in which an op is, `tflite.mlir:98`."""
     place = file_location(op.location)
     if place is None:
         return ""
@@ -61,10 +61,11 @@ def line_of(op: Operation) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A value of a chain: one that the rule was given, or what an op gave.
+    """A value of a chain: an argument of the rule, or the result of an op.
 
-    `operands` are the numbers of earlier steps. `is_runtime` tells what depends on the
-    model's inputs from what is computed when a model is compiled.
+    `operands` are the numbers of earlier steps. `is_runtime` is true for values that
+    depend on the model's inputs, false for those that are computed when a model is
+    compiled.
     """
 
     name: str
@@ -98,11 +99,11 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """What one rule did for one element; the last step is its result.
+    """The steps of one rule for one element; the last step is its result.
 
-    `meant` is what the operation means for the element, in steps of the result, and
-    `given` what it means for the values that the rule was given, which may have been
-    rounded or cut before, as `before` says; None where that isn't rational.
+    `meant` is the operation's exact result for the element, in steps of the result, and
+    `given` its exact result for the rule's arguments, which may have been rounded or
+    cut before, as `before` says; None where that isn't rational.
     """
 
     rule: str
@@ -113,7 +114,7 @@ class Chain:
 
     @property
     def result(self) -> Array:
-        """What the rule gave."""
+        """The rule's result."""
         return self.steps[-1].value
 
     @property
@@ -124,7 +125,7 @@ class Chain:
 
     @cached_property
     def exact_values(self) -> list[Fraction | None]:
-        """What each step would be had none before it been rounded."""
+        """The value of each step if nothing before it had been rounded."""
         return self._exact_after(-1)
 
     @cached_property
@@ -141,7 +142,8 @@ class Chain:
 
     @cached_property
     def errors(self) -> list[Fraction | None]:
-        """What each step adds to the result; the sum is `result - exact_values[-1]`."""
+        """The error that each step adds to the result; the sum is `result -
+        exact_values[-1]`."""
         before: Sequence[Fraction | None] = [self.exact_values[-1], *self.so_far]
         return [
             None if a is None or b is None else b - a
@@ -186,7 +188,7 @@ class Chain:
         return "half_away" if sign * added * given >= 0 else "half added, toward_zero"
 
     def rounds(self, number: int) -> Fraction | None:
-        """What a step divides and rounds, before that: its exact quotient."""
+        """The exact quotient that a step divides and rounds."""
         step = self.steps[number]
         operands = [self.steps[operand] for operand in step.operands]
         if number in self.nudges:

@@ -1,4 +1,4 @@
-"""How close to a tie each rounding of a rule comes, for many elements at once."""
+"""The distance of each rounding of a rule from a tie, for many elements in one step."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Rounding:
 
 @dataclass(frozen=True)
 class Lanes:
-    """What a rule does to many elements: its roundings, in order, and which elements it
-    cuts at the low and at the high end."""
+    """A rule's effect on many elements: its roundings, in order, and the elements that
+    it cuts at the low and at the high end."""
 
     roundings: tuple[Rounding, ...]
     low: Array

@@ -1,8 +1,8 @@
-"""Exact rational numbers beside those that a computer holds.
+"""Exact rational numbers for the values that a computer holds.
 
-`ideal` is what an op of a contract would give without rounding, wrapping or saturating;
-`exact_result` is what a whole operation means in real numbers, from the definition of
-the operation and none of a contract.
+`ideal` is the result of a contract's op without rounding, wrapping or saturating;
+`exact_result` is the result of a whole operation in real numbers, by the operation's
+definition alone, without a contract.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def ideal(
     is_runtime: Sequence[bool],
     values: Sequence[Array],
 ) -> Fraction | None:
-    """What the op gives for exact operands, or None where it stands for no exact one.
+    """The op's result for exact operands, or None where there is no exact one.
 
     `values` are the operands as they are: they decide a selection. A bound on a number
     that is computed at run time doesn't bound the exact number: to cut it is a step of
@@ -210,8 +210,8 @@ REAL: Mapping[str, Callable[[Numbers], Fraction]] = {
 
 
 def exact_result(rule: str, values: Mapping[str, Array]) -> Fraction | None:
-    """What a rule would store if storing took no rounding and had no bounds; None where
-    that isn't rational. `values` are those of one element."""
+    """The number that a rule would store if storing rounded nothing and had no bounds;
+    None where that isn't rational. `values` are those of one element."""
     real = REAL.get(rule)
     if real is None:
         return None

@@ -132,7 +132,7 @@ def layer_data(
 
 
 def _attributes(op: Operation) -> Iterator[tuple[str, object]]:
-    """What is written at the operation, such as its strides and padding."""
+    """The operation's attributes, such as its strides and padding."""
     for name, attribute in op.properties.items():
         value = _plain(attribute)
         if value is not None and name != "contract":
@@ -195,7 +195,7 @@ def _sums(nest: GenericOp) -> bool:
 
 
 def _constant(value: SSAValue, body: Block) -> Array | None:
-    """What a value in a map's body is, if that is known; stored row-major."""
+    """The constant that a value in a map's body is, if known; stored row-major."""
     if isinstance(value, BlockArgument) and value.block is body:
         nest = body.parent_op()
         assert isinstance(nest, GenericOp)

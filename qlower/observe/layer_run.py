@@ -84,7 +84,8 @@ class LayerRun:
     prepared: tuple[Evaluation, ...] = ()
 
     def chains(self, index: Index) -> list[Chain]:
-        """What each rule did for one element of the result; the last stores it."""
+        """The chain of each rule for one element of the result; the last rule stores
+        it."""
         chains: list[Chain] = []
         for evaluation, place, shape in self._places(index):
             values = evaluation.at(place, shape)
@@ -170,7 +171,7 @@ class LayerRun:
 
     @cached_property
     def start(self) -> Array:
-        """What a contraction's accumulators hold besides the products."""
+        """The values that a contraction's accumulators hold before the products."""
         assert isinstance(self.op, CONTRACTIONS), "only these have such accumulators"
         bias = np.zeros((), np.int32) if self.bias is None else self.bias
         return start_of_sum(self.contract, self.op, lambda: bias)
@@ -212,7 +213,7 @@ class LayerRun:
         }
 
     def factors(self, op: qnn.RealOp, index: Index) -> tuple[Array, Array]:
-        """What is multiplied for one element of sums of real numbers, in order."""
+        """The factors of one element of sums of real numbers, in order."""
         loops = tuple(op.products.result.values())
         place = np.unravel_index(np.ravel_multi_index(index, self.result.shape), loops)
         lhs, rhs = seen_factors(op, op.products, *self.arguments[:2])

@@ -1,4 +1,4 @@
-"""Where an element is, as people write it: `conv1[0,3,4,7]`."""
+"""Positions of elements, as people write them: `conv1[0,3,4,7]`."""
 
 from __future__ import annotations
 

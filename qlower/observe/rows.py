@@ -1,4 +1,4 @@
-"""What is told of each step of a chain, as rows of a table."""
+"""The steps of a chain as rows of a table."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ SMALLEST_TOLD = Fraction(1, 2**40)
 
 @dataclass(frozen=True)
 class Row:
-    """One step: its value, the exact one beside it, the error that it adds and the
-    result so far, both in steps of the result.
+    """One step: its value, the exact value, the error that it adds and the result so
+    far, both in steps of the result.
 
     `text` is the op with its operands, `words` the same for people. `how` says how it
     changed the number, `half_up, tie`. A plain row leaves a number as it is, or is
@@ -56,7 +56,7 @@ class Row:
     @property
     def kind(self) -> str:
         """What the step does to the number: it "rounds" to whole numbers, "computes",
-        "clamps", "saturates", "wraps", or has what was "rounded before"."""
+        "clamps", "saturates", "wraps", or shows a value that was "rounded before"."""
         how = self.how.partition(",")[0]
         if not how or how.startswith("float"):
             return "computes"
@@ -196,7 +196,7 @@ def _words(chain: Chain, number: int, operands: Sequence[str]) -> str:
 
 
 def show_value(value: Array) -> str:
-    """An integer in full, a float with as many digits as tell it apart."""
+    """An integer in full, a float with as many digits as identify it."""
     return str(value).lower() if value.dtype == bool else str(value)
 
 
@@ -210,7 +210,7 @@ def show_exact(exact: Fraction | None) -> str:
 
 
 def show_error(error: Fraction | None) -> str:
-    """With its sign; nothing for none."""
+    """The error with its sign; an empty text for none."""
     return f"{float(error):+.3g}" if error else ""
 
 

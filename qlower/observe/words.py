@@ -1,4 +1,4 @@
-"""Operations of a contract in words, and numbers beside a tie."""
+"""Operations of a contract in words, and numbers next to a tie."""
 
 from __future__ import annotations
 
@@ -88,16 +88,16 @@ def gloss(op: Operation, operands: Sequence[str], *, is_swapped: bool) -> str:
 
 
 def side_of_tie(number: Fraction) -> tuple[int, bool]:
-    """The two halves that a number is between, as the lower one's whole part, and
-    whether it is the lower one itself: where this is the same for two numbers, they
-    round alike."""
+    """The two halves that enclose a number, as the lower one's integer part, and
+    whether the number is the lower one itself: numbers with equal results round
+    alike."""
     shifted = number - Fraction(1, 2)
     floor = math.floor(shifted)
     return floor, shifted == floor
 
 
 def show_beside_tie(number: Fraction) -> str:
-    """The number with six digits, or as many as show on which side of a tie it is."""
+    """The number with six digits, or as many as show its side of a tie."""
     for digits in range(FEWEST_DIGITS, MOST_DIGITS):
         context = Context(prec=digits)
         shown = context.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -1,1 +1,1 @@
-"""What a Python process needs: imports, garbage, forks, float settings."""
+"""Settings of a Python process: imports, garbage, forks, floats."""

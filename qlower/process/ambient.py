@@ -27,7 +27,7 @@ class Ambient(Generic[Value]):
 
     @contextmanager
     def within(self, value: Value) -> Generator[None]:
-        """While the block runs, this is the value."""
+        """Give the variable this value while the block runs."""
         token = self._variable.set(value)
         try:
             yield

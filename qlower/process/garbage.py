@@ -26,17 +26,19 @@ _BEFORE: list[tuple[int, int, int]] = []
 
 
 def search_rarely() -> None:
-    """Have a process of ours look for garbage rarely, and not once more when it ends,
-    which took a quarter of what a small model's compilation did."""
+    """Have this process, if it is a command of qlower, collect garbage rarely, and not
+    again when it ends, which took a quarter of a small model's compilation."""
     gc.set_threshold(NEW_OBJECTS)
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
 
 
 def keep_freed_memory() -> bool:
-    """Have a process of ours keep what it frees, where its C library is glibc.
+    """Have this process, if it is a command of qlower, keep freed memory, where its C
+    library is glibc.
 
-    The result says whether it is. Arrays of more than `_LARGE` bytes are handed back.
+    The result says whether it does. Arrays of more than `_LARGE` bytes are returned to
+    the system.
     """
     import ctypes  # which help doesn't need
 
@@ -57,10 +59,10 @@ _KEPT, _LARGE = 1 << 27, 1 << 25
 
 @contextmanager
 def rare_collections() -> Generator[None, None, None]:
-    """While the block runs, the process looks for garbage rarely, in all threads.
+    """Collect garbage rarely while the block runs, in all threads.
 
-    After the last of such blocks it does as before the first. A process that never
-    looks is left to that.
+    After the last of such blocks the settings are those from before the first. A
+    process that never collects stays that way.
     """
     with _LOCK:
         threshold, *others = gc.get_threshold()

@@ -1,7 +1,7 @@
-"""What xDSL does when it is imported, and no command has a use for.
+"""Work that xDSL does when it is imported, and that no command needs.
 
-It parses an operation's assembly format when its class is made: that is most of what
-making the 120 classes takes that a compilation imports, and hardly any is read or
+It parses an operation's assembly format when its class is made. A compilation imports
+120 classes; parsing their formats takes most of that time, and hardly any is read or
 printed. Its interpreter runs the program `file` to learn how wide an address is.
 """
 
@@ -30,8 +30,8 @@ def import_quickly() -> None:
 
 
 class LateFormat:
-    """What xDSL takes for the `FormatProgram` of an operation; a mistake in its text is
-    found with the first use."""
+    """A replacement for xDSL's `FormatProgram` of an operation that is parsed with its
+    first use, when mistakes in its text are found."""
 
     def __init__(self, text: str, definition: OpDef) -> None:
         self._text = text

@@ -34,7 +34,7 @@ class BoundCall:
         times: tuple[KernelTimes, ...],
         owned: object,
     ) -> None:
-        """`call` runs the code; `owned` is all memory that it needs besides."""
+        """`call` runs the code; `owned` is all other memory that it needs."""
         self.inputs = inputs
         self.outputs = outputs
         self.times = times
@@ -48,8 +48,9 @@ class BoundCall:
     def keeping(
         self, inputs: int, outputs: int, state: State, left: State
     ) -> BoundCall:
-        """This call for so many inputs and outputs; those that follow are what `state`
-        has and what `left` gets, which then becomes the state."""
+        """This call with the given numbers of inputs and outputs; the remaining ones
+        are the values of `state` and those that `left` receives, which then become the
+        state."""
 
         def step() -> None:
             self._call()

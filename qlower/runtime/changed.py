@@ -1,6 +1,6 @@
-"""Code for a model of which only constants of some layers are new.
+"""Code for a model in which only constants of some layers are new.
 
-Beside the code of a model the cache has, under the model's outline, what it takes to
+With the code of a model the cache keeps, under the model's outline, the means to
 exchange data in it: the constants of each layer, and the call of each kernel. When
 another model has this outline, the layers whose constants are new are compiled first,
 with their neighbours, as a small model. If the code of their kernels is what it was but
@@ -8,8 +8,8 @@ for the data that is passed to it, then the code of the whole is what the cache 
 with other data; objects of data are all that is made.
 
 What layers know of each other is what stands between them: shapes, types, signs, who
-reads a result, where it lies. If the code is identical, none of these has changed.
-A constant's bytes reach other layers in three ways besides, which are ruled out:
+reads a result, where it lies. If the code is identical, none of these has changed. A
+constant's bytes reach other layers in three ways besides, which are ruled out:
 
 - A layer may be defined only for the numbers that another one gives: of such a model
   nothing is kept.
@@ -77,11 +77,11 @@ class KeptData:
 
 @dataclass(frozen=True)
 class KeptCode:
-    """What it takes to exchange data in the code of a model.
+    """The means to exchange data in the code of a model.
 
-    `content` is what that is found by, `constants` are the hashes of the model's, in
-    order. `tensors` are those of constants at the arith level, by the layers that read
-    them or what is computed of them alone.
+    `content` is its key, `constants` are the hashes of the model's constants, in order.
+    `tensors` are hashes of constants at the arith level, by the layers that read them
+    or values computed from them alone.
     """
 
     content: tuple[bytes, ...]
@@ -97,8 +97,8 @@ class KeptCode:
         lowered: ModuleOp,
         code: CompiledObject,
     ) -> KeptCode | None:
-        """What to keep of code that was made in full, of a module at the arith level;
-        None where its data can't be exchanged."""
+        """The part to keep of code that was made in full, for a module at the arith
+        level; None where its data can't be exchanged."""
         module = code.module
         if module is None or not module.units or module.has_constants:
             return None
@@ -142,7 +142,7 @@ class KeptCode:
 
     @staticmethod
     def from_json(text: bytes) -> KeptCode:
-        """What `to_json` wrote."""
+        """The value that `to_json` wrote."""
         content, constants, tensors, calls, data = json.loads(text)
         return KeptCode(
             tuple(map(bytes.fromhex, content)),
@@ -158,8 +158,8 @@ class KeptCode:
     def exchanged(
         self, module: ModuleOp, outline: Outline, old: CompiledObject, lower: Lower
     ) -> tuple[KeptCode, CompiledObject] | None:
-        """What to keep of a module of the same outline, and its code: `old`, which this
-        is of, with other data; None if that isn't enough."""
+        """The part to keep for a module of the same outline, and its code: `old` with
+        this module's data; None if that isn't enough."""
         changed = self._changed_layers(outline)
         if changed is None:
             return None
@@ -294,7 +294,8 @@ def _with_neighbours(
 
 
 def _placed(group: Sequence[bytes], place: int, code: bytes) -> list[KeptData] | None:
-    """Where data is in the object of a group, one after the other; None if it isn't."""
+    """The positions of data in the object of a group, one after the other; None if they
+    aren't there."""
     found: list[KeptData] = []
     end = 0
     for data in group:

@@ -64,7 +64,7 @@ class Executable:
 
         Inputs must have the signature's dtypes and shapes, else QlowerError. A
         contiguous one is read in place. `packed` is the data that the compiled object
-        tells.
+        describes.
         """
         ports = self.signature.arguments
         if len(inputs) != len(ports):
@@ -95,8 +95,8 @@ class Executable:
     def run_in(
         self, arena: Array, inputs: Sequence[Array], outputs: Sequence[Array]
     ) -> None:
-        """`run` with scratch memory of the caller's: the bytes that the compiled object
-        tells, from a multiple of its target's `alignment` on."""
+        """`run` with scratch memory of the caller's: as many bytes as the compiled
+        object says, from a multiple of its target's `alignment` on."""
         written = (*outputs, *self._times())
         self._entry(_addresses(inputs), _addresses(written), _address(arena))
 
@@ -136,7 +136,7 @@ class Executable:
         return BoundCall(call, tuple(inputs), tuple(outputs), times, owned)
 
     def _times(self) -> tuple[KernelTimes, ...]:
-        """Where profiled code writes the nanoseconds of its kernels."""
+        """The array to which profiled code writes the nanoseconds of its kernels."""
         if not self.compiled.flavour.is_profiled:
             return ()
         return (np.zeros(len(self.compiled.kernels), np.int64),)

@@ -43,9 +43,9 @@ Results: TypeAlias = tuple[tuple[Array, ...], dict[str, Array]]
 
 @dataclass(frozen=True)
 class Variant:
-    """What a prepared module returns: the model's outputs, then layers' results.
+    """The results of a prepared module: the model's outputs, then layers' results.
 
-    `layers` says which result a layer's is; the first `output_count` are the outputs.
+    `layers` maps layers to results; the first `output_count` are the outputs.
     """
 
     signature: Signature
@@ -68,8 +68,9 @@ class Variant:
         inputs: Sequence[Array],
         state: State | None,
     ) -> Results:
-        """What `call` gives for all arguments of the module; `state` takes on what it
-        leaves. Without a state there is a new one. What it had is among the layers."""
+        """The results of `call` for all arguments of the module; `state` takes the
+        values that the call leaves. Without a state there is a new one. Its earlier
+        values are among the layers."""
         states = self.signature.states
         if not states and state is None:
             return self.split(call(inputs))
@@ -83,7 +84,8 @@ class Variant:
         return outputs, taken.by_name | layers if self.layers else layers
 
     def split(self, results: Sequence[Array]) -> Results:
-        """Tell outputs from layers; the bits are read as the tensors' own types."""
+        """Split results into outputs and layers; their bits are read as the tensors'
+        own types."""
         arrays = tuple(
             _as_stored(result, spec)
             for result, spec in zip(results, self.signature.outputs, strict=True)
@@ -95,7 +97,7 @@ class Variant:
 class Executor(ABC):
     """A model that is ready to run, for many inputs.
 
-    `inputs` and `outputs` tell the name, shape, dtype, scale and zero point of every
+    `inputs` and `outputs` have the name, shape, dtype, scale and zero point of every
     tensor.
     """
 
@@ -108,16 +110,16 @@ class Executor(ABC):
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
-        """What the model takes, in order."""
+        """The model's inputs, in order."""
         return self._variant.signature.inputs
 
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
-        """What the model gives, in order."""
+        """The model's outputs, in order."""
         return self._variant.outputs
 
     def new_state(self) -> State:
-        """What the model keeps between calls, as it is before the first."""
+        """A new state, as it is before the first call."""
         return State(self._variant.signature.states)
 
     def __call__(
@@ -154,7 +156,7 @@ class Executor(ABC):
         return self._run_example(arrays, state)
 
     def _run_set(self, examples: InputSet, state: State | None) -> Results:
-        """What one example after another gives, joined."""
+        """The results of one example after another, joined."""
         names = [spec.name for spec in self.inputs]
         results = [
             self._run_example([example[name] for name in names], state)

@@ -67,7 +67,7 @@ class CompiledLibrary(Executor):
 
     @property
     def level(self) -> str | None:
-        """Which of `interface.levels` runs on this processor; None for none."""
+        """The one of `interface.levels` that runs on this processor; None for none."""
         number = int(self._level())
         return self.interface.levels[number - 1] if number else None
 

@@ -103,8 +103,8 @@ def _place(
 
 @contextmanager
 def cached_parts() -> Generator[None]:
-    """While the block runs, parts of what is compiled are found in the cache; in the
-    end it is given the new ones."""
+    """While the block runs, find parts of what is compiled in the cache; at its end,
+    add the new ones."""
     folder = cache_folder()
     if folder is None:
         yield

@@ -16,9 +16,11 @@ _WASTED = 0.1
 
 
 def reason(kernel: Kernel, roof: Roof) -> str:
-    """What is likeliest to keep a kernel from its limit on this roof, in a few words.
+    """The likeliest reason why a kernel is below its limit on this roof, in a few
+    words.
 
-    The first of the rules that holds; they go from what the limit leaves out most.
+    The first rule that holds gives it; rules are ordered by how much the limit leaves
+    out.
     """
     limit = roof.limit(kernel)
     sums = kernel.products // max(kernel.results, 1)

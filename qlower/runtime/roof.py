@@ -1,4 +1,4 @@
-"""What a core can do at most, and so how soon a kernel can be done."""
+"""The limits of a core, and so the least time of a kernel."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Limit(NamedTuple):
 @dataclass(frozen=True)
 class Roof:
     """`peak` is that of the dot products, in G multiply-accumulates a second, and
-    `word_peak` that of activations of 16 bits; `bandwidths` in GB/s by how many bytes
-    are read again and again. A vector has so many `lanes` of 32 bits."""
+    `word_peak` that of activations of 16 bits; `bandwidths` in GB/s by the number of
+    bytes that are read again and again. A vector has `lanes` of 32 bits."""
 
     peak: float
     bandwidths: Mapping[int, float]

@@ -121,7 +121,7 @@ class _ShapePrinter(Printer):
 
 
 def _remembered(path: Path) -> Schedule | None:
-    """What a file says; None if there is none, or it is damaged."""
+    """The contents of a file; None if there is none, or it is damaged."""
     text = find_entry(path)
     if text is None:
         return None

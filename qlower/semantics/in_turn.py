@@ -37,8 +37,8 @@ def accumulated(
     group: int,
     accumulate: Callable[[Array], Array],
 ) -> Array:
-    """What is left of the sums as i32, where each product of all elements is added to
-    what they start from, and each group of them cut."""
+    """The sums as i32, where each product of all elements is added to the start, and
+    each group of products cut."""
     total, number = start.astype(np.int32), 0
     for number, product in enumerate(products, 1):
         total = (total + product).astype(np.int32)
@@ -48,8 +48,8 @@ def accumulated(
 
 
 def columns(op: Contraction, stored: Array, weight: Array) -> Iterator[Column]:
-    """What meets each weight of all output channels, and those weights, in the order of
-    memory; without zero points."""
+    """The element that meets each weight of all output channels, and those weights, in
+    the order of memory; without zero points."""
     image, weight = centred(stored, op.input), centred(weight, op.weight)
     match op:
         case qnn.LinearOp():

@@ -1,4 +1,4 @@
-"""What the implementations of qnn ops share: values and contracts."""
+"""Values and contracts, for the implementations of qnn ops."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RuleFunctions(InterpreterFunctions):
         values: Mapping[str, Array],
         shape: Sequence[int],
     ) -> Array:
-        """What a rule gives for the elements of a tensor of `shape`."""
+        """The results of a rule for the elements of a tensor of `shape`."""
         rule = self.contract(op).rule(name)
         values = {**position_values(shape), **rounding_values(op), **values}
         if "element" in rule.values:

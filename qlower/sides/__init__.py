@@ -1,1 +1,1 @@
-"""What can be compared: contracts, dumps, live systems, versions of a model."""
+"""Sides of a comparison: contracts, dumps, live systems, versions of a model."""

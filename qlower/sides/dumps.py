@@ -1,4 +1,4 @@
-"""Which array of a dump is which layer's result."""
+"""A dump's arrays matched with layers' results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def match_dump(
     rounds: bool = True,
     pairs: Mapping[str, str] | None = None,
 ) -> Recorded:
-    """The dump as results of the model's layers, for each of so many inputs.
+    """The dump as results of the model's layers, for each of `runs` inputs.
 
     Arrays are found by the layer's name, short or as the file has it, then by what the
     names have in common once they are normalised, if the shape fits too. `pairs` gives
@@ -82,7 +82,7 @@ def pairs_by_name(arrays: Mapping[str, Array], model: Model) -> dict[str, str]:
 
 @dataclass
 class _Matching:
-    """What is known of how a dump's names are those of a model."""
+    """The known relation between a dump's names and a model's."""
 
     model: Model
     runs: int
@@ -187,7 +187,7 @@ class _Matching:
         )
 
     def _aliases(self, name: str, specs: Mapping[str, TensorSpec]) -> Iterator[str]:
-        """What a result may be called: short, as in the file, as the model's output."""
+        """Possible names of a result: short, as in the file, as the model's output."""
         for known in (name, self.model.full_names.get(name, name)):
             yield known
             yield entry_name(known)
@@ -196,8 +196,8 @@ class _Matching:
     def _fit(
         self, given: str, spec: TensorSpec, array: Array, first: bool
     ) -> Array | None:
-        """The array in the form that the layer has, or None, which is noted; `first`
-        tells that images have their channels first."""
+        """The array in the layer's form, or None, which is noted; `first` means that
+        images have their channels first."""
         stack = stacked(spec, array, self.runs, first)
         how = "channels moved last" if first and len(spec.shape) == 4 else ""
         if stack is None:
@@ -225,7 +225,7 @@ class _Matching:
         return None
 
     def notes(self, title: str) -> Iterator[str]:
-        """What was matched in which way, and what was not."""
+        """Notes on how arrays were matched, and which were not."""
         parts = [f"{len(self.exact)} by name"]
         if self.alike:
             parts.append(f"{len(self.alike)} by likeness ({_told(self.alike, ' is ')})")

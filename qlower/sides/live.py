@@ -82,7 +82,7 @@ class Live:
 
 
 def file_of(model: Model, suffix: str) -> Path:
-    """The model's file, or the one beside it with another suffix.
+    """The model's file, or the file next to it with another suffix.
 
     Raises QlowerError where there is none, and for a TFLite file of which other systems
     run another signature.

@@ -1,4 +1,4 @@
-"""Which side of a comparison is meant by what a user writes."""
+"""The side of a comparison that a user's text means."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class RunDigest:
 
     @property
     def parts(self) -> Iterator[tuple[str, str]]:
-        """What the digest is of, each with its name."""
+        """The contents of the digest, each with its name."""
         yield "model", self.model
         yield from ((f"contract {name}", one) for name, one in self.contracts.items())
         yield "version", f"qlower {self.version}"

@@ -1,4 +1,4 @@
-"""What a comparison has two of: a contract, an executor, a live system, or a dump."""
+"""The two sides of a comparison: a contract, an executor, a live system, or a dump."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Values: TypeAlias = Mapping[str, Array]
 
 
 def result_specs(model: Model) -> dict[str, TensorSpec]:
-    """What the results of layers are, by their names, in order."""
+    """The types of layers' results, by their names, in order."""
     module, names = expose_layers(model.module)
     outputs = signature_of(module).outputs
     return {name: outputs[index] for name, index in names.items()}
@@ -115,7 +115,7 @@ class Computed:
 
     @cached_property
     def _sources(self) -> dict[str, list[str]]:
-        """What each layer takes: inputs and other layers."""
+        """The operands of each layer: inputs and other layers."""
         names = [name for op in layers(self.model.module) if (name := layer_name(op))]
         return {name: detach_layers(self.model.module, [name])[1] for name in names}
 
@@ -144,7 +144,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What another system gave for the same inputs: `runs` has layers' results by our
+    """Another system's results for the same inputs: `runs` has layers' results by our
     names, for each input of the set."""
 
     title: str

@@ -1,7 +1,7 @@
-"""Which tensor of a float model is which layer, where names don't say so.
+"""Tensors of a float model matched with layers, where names don't match.
 
-A layer's tensor has its shape, channels first or last, and its values on the same
-input, but for what quantization changes: the tensor with the largest cosine.
+A layer's tensor has its shape, channels first or last, and about its values on the same
+input: it is the tensor with the largest cosine.
 """
 
 from __future__ import annotations

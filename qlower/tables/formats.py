@@ -260,7 +260,7 @@ def _shortened(
 
 
 def _legend(table: Table[Row], lines: Lines) -> Iterator[str]:
-    """What explains words that occur in the table."""
+    """Explanations of words that occur in the table."""
     texts = " ".join(text for line in lines for text in line)
     for word, meaning in table.legend.items():
         if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", texts):

@@ -1,4 +1,4 @@
-"""Tables: rows of one kind and what is told of each, for people and for programs.
+"""Tables: rows of one kind and their columns, for people and for programs.
 
 A `Column` takes its cell from a row, which may be any object; `Table` has the rows, and
 is written by `formats.py`:
@@ -31,7 +31,7 @@ NOTHING = "-"
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """What is told of each row.
+    """One column of a table.
 
     `title` is for people, None where the column is for programs alone; `key` is for
     programs (CSV and JSON), None where the column is for people alone. `show` writes
@@ -108,7 +108,7 @@ class Tabled(ABC, Generic[Row]):
         return {"rows": self.table.records()}
 
     def render(self, width: int | None = None) -> str:
-        """The text for a terminal that is so many characters wide."""
+        """The text for a terminal that is `width` characters wide."""
         return self.table.render("plain", width)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""How much text there is with aliases written out: a few lines can stand for gigabytes.
+"""The size of text with aliases expanded: a few lines can stand for gigabytes.
 
 Attributes are compared, hashed and printed as trees, whatever they share. So the size
 of the tree is limited while it is parsed, before anything walks it.

@@ -1,5 +1,5 @@
-"""Constants in MLIR text: decimal lists read in one go, and elements that stand at the
-end of the file."""
+"""Constants in MLIR text: decimal lists parsed in one step, and elements at the end of
+the file."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ConstantParser(Parser):
     def _parse_builtin_dense_resource_attr(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
     ) -> DenseIntOrFPElementsAttr:
-        """A constant whose elements stand at the end of the file, read at once."""
+        """A constant whose elements are at the end of the file, read immediately."""
         self.parse_punctuation("<")
         start = self.pos
         key = self.parse_identifier()

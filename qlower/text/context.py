@@ -65,7 +65,7 @@ def operation_on_demand(name: str) -> type[Operation] | None:
 
 
 def make_context() -> Context:
-    """A context that knows every dialect of ours; each is loaded when first used."""
+    """A context that knows every dialect of qlower; each is loaded when first used."""
     from xdsl.dialects import get_all_dialects
 
     context = Context()

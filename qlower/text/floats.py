@@ -1,6 +1,6 @@
 """Floats in text, bit for bit, where xDSL's parser and printer would change them.
 
-A hexadecimal number that stands for a float is its bits, as in upstream MLIR.
+A hexadecimal number in place of a float is its bits, as in upstream MLIR.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def decimal_text(value: float, type: AnyFloat) -> str | None:
 def only_as_bytes(
     attribute: Attribute,
 ) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
-    """The constant, if it has elements that a list in text can't tell.
+    """The constant, if it has elements that a list in text can't represent.
 
     They are signaling NaNs, and zeros of both signs, which xDSL takes for one element.
     """

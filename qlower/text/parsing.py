@@ -147,7 +147,7 @@ class LocatingParser(ConstantParser):
         self._expansion.define(name, size, start, end)
 
     def _measured(self, parse: Callable[[], ElementT], sigil: str) -> ElementT:
-        """What `parse` gives, unless it stands for too much text.
+        """The result of `parse`, unless it stands for too much text.
 
         Aliases that it takes itself begin with `sigil`; others are taken within it.
         """
@@ -197,8 +197,8 @@ class LocatingParser(ConstantParser):
         )
 
     def _missing(self, name: str) -> str:
-        """What is said of an operation that isn't there: a guess where it looks like a
-        slip, and that a dialect is read in part where it may well be one of it."""
+        """The message about an unknown operation: a guess if it looks like a slip, or a
+        note that its dialect is read in part."""
         known = [op.name for op in self.ctx.loaded_ops]
         dialect, _, own = name.partition(".")
         siblings = [one for one in known if one.startswith(f"{dialect}.")]
@@ -256,7 +256,7 @@ class LocatingParser(ConstantParser):
         return self._measured(super().parse_optional_type, "!")
 
     def _parse_file_metadata_dictionary(self) -> None:
-        """What stands at the end of the file is read where it is used."""
+        """Skip the data at the end of the file: it is read where it is used."""
         start = self._current_token.span.start
         end = self.lexer.input.content.find("#-}", start)
         if end < 0:

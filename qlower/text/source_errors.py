@@ -1,4 +1,4 @@
-"""What goes wrong while text is read, said as a `QlowerError` with its place."""
+"""Errors in text, as a `QlowerError` with their position."""
 
 from __future__ import annotations
 

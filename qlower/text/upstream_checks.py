@@ -1,6 +1,6 @@
-"""What upstream's verifier says of operations, and xDSL's doesn't.
+"""Checks of operations by upstream's verifier that xDSL's lacks.
 
-Static numbers are looked at only; dynamic ones are refused by whoever needs them.
+Only static numbers are checked; dynamic ones are refused where they are needed.
 """
 
 from __future__ import annotations

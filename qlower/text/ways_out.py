@@ -1,4 +1,4 @@
-"""What to do about text in dialects that aren't read."""
+"""Advice on text in dialects that aren't read."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ WAYS_OUT = {
 
 
 def way_out(message: str) -> str | None:
-    """What helps against a parser's message, if it is about a dialect that we know."""
+    """Advice on a parser's message, if it is about a known dialect."""
     found = _UNREGISTERED.match(message)
     return None if found is None else WAYS_OUT.get(found["dialect"])

@@ -94,7 +94,7 @@ class Device:
         )
 
     def _code(self, weights: Sequence[Array]) -> tuple[Executor, Sequence[Array]]:
-        """The code, and what it takes besides the inputs."""
+        """The code, and its arguments other than the inputs."""
         if not self.is_frozen:
             return self._open, weights
         key, function = self._frozen
@@ -125,7 +125,7 @@ class Device:
 
     @cached_property
     def result_keys(self) -> dict[SSAValue, str]:
-        """By which name each result has a scale that may be trained."""
+        """The name of each result's scale that may be trained."""
         ports = (*self.model.inputs, *self.model.outputs)
         fixed = {spec.name for spec in ports} | {self.names[v] for v in self.results}
         producers = {

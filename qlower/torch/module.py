@@ -190,7 +190,8 @@ class Module(nn.Module):
         return device.run(arrays[: len(inputs)], arrays[len(inputs) :])
 
     def _runs(self, inputs: Sequence[Tensor]) -> tuple[list[Sequence[Tensor]], bool]:
-        """What the device runs in turn, and whether that is a set's examples.
+        """The inputs of the device's runs in turn, and whether these are a set's
+        examples.
 
         Raises QlowerError for inputs of other shapes or another number than the
         model's.

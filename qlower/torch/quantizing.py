@@ -45,9 +45,8 @@ def stored_parameter(spec: WeightSpec, real: Tensor) -> Tensor:
 def quantized_parameter(
     spec: WeightSpec, real: Tensor, trained: Tensor | None = None
 ) -> Pair:
-    """`stored_parameter`, and what it stands for; `trained` are the scales of weights
-    where these have a gradient.
-    """
+    """`stored_parameter` and its real values; `trained` are the scales of weights where
+    these have a gradient."""
     stored = stored_parameter(spec, real)
     if not spec.scales:
         return stored, real

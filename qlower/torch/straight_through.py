@@ -27,7 +27,7 @@ class DeviceFunction(torch.autograd.Function):
 
 
 class Rounded(DeviceFunction):
-    """The real values of stored integers that stand for `real`.
+    """The real values of the stored integers of `real`.
 
     `scale` and `zero_point` are numbers, or tensors that broadcast. The gradient is
     that of `real` where its nearest integer, or the stored one, lies in the range: a
@@ -88,7 +88,7 @@ class Replaced(DeviceFunction):
 
 
 def applied(function: type[torch.autograd.Function], *arguments: object) -> Any:
-    """What a function gives, a tensor or several; PyTorch has no type for that."""
+    """The result of a function, a tensor or several; PyTorch has no type for that."""
     return cast(Any, function).apply(*arguments)
 
 

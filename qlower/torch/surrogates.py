@@ -161,7 +161,7 @@ def _row(kind: type[T], function: Callable[[T, Sequence[Tensor]], Real]) -> Row:
 
 
 def _unary(kind: type[T], function: Callable[[T, Tensor], Real]) -> Row:
-    """The same for one of one operand."""
+    """A surrogate for an operation with one operand."""
     return _row(kind, lambda op, xs: function(op, xs[0]))
 
 

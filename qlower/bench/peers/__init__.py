@@ -63,7 +63,7 @@ def prepare_peer(
 ) -> Prepared:
     """A model on a peer.
 
-    `file` is the peer's form of the model; by default it is looked for beside `model`,
+    `file` is the peer's form of the model; by default it is looked for next to `model`,
     with the same stem. Raises Unavailable.
     """
     suffixes = PEERS[name].suffixes

@@ -1,4 +1,4 @@
-"""Where the cache is, and how large."""
+"""The cache's location and size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models can be read, and why others can't."""
+"""Models that can be read, and the obstacles in others."""
 
 from __future__ import annotations
 

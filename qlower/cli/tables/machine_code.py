@@ -1,4 +1,4 @@
-"""What keeps models from being compiled, found without machine code."""
+"""Obstacles to compiling models, found without making machine code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model gave, in a few words for each output."""
+"""A model's outputs, each in a few words."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FEW = 16
 class OutputSummary:
     """The largest elements of one output (all in order, if they are `FEW`).
 
-    `indices` are those of the flattened array, `stored` the elements, `real` what they
-    stand for. `run` numbers the inputs of a set.
+    `indices` are those of the flattened array, `stored` the elements, `real` their real
+    values. `run` is the input's number in a set.
     """
 
     run: int

@@ -77,8 +77,8 @@ def target_table() -> Table[TargetSummary]:
 
 @dataclass(frozen=True)
 class NameForTarget:
-    """A CPU, with the features by which qlower tells it from others, or a feature,
-    with what comes along with it."""
+    """A CPU, with the features that distinguish it for qlower, or a feature, with those
+    that it implies."""
 
     kind: str
     name: str
@@ -86,7 +86,7 @@ class NameForTarget:
 
 
 def name_table(architecture: Architecture) -> Table[NameForTarget]:
-    """What `--cpu` and `--features` take for an architecture."""
+    """The names that `--cpu` and `--features` accept for an architecture."""
     implied = architecture.implied
     cpus = [
         NameForTarget("cpu", name, tuple(sorted(features)))

@@ -85,13 +85,13 @@ def with_outputs(data: bytes, outputs: Sequence[int]) -> bytes:
 
 
 def _follow(data: bytes, place: int) -> int:
-    """What the offset at a place points to."""
+    """The target of the offset at a place."""
     (offset,) = struct.unpack_from("<I", data, place)
     return place + offset
 
 
 def _field(data: bytes, table: int, number: int) -> int:
-    """Where a table keeps a field."""
+    """The position of a table's field."""
     (back,) = struct.unpack_from("<i", data, table)
     (offset,) = struct.unpack_from("<H", data, table - back + 4 + 2 * number)
     return table + offset
