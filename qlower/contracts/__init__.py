@@ -202,7 +202,7 @@ def _load_base(name: str, heirs: tuple[str, ...], location: FileLineColLoc) -> C
 
 
 def _place_of_base(text: str, filename: str) -> FileLineColLoc:
-    """Where a contract's text names its base."""
+    """The position at which a contract's text names its base."""
     position = max(text.find(BASE), 0)
     line = text.count("\n", 0, position) + 1
     return make_file_location(filename, line, position - text.rfind("\n", 0, position))

@@ -106,8 +106,8 @@ def product_bounds(
 def sum_bounds(
     op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp, saturates: bool
 ) -> tuple[Integers, Integers]:
-    """As `product_bounds`, but of computed weights by their type alone, and for sums of
-    pairs that saturate; then not each bound is reached."""
+    """`product_bounds` with computed weights bounded by their type alone, and for sums
+    of pairs that saturate; then not each bound is reached."""
     shape = op.weight.type.get_shape()
     axis = 3 if isinstance(op, qnn.DepthwiseConv2DOp) else 0
     taps = math.prod(shape) // shape[axis]

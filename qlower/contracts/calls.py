@@ -1,10 +1,10 @@
-"""What functions of a contract may call, so that every rule can be inlined.
+"""Calls between a contract's functions, checked so that every rule can be inlined.
 
-A call may leave out arguments at the end that are named like values: they are the
-caller's arguments of those names. A caller that lacks one gets it, to be given by its
-own callers in turn, so that a rule asks for what its helpers want:
+A call may leave out arguments at the end that are named after values: they are the
+caller's arguments of those names. A caller that lacks one gets it as an argument, which
+its own callers pass in turn, so that a rule asks for the values that its helpers need:
 
-    func.func private @store(%x: i32, %output_min: i32) -> i32 { ... }
+func.func private @store(%x: i32, %output_min: i32) -> i32 { ... }
 
     func.func @requantize(%input: i32) -> i32 {
       %result = func.call @store(%input) : (i32) -> i32

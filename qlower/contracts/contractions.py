@@ -1,4 +1,5 @@
-"""What contractions with weights give to rules, and how a contract multiplies."""
+"""Values that contractions with weights pass to rules, and how a contract
+multiplies."""
 
 from __future__ import annotations
 
@@ -163,8 +164,8 @@ def takes_bias(contract: Contract, op: Contraction) -> bool:
 def start_of_sum(
     contract: Contract, op: Contraction, model_bias: Callable[[], Array]
 ) -> Array:
-    """What an accumulator holds besides the products, as integers: the bias, or 0 where
-    the rule asks for that by itself. `model_bias` is as in `contraction_values`."""
+    """The integers that accumulators hold before the products: the bias, or 0 where the
+    rule asks for the bias itself. `model_bias` is as in `contraction_values`."""
     if takes_bias(contract, op):
         return np.zeros((), np.int32)
     return integer_bias(contract, op, model_bias())

@@ -1,4 +1,5 @@
-"""What a contract's file defines on top of its base, read as far as it is asked for."""
+"""Definitions of a contract's file on top of its base, read as far as they are
+needed."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class Definition:
 
     @cached_property
     def rules(self) -> Mapping[str, Rule]:
-        """The rules by name. Of a module they are all checked at once."""
+        """The rules by name. Those of a module are all checked immediately."""
         return self.whole.rules if isinstance(self.own, ModuleOp) else _Rules(self)
 
     @cached_property

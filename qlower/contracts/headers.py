@@ -1,4 +1,4 @@
-"""What contracts say of themselves, without reading their functions."""
+"""Contracts' statements about themselves, without reading their functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What layers on real numbers with stored weights give to rules."""
+"""Values that layers on real numbers with stored weights pass to rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hybrid_values(op: qnn.HybridOp) -> Values:
 
 
 def kind_values(op: qnn.HybridOp) -> Values:
-    """What the rules for ranges and codes may ask about a layer."""
+    """The values of a layer that the rules for ranges and codes may ask for."""
     return {"is_depthwise": np.array(isinstance(op, qnn.HybridDepthwiseConv2DOp))}
 
 

@@ -1,4 +1,4 @@
-"""Which rules a model needs of its contracts, told before anything is lowered."""
+"""The rules that a model needs of its contracts, checked before anything is lowered."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def rules_of(op: Operation, contract: Contract) -> tuple[str, ...]:
 def unmet_needs(
     ops: Iterable[Operation], default: str | None, load: LoadContract
 ) -> Iterator[Need]:
-    """The operations that can't be computed for want of a rule; `default` and `load` as
-    in `contract_of`."""
+    """The operations that can't be computed because there is no rule; `default` and
+    `load` as in `contract_of`."""
     asking = [
         (op, contract_of(op, default, load))
         for op in ops
@@ -76,7 +76,7 @@ def unmet_needs(
 def check_needs(
     ops: Iterable[Operation], default: str | None, load: LoadContract
 ) -> None:
-    """Refuse a model for all rules that its contracts lack, at once."""
+    """Refuse a model, with all rules that its contracts lack."""
     needs = list(unmet_needs(ops, default, load))
     if not needs:
         return

@@ -1,4 +1,5 @@
-"""Where the functions of a contract's text are, so that few of them need be parsed."""
+"""Positions of the functions of a contract's text, so that few of them need be
+parsed."""
 
 from __future__ import annotations
 
@@ -90,7 +91,7 @@ class Outline:
 
     @cached_property
     def kept(self) -> KeptFunctions:
-        """What was parsed of it before, also by other processes."""
+        """The part that was parsed before, also by other processes."""
         return KeptFunctions(self.text, self.filename)
 
 
@@ -108,6 +109,6 @@ def functions_of(rule: str, outlines: Sequence[Outline]) -> frozenset[str]:
 
 
 def _blank(text: str) -> str:
-    """So much white space that what follows stays in its line and column."""
+    """White space that keeps the text after it in its line and column."""
     lines = text.split("\n")
     return "\n" * (len(lines) - 1) + " " * len(lines[-1])

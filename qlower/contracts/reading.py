@@ -50,7 +50,8 @@ class Rule:
     products: tuple[str, ...]
 
     def evaluate(self, values: Mapping[str, Array | np.generic]) -> tuple[Array, ...]:
-        """What the rule gives for these values; arrays broadcast against each other."""
+        """The results of the rule for these values; arrays broadcast against each
+        other."""
         from qlower.interp import evaluate_function
 
         return evaluate_function(self.function, [values[name] for name in self.values])
@@ -81,7 +82,7 @@ def read_functions(
     *,
     verify: bool = True,
 ) -> Functions:
-    """What the functions of `module`, which changes, and of its base are.
+    """The functions of `module`, which changes, and of its base.
 
     Raises `QlowerError` where they don't verify, or are no rules.
     """

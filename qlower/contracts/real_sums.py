@@ -1,4 +1,5 @@
-"""What sums of real numbers give to rules, and in which order a contract makes them."""
+"""Values that sums of real numbers pass to rules, and the order in which a contract
+makes the sums."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def block_of(contract: Contract, op: qnn.RealOp) -> int:
 
 
 def _sizes(op: qnn.RealOp) -> Values:
-    """What an order may depend on."""
+    """The sizes that an order may depend on."""
     products = op.products
     weight = op.operands[1]
     values = {

@@ -1,4 +1,4 @@
-"""What a register of sums made in turn (`products.py`) can hold."""
+"""The numbers that a register of sums made in turn (`products.py`) can hold."""
 
 from __future__ import annotations
 

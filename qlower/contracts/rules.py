@@ -1,13 +1,12 @@
 """The rules that a contract may define, and the values that each may ask for.
 
 A function of a contract file serves the rule of its name, or those that it lists. Its
-arguments are called like the values they want, or name them with the attribute
-`contract.value`; those that only its helpers want it may leave out (`calls.py`). This
-table says which values exist, with their types.
-*Run-time* values change with the input; *constants* are known when a model is compiled
-(scales, zero points, shapes) and may differ from channel to channel. Stored integers
-arrive widened to i32, by their own signedness; a rule returns an i32 that the storage
-type can hold.
+arguments are named after the values they need, or name them with the attribute
+`contract.value`; it may leave out those that only its helpers need (`calls.py`). This
+table says which values exist, with their types. *Run-time* values change with the
+input; *constants* are known when a model is compiled (scales, zero points, shapes) and
+may differ from channel to channel. Stored integers arrive widened to i32, by their own
+signedness; a rule returns an i32 that the storage type can hold.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Values = Mapping[str, Attribute]
 
 @dataclass(frozen=True)
 class RuleSignature:
-    """What a rule may ask for, and what it returns (`None`: types of its own
+    """The values that a rule may ask for, and its result (`None`: types of its own
     choice)."""
 
     runtime: Values

@@ -167,7 +167,7 @@ class _ShorthandParser(LocatingParser):
     def _result(
         self, op: Operation, operand: UnresolvedOperand, type: TypeT
     ) -> SSAValue[TypeT]:
-        """The result of an operation that stands before the one that is parsed."""
+        """The result of an operation inserted before the one that is parsed."""
         line, column = self.line_and_column(operand.span.start)
         op.location = make_file_location(self._filename, line, column)
         self._block.add_op(op)
@@ -200,8 +200,8 @@ class _ShorthandParser(LocatingParser):
 
 
 def _complete(function: FuncOp) -> None:
-    """Let the function's type tell the arguments that were added, and return what it
-    defines last."""
+    """Enter the added arguments in the function's type, and return the value it defines
+    last."""
     block = function.body.block
     added = len(block.args) - len(function.function_type.inputs)
     if added:
@@ -220,6 +220,6 @@ def _complete(function: FuncOp) -> None:
 
 
 def parse_contract_module(text: str, filename: str) -> ModuleOp:
-    """The module that a contract's text stands for, not verified yet; errors point into
+    """The module of a contract's text, not verified yet; errors point into
     `filename`."""
     return parse_module(text, filename, parser=_ShorthandParser)

@@ -1,8 +1,8 @@
-"""What an operation's types and attributes give to a rule: names to numbers.
+"""The values that an operation's types and attributes pass to a rule, by name.
 
-Scales and zero points are handed over as they stand in the types, without arithmetic:
-how they combine is the contract's business. A per-axis value is an array along the
-channels, which are the last dimension of every output.
+Scales and zero points are passed as they appear in the types, without arithmetic: how
+they combine is up to the contract. A per-axis value is an array along the channels,
+which are the last dimension of every output.
 """
 
 from __future__ import annotations
@@ -275,8 +275,8 @@ def _lhs_is_scalar(op: qnn.BinaryOp) -> Array:
 
 
 def position_values(shape: Sequence[int]) -> Values:
-    """Where each result of a tensor of `shape` is, as far as it doesn't change with the
-    other dimensions: the index along the last one."""
+    """The position of each result of a tensor of `shape`, as far as it doesn't change
+    with the other dimensions: the index along the last one."""
     channels = shape[-1] if shape else 1
     channel = np.arange(channels, dtype=np.int32)
     return {
@@ -303,7 +303,7 @@ def _adaptive_avg_pool_values(op: qnn.AdaptiveAvgPool2DOp) -> Values:
 
 
 def rounding_values(op: Operation) -> Values:
-    """Which rounding an operation that stands for a RESCALE of TOSA asks for; of an
+    """The rounding that an operation in place of a TOSA RESCALE asks for; for an
     inexact one, which may be either, single."""
     mode = op.attributes.get(TOSA_ROUNDING, _SINGLE_ROUND)
     modes = ("SINGLE_ROUND", "INEXACT_ROUND", "DOUBLE_ROUND")
@@ -317,8 +317,8 @@ def rounding_values(op: Operation) -> Values:
 def resize_positions(
     contract: Contract, op: qnn.ResizeOp
 ) -> Sequence[tuple[Array, ...]]:
-    """What the contract's rule gives for each row, and for each column, of a result:
-    the place of the nearest pixel, or of two, and the weight of the second."""
+    """The contract's positions for each row, and for each column, of a result: the
+    nearest pixel, or two pixels, and the weight of the second."""
     sizes = zip(op.input.type.get_shape(), op.result.type.get_shape(), strict=True)
     return [
         contract.rule(f"resize_{op.mode}_position").evaluate_each(

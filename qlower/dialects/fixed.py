@@ -47,10 +47,8 @@ from .types import element_type, integer_range
 
 
 class RoundingMode(StrEnum):
-    """
-    Which integer a real number becomes. The `half_` modes take the nearest one and
-    differ in ties only: up, down, away from zero, toward zero, to the even one.
-    """
+    """The integer that a real number becomes. The `half_` modes take the nearest one
+    and differ only in ties: up, down, away from zero, toward zero, to the even one."""
 
     HALF_UP = "half_up"
     HALF_DOWN = "half_down"
@@ -188,15 +186,12 @@ class ShiftRightOp(IRDLOperation):
 
 @irdl_op_definition
 class ConvertOp(IRDLOperation):
-    """
-    From float to the nearest representable integer:
-    `min(max(round(x), -2^(width-1)), 2^(width-1) - 1)`.
+    """Convert a float to the nearest representable integer: `min(max(round(x),
+    -2^(width-1)), 2^(width-1) - 1)`.
 
     `width` is that of the result. Infinities saturate; NaN becomes 0.
 
-    ```mlir
-    %y = fixed.convert %x {rounding = half_away} : f64 to i32
-    ```
+    ```mlir %y = fixed.convert %x {rounding = half_away} : f64 to i32 ```
     """
 
     name = "fixed.convert"

@@ -1,4 +1,4 @@
-"""What operations of every dialect share, and the operations of a kind."""
+"""Parts that operations of every dialect share, and the operations of a kind."""
 
 from __future__ import annotations
 
@@ -129,7 +129,8 @@ class BracedOp(TensorOp, ABC):
     @classmethod
     @abstractmethod
     def parse_entries(cls, parser: Parser) -> Mapping[str, Attribute]:
-        """What is between operands and types: properties and other attributes."""
+        """Parse the text between operands and types: properties and other
+        attributes."""
 
     @classmethod
     def property_text(cls, value: Attribute) -> str | None:
@@ -137,7 +138,7 @@ class BracedOp(TensorOp, ABC):
         return None
 
     def entries(self) -> Mapping[str, Attribute]:
-        """What is written between operands and types."""
+        """The text between operands and types."""
         definitions = self.get_irdl_definition().properties
         stated = (
             (name, value)

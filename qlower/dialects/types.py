@@ -1,4 +1,4 @@
-"""What operations of every dialect ask of the types of their values."""
+"""Questions that operations of every dialect ask about the types of their values."""
 
 from __future__ import annotations
 

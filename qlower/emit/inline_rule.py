@@ -1,10 +1,11 @@
-"""Inline a contract's rule into a loop nest, computing at once what is constant.
+"""Inline a contract's rule into a loop nest, computing constants immediately.
 
-The rule is written from the real scales to the result. Whatever depends on compile-time
-values alone is evaluated here by the interpreter, for all channels together; a helper
-that is a table of a small index is evaluated for all of them, and looked up; the rest
-is copied into the nest. So the derivation of multipliers and shifts is part of the
-contract's text, and the lowered model holds the steps that remain, each an operation.
+The rule is written from the real scales to the result. Everything that depends on
+compile-time values alone is evaluated here by the interpreter, for all channels
+together; a helper that is a table of a small index is evaluated for all of them, and
+looked up; the rest is copied into the nest. So the derivation of multipliers and shifts
+is part of the contract's text, and the lowered model holds the steps that remain, each
+an operation.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def call_function(nest: Nest, library: str, name: str, *operands: SSAValue) -> S
 def call_results(
     nest: Nest, library: str, name: str, *operands: SSAValue
 ) -> tuple[SSAValue, ...]:
-    """As `call_function`, for a function of several results."""
+    """`call_function` for a function of several results."""
     return _inline(_function(library, name), operands, nest)
 
 
@@ -92,7 +93,7 @@ def _interpreter(module: ModuleOp) -> Interpreter:
 
 @lru_cache(maxsize=1 << 14)
 def _constant(op: Operation, module: ModuleOp) -> tuple[Array, ...]:
-    """What an operation without operands gives, each time."""
+    """The constant result of an operation without operands."""
     return _interpreter(module).run_op(op)
 
 
@@ -126,7 +127,8 @@ class _Inliner:
         return entry if widen is None else self._nest.add(widen(entry, i32)).result
 
     def inline(self, op: Operation, operands: Sequence[Value]) -> Sequence[Value]:
-        """What an op gives: evaluated now, or a copy of it in the nest."""
+        """The result of an op: evaluated now, or computed by a copy of the op in the
+        nest."""
         if not operands:
             return _constant(op, self._module)
         known = [value for value in operands if not isinstance(value, SSAValue)]

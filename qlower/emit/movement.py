@@ -22,12 +22,12 @@ Emit: TypeAlias = Callable[[Emitter, Any, SSAValue], SSAValue]
 
 
 def moved(emit: Emitter, movement: Movement, value: SSAValue) -> SSAValue:
-    """What a movement of one tensor gives."""
+    """The result of a movement of one tensor."""
     return _EMIT[type(movement)](emit, movement, value)
 
 
 def folded(emit: Emitter, movement: Movement, value: SSAValue) -> SSAValue:
-    """What a movement of one tensor gives, at once where its elements are known."""
+    """The result of a movement of one tensor, folded where its elements are known."""
     known = constant_of(value)
     if known is None or movement == moves.Reshape(known.shape):
         return moved(emit, movement, value)

@@ -78,7 +78,7 @@ _SIGNED_COMPARISONS = range(2, 6)
 def systemverilog(module: hw.HWModuleOp, comments: Sequence[str] = ()) -> str:
     """The text of a module, after `comments` of a line each.
 
-    Raises `QlowerError` for an operation that no circuit of ours has.
+    Raises `QlowerError` for an operation that no circuit of qlower's has.
     """
     return "\n".join(_Printer(module).lines(comments)) + "\n"
 

@@ -1,4 +1,4 @@
-"""What compilers bring along: arithmetic without an instruction.
+"""Compilers' runtime functions: arithmetic without an instruction.
 
 "Run-time ABI for the Arm Architecture", 4.1 and 4.2; "GNU Compiler Collection
 Internals", 4.1 and 4.2, for all others.

@@ -1,4 +1,4 @@
-"""What differs between the machines that unicorn emulates."""
+"""Differences between the machines that unicorn emulates."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ _Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[np.generic]]
 
 
 class _NpyFormat(Protocol):
-    """What is used of `numpy.lib.format`, which older releases leave untyped."""
+    """The part of `numpy.lib.format` that is used here, which older releases leave
+    untyped."""
 
     def write_array(
         self, fp: IO[bytes], array: Array, *, allow_pickle: bool

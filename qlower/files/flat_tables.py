@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 
 class _Builder(Protocol):
-    """What is used of `flatbuffers.Builder`."""
+    """The part of `flatbuffers.Builder` that is used here."""
 
     def CreateString(self, s: str | bytes) -> int: ...
     def CreateNumpyVector(self, x: NDArray[np.generic]) -> int: ...

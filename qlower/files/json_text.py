@@ -7,7 +7,8 @@ from typing import Any
 
 
 def parse_json(text: str | bytes) -> Any:
-    """What a text says; ValueError for one that is malformed or nested too deeply."""
+    """The value of a text; ValueError for one that is malformed or nested too
+    deeply."""
     try:
         return json.loads(text)
     except RecursionError:

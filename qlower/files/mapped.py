@@ -84,7 +84,7 @@ def map_array(file: MappedFile) -> Array:
 
 
 def _map(stream: BinaryIO) -> Array:
-    """Map the array whose `.npy` form begins where the stream stands."""
+    """Map the array whose `.npy` form begins at the stream's position."""
     shape, is_fortran, dtype = read_header(stream)
     if is_fortran and len(shape) > 1:
         raise ValueError(

@@ -19,7 +19,7 @@ from qlower.diagnostics import QlowerError
 def replacing(path: Path) -> Generator[BinaryIO]:
     """A stream whose content becomes the file `path` when the block ends well.
 
-    The temporary file is made at once, so that an output that can't be written is
+    The temporary file is made immediately, so that an output that can't be written is
     noticed before the work; when the block fails, `path` is as it was.
     """
     if os.path.isdir(path):

@@ -48,9 +48,9 @@ def readmemh(array: Array) -> str:
 
 
 def c_arrays(arrays: Mapping[str, Array], prefix: str) -> str:
-    """A header with a static array `<prefix>_<name>` for each; floats as hexadecimal
-    bits would lose the type, so they are written with nine digits, or 17 of double
-    precision, which tell them apart."""
+    """A header with a static array `<prefix>_<name>` for each; hexadecimal bits would
+    lose the type, so floats are written with nine digits, or 17 for double precision,
+    which identify them."""
     prefix = re.sub(r"[^A-Za-z0-9_]", "_", prefix)
     guard = f"{prefix.upper()}_VECTORS_H"
     lines = [f"#ifndef {guard}", f"#define {guard}", "", "#include <stdint.h>", ""]

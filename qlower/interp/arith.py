@@ -195,7 +195,7 @@ def _on_bits(function: Binary, lhs: Array, rhs: Array) -> Array:
 
 
 def _or_number(function: Binary) -> Binary:
-    """As `function`, but the number if one operand is NaN."""
+    """A version of `function` that returns the number if one operand is NaN."""
 
     def run(lhs: Array, rhs: Array) -> Array:
         present = np.where(np.isnan(rhs), lhs, function(lhs, rhs))

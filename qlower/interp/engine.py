@@ -78,7 +78,7 @@ class NumpyInterpreter(Interpreter):
             return super().call_op(op, inputs)
 
     def get_op_for_symbol(self, symbol: str | SymbolRefAttr) -> Operation:
-        """What is called. The framework would search the module at every call."""
+        """The called function. xDSL would search the module at every call."""
         name = symbol if isinstance(symbol, str) else symbol.string_value()
         return self._functions.get(name) or super().get_op_for_symbol(symbol)
 
@@ -163,7 +163,7 @@ def implement_table(
 ) -> Callable[[type[Functions]], type[Functions]]:
     """Implement every op of `table` by `run(entry, op, operand values)`.
 
-    A decorator of an `InterpreterFunctions` class, to stand below
+    A decorator of an `InterpreterFunctions` class, for use below
     `@register_implementations`.
     """
 

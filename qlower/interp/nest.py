@@ -97,7 +97,7 @@ class Loops:
 
 
 class NoAccess:
-    """Stands for a tensor that was never written: there is nothing to read."""
+    """A placeholder for a tensor that was never written: there is nothing to read."""
 
     depends_on_reduction = False
 
@@ -245,7 +245,7 @@ def loop_counter(interpreter: Interpreter, dim: int) -> Array:
 def _enter(
     interpreter: Interpreter, loops: Loops, box: Box, point: Point | None
 ) -> None:
-    """Note where the region that runs next stands."""
+    """Note the position of the region that runs next."""
     interpreter.set_data(InterpreterFunctions, PLACE, (loops, box, point))
 
 
@@ -278,7 +278,7 @@ def infer_bounds(
 ) -> tuple[int, ...]:
     """The trip counts of the loops whose counters index a tensor's axis by themselves.
 
-    `Poison` if two tensors disagree, or if none tells a loop's bound.
+    `Poison` if two tensors disagree, or if none gives a loop's bound.
     """
     bounds: dict[int, int] = {}
     for indexing_map, shape in zip(indexing_maps, shapes, strict=True):

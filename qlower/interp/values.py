@@ -1,8 +1,8 @@
-"""What an SSA value is in the interpreter: numpy numbers and arrays.
+"""SSA values in the interpreter: numpy numbers and arrays.
 
 A value of scalar type is a numpy scalar or an array of *lanes*: many values of that
-type, computed at once by numpy's broadcasting. A value of tensor type is an array of
-the tensor's shape. The element type is
+type, computed in one step by numpy's broadcasting. A value of tensor type is an array
+of the tensor's shape. The element type is
 
     i1 -> bool    iN -> the narrowest intM with M >= N    index -> int64
     f32 -> float32    f64 -> float64

@@ -1,1 +1,1 @@
-"""What operators are, stated once: dialects, front ends and lowerings read it."""
+"""Operators, stated once: dialects, front ends and lowerings read these statements."""

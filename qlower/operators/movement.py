@@ -1,6 +1,6 @@
 """Operators that move elements and compute nothing, each stated once.
 
-A movement says which element of which operand stands at each place of the result. A
+A movement says which element of which operand is at each position of the result. A
 dialect's operation makes one of its properties; then `result_shape` is its verifier,
 `evaluate` the interpreter and the folding of constants, and `emit.movement` the lowered
 code. A new movement is a class here and a case there.
@@ -27,7 +27,7 @@ from qlower.operators.shapes import (
 
 
 class Movement(ABC):
-    """What stands where, for operands of any shape that fits."""
+    """A movement of elements, for operands of any shape that fits."""
 
     @abstractmethod
     def result_shape(self, *shapes: Shape) -> Shape:

@@ -60,7 +60,7 @@ class Products:
 
     @staticmethod
     def of(sums: Sums, first: Shape, second: Shape) -> Products:
-        """Those of operands of these shapes, which fit."""
+        """The products of operands of these shapes, which fit."""
         structure, bounds = sums.structure, sums.bounds(first, second)
         loops = {loop: bounds[loop] for loop in structure.loops}
         parallel = [loop for loop in loops if loop in structure.letters[-1]]

@@ -43,7 +43,7 @@ class Structured:
 
     @cached_property
     def axes(self) -> tuple[tuple[str, ...], ...]:
-        """What indexes each axis of each operand: a letter, several, or `1`."""
+        """The index of each axis of each operand: a letter, several, or `1`."""
         return tuple(
             tuple(part.strip("()") for part in re.findall(r"\(\w+\)|\w", word))
             for word in (word.strip("_.") for word in self.words)
@@ -80,8 +80,8 @@ class Structured:
     def places(
         self, axes: Sequence[str], bounds: Mapping[str, int], steps: Steps
     ) -> tuple[AffineExpr, ...]:
-        """Where each iteration is along axes; `bounds` has the iterations of loops that
-        share one."""
+        """The position of each iteration along axes; `bounds` has the iterations of
+        loops that share one."""
         return tuple(self._place(axis, bounds, steps) for axis in axes)
 
     def _place(self, axis: str, bounds: Mapping[str, int], steps: Steps) -> AffineExpr:

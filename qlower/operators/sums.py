@@ -63,7 +63,7 @@ class Slide:
 def slides(
     stride: Sequence[int], pad: Sequence[int], dilation: Sequence[int], axes: int = 2
 ) -> list[Slide]:
-    """How a window moves along each of so many axes; `pad` has both ends of each.
+    """The movement of a window along each of `axes` axes; `pad` has both ends of each.
 
     Raises VerifyException for lists of another length, and for numbers out of range.
     """
@@ -105,7 +105,7 @@ class Sums:
         }
 
     def padding(self) -> tuple[list[int], list[int]]:
-        """What lies before and after the first operand, along each of its axes."""
+        """The padding before and after the first operand, along each of its axes."""
         slides = dict(zip(self.structure.sliding, self.slides, strict=True))
         along = [slides.get(axis, Slide()) for axis in self.structure.axes[0]]
         return [slide.before for slide in along], [slide.after for slide in along]

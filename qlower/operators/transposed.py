@@ -47,8 +47,9 @@ class Axis:
 def phase_movements(
     shape: Shape, missing: float, rows: Axis, columns: Axis
 ) -> Sequence[Movement]:
-    """From weights [filters, rows, columns, depth] to those of all phases, [phase row,
-    phase column, filter, tap, tap, depth], of which some are `missing`."""
+    """The movements from weights [filters, rows, columns, depth] to those of all
+    phases, [phase row, phase column, filter, tap, tap, depth], some of which are
+    `missing`."""
     filters, *_, depth = shape
     more = [axis.taps * axis.stride - axis.kernel for axis in (rows, columns)]
     split = (filters, rows.taps, rows.stride, columns.taps, columns.stride, depth)

@@ -208,7 +208,7 @@ class Arithmetic:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """What is done to an accumulator, in order."""
+        """The steps applied to an accumulator, in order."""
         is_fixed = self.scaling == FIXED
         found = self._fixed_point() if is_fixed else self._floating_point()
         store = {
@@ -222,7 +222,7 @@ class Arithmetic:
         return [self.hold, *self._scales(found), *found, last]
 
     def _scales(self, steps: Sequence[Step]) -> Iterator[Step]:
-        """What of the scales the steps take."""
+        """The scales that the steps use."""
         taken = {name for one in steps for name in one.arguments}
         if "step" in taken:
             of = "" if self.scales == GIVEN else f"_of_{self.scales}"
@@ -234,7 +234,7 @@ class Arithmetic:
 
     @cached_property
     def hold(self) -> Step:
-        """What is left of a sum."""
+        """The step that holds a sum in its register."""
         words = self.accumulator.replace(",", "").split(" ")
         if len(words) == 2:
             return step("hold_in_32_bits", "held")
@@ -327,8 +327,8 @@ def _parsed(text: str) -> FuncOp:
 def arithmetic_text(
     arithmetic: Arithmetic, base: str, *, summary: str, notes: Sequence[str] = ()
 ) -> str:
-    """A contract that has the arithmetic in convolutions and linear layers, and that of
-    `base` everywhere else; `notes` are told at its beginning."""
+    """A contract with the arithmetic in convolutions and linear layers, and with
+    `base`'s everywhere else; `notes` are the comment at its beginning."""
     real = arithmetic.bias != "integer"
     bias = step("dequantize_bias" if real else "quantize_bias")
     steps = [bias, *dict.fromkeys(arithmetic.steps)]
@@ -356,8 +356,8 @@ def arithmetic_text(
 
 
 def _body(arithmetic: Arithmetic) -> str:
-    """The steps one after the other; what they want of the layer is handed on by
-    name."""
+    """The steps one after the other; the values that they need of the layer are passed
+    by name."""
     lines: list[str] = []
     types = {"accumulator": "i32"}
     current = {"accumulator": "accumulator"}

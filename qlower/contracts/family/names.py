@@ -27,8 +27,8 @@ def arithmetic(base: str = BASE, **choices: str | int) -> str:
     """The name of a contract whose convolutions and linear layers are composed of
     steps, and whose other operations are those of `base`.
 
-    `choices` are of `CHOICES`, in any spelling that leaves out commas or what comes
-    first there: `multiplier="12 bits, floor"`, `"12 floor"` or, for `half_up`, 12.
+    `choices` are of `CHOICES`, in any spelling that leaves out commas or the words that
+    precede them: `multiplier="12 bits, floor"`, `"12 floor"` or, for `half_up`, 12.
     Raises `QlowerError` for a choice that isn't there, or makes no difference beside
     the others.
     """

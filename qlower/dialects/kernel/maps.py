@@ -1,4 +1,4 @@
-"""Which element of a tensor a point of a loop nest touches: linear maps, checked."""
+"""Elements of a tensor that points of a loop nest access: linear maps, checked."""
 
 from __future__ import annotations
 

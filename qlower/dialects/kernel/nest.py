@@ -1,4 +1,4 @@
-"""The loop nest and what stands in its regions.
+"""The loop nest and its regions.
 
 The file is long because the nest is one op: its text, its reference and its checks.
 """
@@ -172,7 +172,8 @@ class NestOp(IRDLOperation):
         tables: Sequence[SSAValue] | None = None,
         result_types: Sequence[Attribute] | None = None,
     ) -> NestOp:
-        """A nest with the same loops, family and location, that stands nowhere yet."""
+        """A nest with the same loops, family and location, not inserted anywhere
+        yet."""
         new = NestOp(
             inputs,
             self.tables if tables is None else tables,
@@ -191,7 +192,7 @@ class NestOp(IRDLOperation):
 
     @property
     def kept_channels(self) -> tuple[int, ...] | None:
-        """Which channels of its layer the nest computes, None if all."""
+        """The channels of its layer that the nest computes, None if all."""
         kept = self.attributes.get(KEPT_CHANNELS)
         return values_of(kept) if isa(kept, DenseArrayBase[IntegerType]) else None
 

@@ -51,7 +51,7 @@ def print_tail(
 
 
 def parse_tail(op: Operation, parser: Parser) -> None:
-    """What `print_tail` prints."""
+    """Parse the text of `print_tail`."""
     if parser.parse_optional_keyword("in"):
         op.properties["buffers"] = parser.parse_attribute()
     if parser.parse_optional_keyword("scratch"):

@@ -1,4 +1,4 @@
-"""What a named `linalg` op computes of one element of each operand.
+"""The computation of a named `linalg` op on one element of each operand.
 
 The operations and their order are those that upstream gives the op's hidden region,
 which its generic form shows.

@@ -64,9 +64,8 @@ UNSIGNED = TypeFunctionAttr(TypeFunction.UNSIGNED)
 
 @dataclass(frozen=True)
 class Definition:
-    """What an op is: its loops and index words, as `Structured` has them, and the body;
-    the word `*` has all loops, as many as there are axes.
-    """
+    """The definition of an op: its loops and index words, as `Structured` has them, and
+    the body; the word `*` has all loops, as many as there are axes."""
 
     loops: str
     indices: tuple[str, ...]
@@ -157,8 +156,8 @@ class NamedOp(NamedOperation, ABC):
             raise VerifyException(f"{MEMOIZED_MAPS} are not those of {self.name}")
 
     def _check_operands(self) -> None:
-        """Raises VerifyException for operands and results that aren't tensors of fixed
-        shape, or numbers, as many as the definition has."""
+        """Raises VerifyException unless operands and results are tensors of fixed
+        shape, or numbers, in the number that the definition has."""
         wanted = len(self.DEFINITION.indices) - 1
         if (len(self.inputs), len(self.outputs), len(self.res)) != (wanted, 1, 1):
             raise VerifyException(

@@ -1,4 +1,4 @@
-"""What quantized types are made of: scales, storage, and their text."""
+"""Parts of quantized types: scales, storage, and their text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def to_float32(value: float) -> float:
 def in_expressed_precision(
     scales: Sequence[float], expressed: AnyFloat
 ) -> tuple[float, ...]:
-    """The numbers that written scales stand for: float32, or doubles for f64."""
+    """The values of written scales: float32, or doubles for f64."""
     if isinstance(expressed, Float64Type):
         return tuple(scales)
     form = f"<{len(scales)}f"

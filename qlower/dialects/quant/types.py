@@ -36,12 +36,11 @@ from .parameters import (
 
 @dataclass(frozen=True)
 class Quantization:
-    """
-    What a `!quant.uniform` type says; see `QuantizedType`.
+    """The parameters of a `!quant.uniform` type; see `QuantizedType`.
 
     `blocks` lists (dimension, block size): none when the parameters hold for the whole
-    tensor, one of size 1 per axis, anything else is sub-channel quantization.
-    `scales` and `zero_points` are in row-major order of `shape`.
+    tensor, one of size 1 per axis, anything else is sub-channel quantization. `scales`
+    and `zero_points` are in row-major order of `shape`.
     """
 
     storage: Storage
@@ -152,7 +151,7 @@ class QuantizedType(Data[Quantization], TypeAttribute):
         self, scales: Sequence[float], zero_points: Sequence[int] | None = None
     ) -> QuantizedType:
         """The type with other scales, which are rounded to the expressed type, and
-        perhaps zero points; as many as there are."""
+        optionally other zero points; the numbers of both stay as they are."""
         data = self.data
         return _checked(
             data.storage,

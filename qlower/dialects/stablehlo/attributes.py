@@ -56,7 +56,7 @@ class PrecisionAttr(_Bracketed[Precision], EnumAttribute[Precision]):
 
 
 class Direction(StrEnum):
-    """Which of two numbers is the larger, or whether they are equal."""
+    """The order of two numbers: larger, smaller or equal."""
 
     EQ = "EQ"
     NE = "NE"
@@ -68,7 +68,7 @@ class Direction(StrEnum):
 
 @irdl_attr_definition
 class DirectionAttr(_Bracketed[Direction], EnumAttribute[Direction]):
-    """What a comparison asks."""
+    """The relation that a comparison tests."""
 
     name = "stablehlo.comparison_direction"
 
@@ -131,14 +131,15 @@ INDEX_VECTOR = "index_vector_dim"
 
 @irdl_attr_definition
 class DotAttr(_ListsAttr):
-    """Which dimensions of a product's operands are batches, and which are summed."""
+    """The dimensions of a product's operands that are batches, and those that are
+    summed."""
 
     name = "stablehlo.dot"
 
 
 @irdl_attr_definition
 class GatherAttr(_ListsAttr):
-    """Which dimensions of a gather's operands and result belong together."""
+    """The dimensions of a gather's operands and result that belong together."""
 
     name = "stablehlo.gather"
 

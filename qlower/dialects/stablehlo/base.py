@@ -1,4 +1,4 @@
-"""What all `stablehlo` ops share: their text, and the checks of types and shapes."""
+"""Text and checks of types and shapes that all `stablehlo` ops share."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class StablehloOp(ShapedOp, ABC):
         self.print_end(printer)
 
     def print_end(self, printer: Printer) -> None:
-        """What follows clauses: other attributes, and types."""
+        """Print the text after clauses: other attributes, and types."""
         if self.attributes:
             printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")

@@ -134,7 +134,7 @@ class DotGeneralOp(ContractionOp, name="stablehlo.dot_general"):
 
     @property
     def sums(self) -> Sums:
-        """What is multiplied and summed."""
+        """The products and their sums."""
         letters = iter(FREE)
         words: tuple[dict[int, str], dict[int, str]] = ({}, {})
 

@@ -45,7 +45,7 @@ Integers = DenseArrayBase.constr(i64)
 
 @dataclass(frozen=True)
 class Window:
-    """What a convolution does along one spatial dimension."""
+    """A convolution's window along one spatial dimension."""
 
     stride: int
     before: int
@@ -84,7 +84,7 @@ class ConvolutionOp(ContractionOp, name="stablehlo.convolution"):
 
     @property
     def layouts(self) -> tuple[Layout, Layout, Layout]:
-        """What the dimensions of image, weights and result are."""
+        """The meaning of the dimensions of image, weights and result."""
         return self.dimension_numbers.data
 
     @property
@@ -143,7 +143,7 @@ class ConvolutionOp(ContractionOp, name="stablehlo.convolution"):
 
     @property
     def spread(self) -> Pad:
-        """What puts the pixels as far apart as they are for the window."""
+        """The movement that spaces the pixels as the window needs them."""
         windows = self.windows
         apart = [
             windows[dimension].image_dilation - 1 if isinstance(dimension, int) else 0
@@ -154,7 +154,7 @@ class ConvolutionOp(ContractionOp, name="stablehlo.convolution"):
 
     @property
     def sums(self) -> Sums:
-        """What is multiplied and summed."""
+        """The products and their sums."""
         slides, windows = _SLIDING[: len(self.windows)], self.windows
         taps = [WINDOWS[slide][1] for slide in slides]
         groups = max(self.groups, self.batch_groups)

@@ -59,7 +59,7 @@ class MovementOp(MovingOp, ABC):
     @property
     @abstractmethod
     def movement(self) -> Movement:
-        """What stands where."""
+        """The movement of elements."""
 
     def result_shape(self) -> Shape:
         return self.movement.result_shape(*map(shape_of, self.operands))
@@ -253,7 +253,7 @@ class PadOp(MovementOp, name="stablehlo.pad"):
 
     @property
     def filler(self) -> SSAValue:
-        """What lies around and between the elements."""
+        """The value around and between the elements."""
         return self.padding_value
 
     def result_shape(self) -> Shape:

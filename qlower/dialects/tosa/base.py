@@ -1,4 +1,4 @@
-"""What all `tosa` ops share: their text, and the checks of types and shapes.
+"""Text and checks of types and shapes that all `tosa` ops share.
 
 xDSL has a part of the dialect, whose keywords (rounding modes and the like) are taken
 from there. Its ops aren't: they hold `mul` and `matmul` to one element type, read no

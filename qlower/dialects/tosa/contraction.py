@@ -63,7 +63,7 @@ class ConvolutionOp(TosaOp, ABC):
     @property
     @abstractmethod
     def sums(self) -> Sums:
-        """What is multiplied and summed."""
+        """The products and their sums."""
 
     def result_shape(self) -> Shape:
         result = self.sums.result_shape(shape_of(self.input), shape_of(self.weight))
@@ -190,7 +190,7 @@ class MatMulOp(TosaOp, name="tosa.matmul"):
 
     @property
     def sums(self) -> Sums:
-        """What is multiplied and summed."""
+        """The products and their sums."""
         return Sums(matrix_product(3), names=("a", "b"))
 
     def result_shape(self) -> Shape:

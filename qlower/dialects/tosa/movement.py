@@ -50,7 +50,8 @@ class MovementOp(TosaOp, ABC):
     @property
     @abstractmethod
     def movement(self) -> Movement:
-        """What stands where; VerifyException if an operand that says so is computed."""
+        """The movement of elements; VerifyException if an operand that decides it is
+        computed."""
 
     def result_shape(self) -> Shape:
         return self.movement.result_shape(shape_of(self.operands[0]))
@@ -89,7 +90,7 @@ class PadOp(MovementOp, name="tosa.pad"):
 
     @property
     def filler(self) -> SSAValue:
-        """What lies around the elements."""
+        """The value around the elements."""
         return self.pad_const
 
 

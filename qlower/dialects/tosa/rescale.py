@@ -139,10 +139,8 @@ class ClampOp(TosaOp, name="tosa.clamp"):
 
 
 class TableOp(TosaOp, name="tosa.table"):
-    """
-    What a table has for each element: of i8 an entry; of i16 a point between two of 513
-    entries, with 7 bits more.
-    """
+    """The table's value for each element: an entry for i8; for i16 a point between two
+    of 513 entries, with 7 more bits."""
 
     SIGNATURES: ClassVar = ("i8 i8 -> i8", "i16 i16 -> i32")
 

@@ -49,8 +49,8 @@ class ResizeModeAttr(EnumAttribute[ResizeMode]):
 
 @irdl_attr_definition
 class TargetEnvAttr(Data[tuple[tuple[str, str], ...]]):
-    """What converters say of the implementation that a module is for: limits and
-    profiles, by name, as text. Nothing that is computed depends on it."""
+    """Converters' statements about the implementation that a module is for: limits and
+    profiles, by name, as text. No result depends on it."""
 
     name = "tosa.target_env"
 
