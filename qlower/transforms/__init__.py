@@ -41,5 +41,5 @@ PASSES = {
 
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    """Every pass of ours by name; each is imported when it is first used."""
+    """Every pass of qlower by name; each is imported when it is first used."""
     return lazy_table(PASSES)

@@ -1,4 +1,5 @@
-"""Which nests can store their result where a copy would put it: in a part of another.
+"""Nests that can store their result where a copy would put it: in a part of another
+tensor.
 
 The copies of a concatenation write one tensor, each into its own box; a copy that pads
 writes a box and the border around it. A nest whose result only such a copy uses can
@@ -60,9 +61,9 @@ def _is_writable(copy: CopyOp) -> bool:
 
 
 def _works_by_rows(nest: NestOp) -> bool:
-    """Whether the nest's loops stay what they are when its rows lie apart.
+    """Whether the nest's loops stay the same when its rows are apart.
 
-    Those of a matrix product, that takes all pixels at once, don't.
+    The loops of a matrix product, which takes all pixels in one row, don't.
     """
     return nest.family.data == "map" or not all(
         isinstance(index, AffineDimExpr | AffineConstantExpr)

@@ -53,7 +53,7 @@ class CheckDefinedPass(ModulePass):
 
 def check_function(function: func.FuncOp) -> None:
     """Checks the nests of one function: each by itself if that will do, so that it has
-    a result whatever the others hand on."""
+    a result whatever the others pass to it."""
     try:
         _check_nests(function, by_themselves=True)
     except QlowerError:

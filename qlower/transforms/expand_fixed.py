@@ -50,7 +50,7 @@ OUR_DIALECTS = frozenset(("contract", "fixed", "kernel", "qlower", "qnn", "quant
 
 
 class Expansion(Operations):
-    """What an operation becomes."""
+    """The expansion of an operation."""
 
     def real(self, value: float, type: AnyFloat) -> SSAValue:
         """Append a constant."""

@@ -47,8 +47,8 @@ from qlower.transforms.form_kernels.regions import substitute
 class FuseLayersPass(ModulePass):
     """Merge elementwise nests into the nests of other layers that they read.
 
-    With `real` only elementwise ones are, which hand on real numbers. With `limit` the
-    first so many are merged.
+    With `real`, only elementwise nests that pass on real numbers are. With `limit`,
+    only that many are merged, from the first on.
     """
 
     name = "fuse-layers"

@@ -12,7 +12,7 @@ from qlower.frontends.linalg import generalize_named
 class GeneralizeLinalgPass(ModulePass):
     """Writes named operations of `linalg` as `linalg.generic`.
 
-    Each layer keeps its location and thereby its name. `qlower.load` does so at once.
+    Each layer keeps its location and thereby its name. `qlower.load` runs this pass.
     """
 
     name = "generalize-linalg"

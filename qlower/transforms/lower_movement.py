@@ -29,7 +29,7 @@ def lower_constant(lowering: LoweredFunction, op: ConstantOp) -> SSAValue:
 
 
 def lower_movement(lowering: LoweredFunction, op: MovementOp) -> SSAValue:
-    """What the operation says stands where, of its first operand."""
+    """The operation's movement of its first operand."""
     move = folded if lowering.folds_movements else moved
     return move(lowering.emit, op.movement, lowering.value(op.operands[0]))
 

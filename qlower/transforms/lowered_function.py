@@ -33,7 +33,7 @@ Rows: TypeAlias = Mapping[type[Operation], Lower]
 
 
 def find_lowering(rows: Rows, kind: type[Operation]) -> Lower | None:
-    """What lowers operations of a class; None if there is nothing."""
+    """The lowering for operations of a class; None if there is none."""
     return next((rows[base] for base in kind.__mro__ if base in rows), None)
 
 
@@ -66,7 +66,8 @@ class LoweredFunction(ABC):
     @staticmethod
     @abstractmethod
     def note(type: Attribute) -> Attribute | None:
-        """What the lowered form of an argument's or result's type doesn't say."""
+        """Note the facts that the lowered form of an argument's or result's type
+        doesn't state."""
 
     def bind(self, source: SSAValue, lowered: SSAValue) -> None:
         """Record the lowered form of a value."""
@@ -106,7 +107,7 @@ class LoweredFunction(ABC):
                 self.bind(result, value)
 
     def results(self, lower: Lower, op: Operation) -> Sequence[SSAValue]:
-        """What a row gives for an operation."""
+        """The results of a row for an operation."""
         lowered = lower(self, op)
         return [lowered] if isinstance(lowered, SSAValue) else lowered
 
@@ -169,6 +170,6 @@ class StatedFunction(LoweredFunction):
         runtime: Mapping[str, SSAValue],
         constants: Mapping[str, Array],
     ) -> SSAValue:
-        """What a function of the contract gives at each iteration."""
+        """The results of a contract's function at each iteration."""
         (result,) = inline_rule(self.step(name), runtime, constants, nest)
         return result

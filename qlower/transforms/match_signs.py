@@ -41,7 +41,7 @@ class MatchSignsPass(ModulePass):
     """Store bytes that are multiplied with the sign that all products take.
 
     The module says which machine it is for; where its products take either sign,
-    nothing is done. With `limit` the first so many values are flipped, each with those
+    nothing is done. With `limit`, only that many values are flipped, each with those
     that are connected to it.
     """
 

@@ -1,4 +1,4 @@
-"""Which padding needs no memory: what reads it can read the unpadded tensor.
+"""Padding that needs no memory, because its readers can read the unpadded tensor.
 
 The code of depthwise convolutions can: each of its vectors is of channels, all of which
 are inside of the image or all outside. That of other sums reads runs of bytes, in which

@@ -1,4 +1,4 @@
-"""Which integers a scalar or a tensor can hold, from how it is computed.
+"""The integers that a scalar or a tensor can hold, by the operations that compute it.
 
 A range is a closed interval of signed numbers, within that of the type. Ranges forget
 how values depend on each other: they may be wider than what can occur, never narrower.
@@ -67,7 +67,7 @@ def join(*ranges: Range | None) -> Range | None:
 
 
 def tensor_ranges(nests: Mapping[SSAValue, Range], op: Operation) -> Range | None:
-    """What the elements of an op's result can be; of a nest's, see `nest_ranges`."""
+    """The range of the elements of an op's result; for a nest's, see `nest_ranges`."""
     match op:
         case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as attribute):
             return _constant_range(attribute)
@@ -132,7 +132,8 @@ def _reduce(
     tensors: Mapping[SSAValue, Range],
     found: Ranges,
 ) -> list[Range | None]:
-    """What accumulators are after all steps; `found` is about any step."""
+    """The range of accumulators after all steps; `found` is the range after any
+    step."""
     body = nest.body.block
     arguments = body.args[len(inputs) :]
     whole = [type_range(argument.type) for argument in arguments]

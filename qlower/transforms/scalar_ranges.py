@@ -1,8 +1,8 @@
-"""Which integers the steps of a scalar function can be, lane by lane.
+"""The integers that the steps of a scalar function can be, lane by lane.
 
 Arguments have them as attributes, an entry for each lane or one for all:
 
-    %x: i32 {qlower.low = array<i64: -9, -4>, qlower.high = array<i64: 8, 5>}
+%x: i32 {qlower.low = array<i64: -9, -4>, qlower.high = array<i64: 8, 5>}
 
 An argument without attributes is any integer of its type.
 """
@@ -114,7 +114,7 @@ def _range(op: Operation, operands: Sequence[Range | None]) -> Range | None:
 
 
 def _entries(op: tensor.ExtractOp, operands: Sequence[Range | None]) -> Range | None:
-    """What the entries of a table are that an index can choose."""
+    """The entries of a table that an index can choose."""
     entries = table_entries(op.tensor)
     if entries is None or operands[1] is None:
         return type_range(op.result.type)

@@ -1,8 +1,8 @@
 """Pass tabulate-functions: tables for functions that no machine has instructions for.
 
-Exponentials, sines and the like run only when a model is compiled. Where one stands
-between bytes, in a model that is in float32 for a while, all its results are known
-then: 256 of one byte, 65,536 of two.
+Exponentials, sines and the like run only when a model is compiled. Where one is between
+bytes, in a model that is in float32 for a while, all its results are known then: 256
+for one byte, 65,536 for two.
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ class _WordFunction:
     ops: Sequence[Operation]
 
     def entries(self, *, has_memory: bool) -> DenseIntOrFPElementsAttr | None:
-        """What it gives for each source's bits, read as unsigned; None if that is
-        better computed."""
+        """The results for each source's bits, read as unsigned; None if they are better
+        computed."""
         is_needed = any(isinstance(op, FUNCTIONS) for op in self.ops)
         read = [op.tensor for op in self.ops if isinstance(op, tensor.ExtractOp)]
         interpolates = bool(read) and all(prod(shape_of(t)) < WORDS for t in read)
@@ -149,8 +149,8 @@ class _WordFunction:
 
 
 def _largest_functions(source: SSAValue, block: Block) -> Iterable[_WordFunction]:
-    """What is computed in a region from a source and constants alone, where something
-    else uses it."""
+    """The values in a region that are computed from a source and constants alone, and
+    used by other operations."""
     takes: dict[SSAValue, dict[Operation, None]] = {source: {}}
     dependent = dict.fromkeys([source])
     for op in block.ops:

@@ -132,7 +132,7 @@ def _is_unused(op: Operation) -> bool:
 
 @dataclass(eq=False)
 class _Expression:
-    """What an operation computes, of which an equal one computes the same."""
+    """The computation of an operation, equal for operations with the same results."""
 
     op: Operation
     operands: tuple[SSAValue, ...]

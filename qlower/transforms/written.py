@@ -1,4 +1,4 @@
-"""Which elements of a tensor have been written, where not all of them have."""
+"""The elements of a tensor that have been written, where not all have."""
 
 from __future__ import annotations
 

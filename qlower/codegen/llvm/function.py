@@ -408,7 +408,7 @@ class Function(ScopedText):
         return self._in_blocks(fill, size)
 
     def _in_blocks(self, code: Callable[[Value, int], None], size: int) -> None:
-        """`code` for all bytes at once, or for blocks that are copied inline."""
+        """`code` for all bytes in one step, or for blocks that are copied inline."""
         if self.module.has_library:
             return code(constant(I64, 0), size)
 

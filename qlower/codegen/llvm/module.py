@@ -48,7 +48,8 @@ def data_name(position: int) -> str:
 
 
 def data_groups(sizes: Sequence[int]) -> list[list[int]]:
-    """Which constants of these sizes are compiled together, by their positions."""
+    """Groups of constants of these sizes that are compiled together, by their
+    positions."""
     begins = accumulate(sizes, initial=0)
     numbered = zip(begins, range(len(sizes)), strict=False)
     return [
@@ -220,7 +221,7 @@ class Module:
     def add_constant(self, data: bytes) -> Value:
         """The address of read-only bytes; equal ones are shared.
 
-        Their name is their hash, so that the text of a unit tells of nothing else.
+        Their name is their hash, so that the text of a unit depends on nothing else.
         """
         if self.parameters is not None and len(data) > _COPIED_BYTES:
             return self._parameter(POINTER, data)
@@ -231,7 +232,7 @@ class Module:
     def pass_constant(self, data: bytes) -> Value:
         """The address of read-only bytes that a unit has as a parameter.
 
-        They are counted: the text of what passes them doesn't tell what they are.
+        They are numbered: the caller's text doesn't depend on their contents.
         """
         name = self._passed.setdefault(data, data_name(len(self._passed)))
         return symbol(name)
@@ -325,7 +326,7 @@ class Module:
 
     @property
     def passed(self) -> Mapping[bytes, str]:
-        """What is passed to units, with its names, in order."""
+        """The values passed to units, with their names, in order."""
         return self._passed
 
     @property
@@ -334,7 +335,7 @@ class Module:
         return bool(self._constants)
 
     def _text(self, modules: Sequence[Module], constants: Sequence[str]) -> str:
-        """What modules define, with definitions of constants."""
+        """The definitions of modules, with those of constants."""
         functions = {k: v for m in modules for k, v in m.functions.items()}
         declarations = {k: v for m in modules for k, v in m.declarations.items()}
         return "\n".join(

@@ -42,7 +42,7 @@ class ScopedText:
         return f"%v{self._names}"
 
     def _emit(self, type: Type, instruction: str) -> Value:
-        """What may differ each time, or not be moved."""
+        """Emit an instruction that may differ each time, or must not be moved."""
         self._names += 1
         name = f"%v{self._names}"
         self._lines.append(f"  {name} = {instruction}")
@@ -50,8 +50,8 @@ class ScopedText:
         return Value(type, name)
 
     def _compute(self, type: Type, instruction: str, *operands: Value) -> Value:
-        """What depends on nothing but the operands: in the outermost loop that has all
-        of them, and once in it."""
+        """Emit an instruction that depends on its operands alone: in the outermost loop
+        that has all of them, and once in it."""
         if self._is_straight:
             return self._emit(type, instruction)
         scopes, scope_of = self._scopes, self._scope_of

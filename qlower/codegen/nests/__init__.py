@@ -1,1 +1,1 @@
-"""What a loop nest is, how it is walked and how it is cut."""
+"""Loop nests: their parts, their iteration and their tiling."""

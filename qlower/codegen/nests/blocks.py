@@ -106,7 +106,7 @@ def plan_channel_blocks(
 def plan_copy_blocks(
     axis: int | None, nanoseconds: float, bytes: int, threads: int
 ) -> Blocks | None:
-    """How to cut a copy, whose outermost axis has so many elements."""
+    """The blocks of a copy whose outermost axis has `axis` elements."""
     if axis is None or not _is_enough(nanoseconds, bytes, threads):
         return None
     blocks = _cut(0, axis, threads, 1, 1)

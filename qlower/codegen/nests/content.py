@@ -14,10 +14,10 @@ from qlower.dialects.kernel import CopyOp, NestOp
 
 
 def nest_content(op: NestOp) -> Iterator[bytes]:
-    """What the code of a nest follows from, for a target: the loops, the scalar code,
-    and how tensors are read and written; constants with all their bytes.
+    """Everything that decides the code of a nest, for a target: the loops, the scalar
+    code, and how tensors are read and written; constants with all their bytes.
 
-    Where tensors lie is no part of it, nor what the nest is called.
+    The positions of tensors are no part of it, nor is the nest's name.
     """
     numbers: dict[SSAValue, int] = {}
     for value in (*op.inputs, *op.tables):
@@ -37,7 +37,7 @@ def nest_content(op: NestOp) -> Iterator[bytes]:
 
 
 def _origin(value: SSAValue) -> Iterator[bytes]:
-    """What a nest knows of a tensor that it reads."""
+    """The facts about a tensor that a nest reads which its code may use."""
     yield _text(value.type).encode()
     data = constant_bytes(value)
     if data is not None:

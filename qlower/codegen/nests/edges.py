@@ -21,7 +21,8 @@ class Edge:
     size: int
 
     def known_index(self, counters: Sequence[Value]) -> int | None:
-        """Where the nest reads at these counters, maybe outside; None: not known."""
+        """The index that the nest reads at these counters, maybe outside; None: not
+        known."""
         index = self.first.constant
         for stride, counter in zip(self.strides, counters, strict=True):
             if stride and index is not None:

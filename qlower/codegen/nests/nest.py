@@ -84,7 +84,7 @@ class Operand:
         return storage_bytes(self.scalar)
 
     def border_bytes(self, count: int) -> bytes:
-        """So many elements of the border."""
+        """`count` elements of the border."""
         bits = self.border % (1 << 8 * self.element_bytes)
         return bits.to_bytes(self.element_bytes, "little") * count
 
@@ -361,11 +361,11 @@ def _edges(padding: CopyOp, indices: Sequence[LinearForm]) -> tuple[Edge, ...]:
 def _dense_place(
     value: SSAValue, indices: Sequence[LinearForm], loops: int
 ) -> tuple[tuple[int, ...], int]:
-    """The element at the indices of a dense tensor: the stride of each loop, and what
-    comes before the first one.
+    """The element at the indices of a dense tensor: the stride of each loop, and the
+    offset of the first element.
 
-    A result that lies in a box of a greater tensor has its rows there; `first_byte`
-    tells where the box begins.
+    A result in a box of a greater tensor has its rows there; `first_byte` is the start
+    of the box.
     """
     box = box_of(value)
     extents = tensor_type(value if box is None else box.result).get_shape()
@@ -378,8 +378,8 @@ def _dense_place(
 
 
 def first_byte(result: SSAValue) -> int | None:
-    """Where a nest's result begins in the buffer of a greater tensor, in a box of which
-    it lies; None for one that has a buffer of its own."""
+    """The first byte of a nest's result in the buffer of a greater tensor that contains
+    it as a box; None for a result with a buffer of its own."""
     box = box_of(result)
     if box is None:
         return None

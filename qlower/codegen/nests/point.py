@@ -134,7 +134,7 @@ class PointCode:
         accumulators: Sequence[Value],
         lanes: int,
     ) -> list[Value]:
-        """What the region yields at `point`, in all lanes."""
+        """The values that the region yields at `point`, in all lanes."""
         used = region.block.args[: len(self.nest.inputs)]
         inputs = [
             operand.load(self.f, point, self.lane_loop, lanes)

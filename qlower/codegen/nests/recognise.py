@@ -1,4 +1,4 @@
-"""Which nests are sums of products with constant weights, and the family of each nest.
+"""Nests that are sums of products with constant weights, and the family of each nest.
 
 This is the one place that decides. Passes ask for the `family_of` a nest, before its
 tensors have places in memory, and write it into the IR; the code generator asks again

@@ -43,7 +43,7 @@ from qlower.kept.parts import are_kept, find_or_make
 
 @dataclass(frozen=True)
 class _Buffer:
-    """Where a value lives, and its bytes."""
+    """The position of a value in memory, and its bytes."""
 
     place: Place
     size: int
@@ -278,7 +278,7 @@ class Program(Walk):
         self.main.call_function(name, passed)
 
     def given(self, content: Content) -> Value:
-        """What is passed as a function's parameter."""
+        """The value that is passed as a function's parameter."""
         if isinstance(content, int):
             return constant(I32, content)
         if isinstance(content, PackedData):

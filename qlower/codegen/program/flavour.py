@@ -1,4 +1,4 @@
-"""What code for this process may have besides: threads, and clocks around its nests."""
+"""Extras of code for this process: threads, and clocks around its nests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qlower.diagnostics import QlowerError
 class Flavour:
     """How code is instrumented and split; its results are the same bits in any.
 
-    With `threads` > 1 large nests are shared among so many threads of an OpenMP
+    With `threads` > 1 large nests are shared among that many threads of an OpenMP
     runtime. With `is_profiled` the entry takes one more output pointer, to an i64 for
     each kernel, and stores there the nanoseconds that the kernel took.
     """

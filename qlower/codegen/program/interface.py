@@ -1,4 +1,4 @@
-"""What a C program must know to call a compiled model.
+"""The facts that a C program needs to call a compiled model.
 
 The header writes it as macros and prototypes, the object carries the same as a string
 (JSON) and checks the caller's `identity`, so that a header and an object of two
@@ -90,7 +90,7 @@ class Interface:
 
     @property
     def level_function(self) -> str:
-        """The symbol of the function that tells which level runs here."""
+        """The symbol of the function that reports which level runs here."""
         return f"{self.name}_level"
 
     @property
@@ -112,13 +112,13 @@ class Interface:
 
     @property
     def pointers(self) -> list[str]:
-        """C names of all that a call is given besides the arena."""
+        """C names of all arguments of a call other than the arena."""
         names = [name for name, _ in self.ports]
         return [*names, "state"] if self.state_bytes else names
 
     @property
     def summary(self) -> str:
-        """What was compiled, for whom, and how it is called, in a few lines."""
+        """The compiled model, its target and its call, in a few lines."""
         lines = [
             f"{self.name}: {self.target} ({', '.join(self.levels)}), contract "
             f"{self.contract}"

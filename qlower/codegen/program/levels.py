@@ -1,6 +1,6 @@
-"""Which of an object's levels runs: chosen by what the processor has.
+"""The choice of the level of an object that runs, by the processor's features.
 
-    int32_t <name>_level(void);
+int32_t <name>_level(void);
 
 gives the number of a level, from 1 on, or 0 where the processor has none of them. The
 choice is a pure function of what the processor says (`WORDS`): the last level whose
@@ -8,8 +8,8 @@ needs it meets, so that levels are listed from the least to the most.
 
 It is made anew in every call where asking is cheap. Where it isn't, the object keeps
 the number in one word of memory, the only one that it writes to: whoever comes first
-stores what all others would store too, so calls stay re-entrant and need no order.
-An indirect function (IFUNC) would spare that word, but musl loads none.
+stores what all others would store too, so calls stay re-entrant and need no order. An
+indirect function (IFUNC) would spare that word, but musl loads none.
 """
 
 from __future__ import annotations

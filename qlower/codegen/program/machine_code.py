@@ -34,7 +34,8 @@ def _machine(target: Target) -> TargetMachine:
 
 @cache
 def _machine_of(triple: str, cpu: str, features: str, relocation: str) -> TargetMachine:
-    """What makes code for a target; to set it up takes longer than a small function."""
+    """LLVM's machine for a target; setting it up takes longer than compiling a small
+    function."""
     machine = BINDING.Target.from_triple(triple).create_target_machine(
         cpu=cpu, features=features, opt=2, reloc=relocation, codemodel="small"
     )
@@ -59,8 +60,8 @@ def _optimised(module: ModuleRef, target: Target, machine: TargetMachine) -> Mod
 
 
 def _combine(module: ModuleRef, builder: PassBuilder) -> None:
-    """What is worth its time of LLVM's second level, for code in which nothing is
-    computed twice, nor in a loop that it doesn't depend on."""
+    """Run the passes of LLVM's second level that are worth their time for code in which
+    nothing is computed twice, or in a loop that it doesn't depend on."""
     passes = BINDING.create_new_module_pass_manager()
     passes.add_instruction_combine_pass()
     passes.add_aggressive_instcombine_pass()

@@ -141,7 +141,8 @@ def compile_package(
 
 
 def _needs(code: Module, target: Target) -> frozenset[str]:
-    """What the processor must have: registers that have to be permitted, if used."""
+    """The features that the processor must have, and permission for registers if they
+    are used."""
     tiles = target.tiles
     if tiles is None or any(tiles.configure in m.declarations for m in code.modules):
         return target.needs

@@ -1,7 +1,7 @@
-"""What the code of a module will be, decided before any of it is written.
+"""A plan of a module's code, decided before any of it is written.
 
-For every nest and copy there is one record: the native function's name, how the nest
-is run, and the blocks that threads share, with an estimate of the time that decides it.
+For every nest and copy there is one record: the native function's name, how the nest is
+run, and the blocks that threads share, with an estimate of the time that decides it.
 `emit` writes what the plan says, and decides nothing.
 """
 

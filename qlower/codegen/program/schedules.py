@@ -22,8 +22,8 @@ from qlower.tally import Rewrites
 class ScheduleContractionsPass(ModulePass):
     """Write the best schedule by estimate into every contraction without one.
 
-    The module says which machine it is for. With `limit` the first so many are given
-    one.
+    The module says which machine it is for. With `limit`, only that many get one, from
+    the first on.
     """
 
     name = "schedule-contractions"

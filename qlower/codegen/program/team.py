@@ -53,8 +53,8 @@ def is_worthwhile(nanoseconds: Iterable[float], threads: int) -> bool:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the entry's arguments say that a buffer is: in the arena, or where their
-    array of pointers says. `offset` is the buffer's in bytes, or its pointer's."""
+    """The place of a buffer according to the entry's arguments: in the arena, or in
+    their array of pointers. `offset` is the buffer's in bytes, or its pointer's."""
 
     argument: int
     offset: int
@@ -117,7 +117,7 @@ class Team:
 
 
 def team_text(entry: str, serial: str, threads: int, runners: int) -> str:
-    """LLVM IR of the threads; @team_runners has so many functions."""
+    """LLVM IR of the threads; @team_runners has `runners` functions."""
     return _template().substitute(
         entry=entry, serial=serial, threads=threads, runners=runners
     )

@@ -38,7 +38,7 @@ compared likewise."""
 
 
 def nest_kernel(name: str, nest: Nest, products: Products | None) -> Kernel:
-    """What is known of a nest, which may be a sum of products with weights."""
+    """The kernel's facts about a nest, which may be a sum of products with weights."""
     op = nest.op
     operations = _operations(op.init) + _operations(op.epilogue)
     if products is None:
@@ -59,7 +59,7 @@ def nest_kernel(name: str, nest: Nest, products: Products | None) -> Kernel:
 
 
 def _step(products: Products) -> int:
-    """By how many pixels the windows of neighbouring results are apart."""
+    """The distance in pixels between the windows of neighbouring results."""
     nest, activation = products.nest, products.activation
     pixel = tensor_type(nest.op.inputs[activation.index]).get_shape()[-1]
     strides = (
@@ -71,7 +71,7 @@ def _step(products: Products) -> int:
 
 
 def copy_kernel(name: str, op: CopyOp) -> Kernel:
-    """What is known of a copy."""
+    """The kernel's facts about a copy."""
     title = layer_title(op) or op.name
     results = prod(tensor_type(op.result).get_shape())
     size = _copied_bytes(op)
@@ -108,7 +108,8 @@ def estimated_copy_nanoseconds(kernel: Kernel) -> float:
 def estimated_nanoseconds(
     nest: Nest, skeleton: Skeleton, bytes: int, target: Target
 ) -> float:
-    """The time of a nest that moves so many bytes, to within a factor of two or so."""
+    """The time of a nest that moves the given number of bytes, to within a factor of
+    about two."""
     lanes = target.vector_bits // 32
     vectors = prod(nest.parallel) / lanes
     operations = _operations(nest.op.init) + _operations(nest.op.epilogue)

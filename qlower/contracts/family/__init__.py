@@ -222,7 +222,7 @@ class Arithmetic:
         return [self.hold, *self._scales(found), *found, last]
 
     def _scales(self, steps: Sequence[Step]) -> Iterator[Step]:
-        """The scales that the steps use."""
+        """Steps that compute the scales which the given steps use."""
         taken = {name for one in steps for name in one.arguments}
         if "step" in taken:
             of = "" if self.scales == GIVEN else f"_of_{self.scales}"

@@ -1,4 +1,4 @@
-"""What each operation on integers is as a circuit."""
+"""Operations on integers as circuits."""
 
 from __future__ import annotations
 

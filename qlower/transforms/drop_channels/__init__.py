@@ -43,9 +43,9 @@ _SUM_BITS, _BYTE_BITS = 32, 8
 
 @dataclass(frozen=True)
 class Dropped:
-    """What a nest that sums products does without.
+    """The parts that a nest of sums of products does without.
 
-    Of its `channels` only `kept` are needed; `constant` of them have one value for all
+    `kept` of its `channels` are needed; `constant` of them have one value for all
     inputs. `products` are multiplied as the model is written, `needed` of them matter;
     likewise `weights`.
     """
@@ -110,7 +110,7 @@ def drop_channels(block: Block, unit: int, rewrites: Rewrites) -> None:
 
 
 def dropped_channels(module: ModuleOp) -> list[Dropped]:
-    """What the nests of a kernel-level module that sum products do without."""
+    """The dropped parts of each nest of sums of products in a kernel-level module."""
     found: list[Dropped] = []
     for function in defined_functions(module):
         block = function.body.block

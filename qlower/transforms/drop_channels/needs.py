@@ -1,9 +1,9 @@
-"""Which channels of each tensor are needed, from who reads it.
+"""The channels of each tensor that are needed, according to its readers.
 
 A sum of products needs no channel that is constant, since that is a number in its
-start, and none whose weights are zero. All else needs of what it reads the channels
-that are needed of its result. A tensor has the same channels for all its readers, and
-so do tensors whose channels one loop counts: what one needs, all get.
+start, and none whose weights are zero. Any other operation needs the channels of its
+operands that are needed of its result. A tensor has the same channels for all its
+readers, and so do tensors whose channels one loop counts: what one needs, all get.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class LoopUse:
 
 @dataclass
 class NestUses:
-    """What each loop of a nest counts, and the tensors whose channels the nest reads or
-    writes in any other way."""
+    """The tensors whose channels each loop of a nest counts, and those whose channels
+    it reads or writes in any other way."""
 
     loops: list[LoopUse]
     whole: list[SSAValue] = field(default_factory=list[SSAValue])

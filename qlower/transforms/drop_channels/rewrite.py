@@ -144,7 +144,7 @@ class Narrowing:
         )
 
     def _share(self, nest: NestOp, kept: Sequence[Mask | None]) -> Array | None:
-        """What the channels that are dropped add to each sum, with an axis for every
+        """The share of the dropped channels in each sum, with an axis for every
         parallel loop."""
         first = len(nest.parallel_bounds)
         loops = [d for d in range(first, len(nest.bounds)) if kept[d] is not None]
@@ -200,8 +200,8 @@ def _narrow(nest: NestOp, index: int, kept: Sequence[Mask | None]) -> SSAValue:
 def _start(
     nest: NestOp, share: Array, kept: Sequence[Mask | None]
 ) -> tuple[SSAValue, AffineMap, bool]:
-    """What is added to sums, or all that they start from where that is constant: a
-    tensor, how the nest reads it, and whether it is all. `share` has an axis for every
+    """The addend of sums, or their whole start where that is constant: a tensor, how
+    the nest reads it, and whether it is the whole start. `share` has an axis for every
     parallel loop."""
     first = share.ndim
     constants = parallel_constants(nest)

@@ -1,4 +1,4 @@
-"""Which bytes each channel of a tensor can hold, from the weights that compute it.
+"""The bytes that each channel of a tensor can hold, by the weights that compute it.
 
 A channel is an index of a tensor's last axis, and its span the least and the greatest
 stored number, as signed bytes, that any input of the model gives at any place of it.
@@ -224,7 +224,8 @@ def _accumulators(
 
 
 def _run(nest: NestOp, constants: Values, variables: Mapping[SSAValue, Span]) -> Span:
-    """What the epilogue makes of numbers in spans; anything where that isn't known."""
+    """The span of the epilogue's results for numbers in spans; any number where that
+    isn't known."""
     block, count = nest.epilogue.block, len(nest.parallel_bounds)
     ops = tuple(block.ops)[:-1]
     terminator = block.last_op

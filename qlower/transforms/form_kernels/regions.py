@@ -1,4 +1,4 @@
-"""Building the regions of nests by cloning scalar code, and the maps beside them."""
+"""Regions of nests, built by cloning scalar code, and their maps."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _bring(value: SSAValue, values: dict[SSAValue, SSAValue], into: Block) -> No
 
 
 def _index(op: IndexOp | linalg.IndexOp, loops: Sequence[AffineExpr]) -> Operation:
-    """What takes the place of a loop's counter."""
+    """The replacement of a loop's counter."""
     match loops[op.dim.value.data]:
         case AffineDimExpr(position):
             new: Operation = IndexOp(position)

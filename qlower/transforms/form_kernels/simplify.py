@@ -15,7 +15,7 @@ from qlower.transforms.form_kernels.regions import uniform_value
 
 def simplify(nest: NestOp) -> NestOp:
     """Leaves out unused inputs, tables and results, and repeated inputs; the result
-    stands in the place of `nest`, and may be it.
+    takes the place of `nest`, and may be `nest` itself.
 
     A constant tensor of equal elements that only `init` and `epilogue` read becomes a
     scalar constant.

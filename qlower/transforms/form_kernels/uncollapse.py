@@ -2,7 +2,7 @@
 
 The accumulators of grouped convolutions, and of depthwise ones with several results for
 a channel, have axes of their own for the group or the multiplier. They are collapsed
-before requantization, which stands between the reduction and its epilogue.
+before requantization, which is between the reduction and its epilogue.
 """
 
 from __future__ import annotations

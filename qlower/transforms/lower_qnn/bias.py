@@ -1,4 +1,4 @@
-"""What an accumulator starts from."""
+"""The values that accumulators start from."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def accumulator_type(input: SSAValue) -> IntegerType:
 
 
 def constant_start(contract: Contract, op: Contraction) -> Integers | None:
-    """What the accumulators of all channels start from, [channel] or one for all; None
-    if that isn't constant.
+    """The constant start of the accumulators of all channels, [channel] or one for all;
+    None if it isn't constant.
 
     Raises QlowerError where the contract has no rule for a bias in real numbers.
     """
@@ -77,8 +77,8 @@ def constant_start(contract: Contract, op: Contraction) -> Integers | None:
 
 
 def start_by(default: str | None, op: Contraction) -> Integers | None:
-    """As `constant_start`, by the contract that a layer names or else by `default`;
-    None also without one, or if it has no rule for the bias."""
+    """`constant_start` by the contract that a layer names or else by `default`; None
+    also without one, or if it has no rule for the bias."""
     if default is None and op.contract is None:
         return None
     try:
@@ -90,8 +90,8 @@ def start_by(default: str | None, op: Contraction) -> Integers | None:
 def computed_bias(
     lowering: Lowering, nest: Nest, op: Contraction
 ) -> Mapping[str, SSAValue]:
-    """What a rule that adds the bias itself is given of one that isn't constant, at
-    each iteration of a map over the result; nothing in all other cases.
+    """The computed bias that a rule which adds it itself receives, at each iteration of
+    a map over the result; nothing in all other cases.
 
     A bias of integers becomes real by the rule dequantize_bias.
     """
@@ -128,7 +128,7 @@ def _quantized_bias(lowering: Lowering, op: Contraction, bias: SSAValue) -> SSAV
 
 
 def _steps(op: Contraction) -> Mapping[str, Array]:
-    """What rules that convert a bias are given besides it."""
+    """The other values passed to rules that convert a bias."""
     return {
         **operand_values("input", op.input.type),
         **operand_values("weight", op.weight.type),

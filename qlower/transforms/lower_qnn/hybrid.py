@@ -103,7 +103,7 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 def _totals(lowering: Lowering, op: qnn.HybridOp) -> Array:
-    """What the weights of each output channel add up to."""
+    """The sums of each output channel's weights."""
     weights = constant_of(lowering.value(op.operands[1]))
     if weights is None:
         raise QlowerError(

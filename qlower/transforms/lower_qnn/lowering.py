@@ -28,8 +28,8 @@ ContractOf: TypeAlias = Callable[[Operation], Contract]
 class Lowering(LoweredFunction):
     """Lowers the operations of one function, each by the rules of its contract.
 
-    What contracts refuse is kept in `refused`, and a tensor stands in for it, so that
-    later refusals come to light, too.
+    Refusals are kept in `refused`, and a placeholder tensor replaces the result, so
+    that later refusals come to light, too.
     """
 
     neighbours = "qnn operations"
@@ -111,9 +111,10 @@ class Lowering(LoweredFunction):
         runtime: Mapping[str, SSAValue],
         constants: Mapping[str, Array],
     ) -> SSAValue:
-        """What rule `name` gives at each iteration of a map.
+        """The results of rule `name` at each iteration of a map.
 
-        Where that is, and what holds for the whole operation, is added to the values.
+        The position, and the values that hold for the whole operation, are added to
+        those given.
         """
         rule = self.contract.rule(name)
         constants = {

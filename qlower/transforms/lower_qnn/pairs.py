@@ -39,9 +39,9 @@ def accumulate_pairs(lowering: Lowering, op: Contraction, product: str) -> SSAVa
 
 
 def _in_a_row(lowering: Lowering, op: Contraction) -> SSAValue:
-    """Gathers what each window sees in a row, where a pair may lie across two pixels;
-    then loops (result... | pair). Padding holds the zero point; the last element of an
-    odd number stands alone."""
+    """Gathers each window's elements in a row, where a pair may span two pixels; then
+    loops (result... | pair). Padding holds the zero point; the last element of an odd
+    number stands alone."""
     weights, sums, structure = _constant_weights(op), op.sums, op.sums.structure
     bounds = sums.bounds(shape_of(op.input), weights.shape)
     image, weight, result = structure.letters
@@ -185,7 +185,7 @@ def _weight_zero_points(op: Contraction, channels: Sequence[int]) -> Array:
 
 
 def _zero_offset(op: Contraction, weights: Array) -> Array:
-    """What the input's zero point is too much in the sum of each channel, negated;
+    """The excess of each channel's sum that the input's zero point causes, negated;
     `weights` are (channels..., reduction)."""
     points = _weight_zero_points(op, (*weights.shape[:-1], 1))
     return -_zero_code(op) * (weights - points).sum(axis=-1)

@@ -73,8 +73,8 @@ def lower_adaptive_avg_pool2d(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a tap of an adaptive window reads, along one axis, and whether it belongs
-    to the window (None: always)."""
+    """The position that a tap of an adaptive window reads, along one axis, and whether
+    it belongs to the window (None: always)."""
 
     position: SSAValue
     inside: SSAValue | None
@@ -188,7 +188,7 @@ def _finished(
     total: Mapping[str, SSAValue],
     constants: Mapping[str, Array],
 ) -> SSAValue:
-    """What a rule makes of each total, in the shape of the result."""
+    """The results of a rule for each total, in the shape of the result."""
     ((name, tensor),) = total.items()
     nest = Nest(lowering.emit, shape_of(tensor))
     runtime = {name: nest.input(tensor, range(nest.parallel))}

@@ -191,7 +191,7 @@ def lower_convert(lowering: Lowering, op: stablehlo.ConvertOp) -> SSAValue:
 
 
 def lower_quantize(lowering: Lowering, op: stablehlo.UniformQuantizeOp) -> SSAValue:
-    """Real to quantized; or by other parameters, at once."""
+    """Lower real to quantized; or one quantization to another, in one step."""
     source, target = quantization(op.input.type), quantization(op.output.type)
     if source == target:
         return lowering.value(op.input)

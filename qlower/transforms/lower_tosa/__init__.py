@@ -61,7 +61,8 @@ LOWERINGS: Rows = {
 
 
 class LowerTosaPass(ModulePass):
-    """Lowers TOSA to the arith level. What else stands in a function stays as it is."""
+    """Lowers TOSA to the arith level. Other operations of a function stay as they
+    are."""
 
     name = "lower-tosa"
 

@@ -59,7 +59,7 @@ class Lowering(StatedFunction):
         return nest.input(self.value(source), indices)
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """A tensor of another shape, at once where its elements are known."""
+        """A tensor of another shape, folded where its elements are known."""
         known = constant_of(value)
         if known is None or tuple(shape) == known.shape:
             return reshape(self.emit, value, shape)

@@ -1,4 +1,4 @@
-"""Which operations of TOSA make a layer together.
+"""Operations of TOSA that form a layer together.
 
 TOSA takes a layer of a network apart: a convolution gives sums in 32 bits, a RESCALE
 makes bytes of them, a CLAMP follows. Operations that pass wide values on to each other

@@ -63,7 +63,7 @@ from qlower.transforms.prove_epilogues.together import in_groups
 
 @dataclass(frozen=True)
 class Proof:
-    """What came of a nest whose accumulators are known, or of bytes made of bytes.
+    """The outcome for a nest whose accumulators are known, or for bytes made of bytes.
 
     `form` says what replaces the operations of all channels, None where the contract's
     stay; `exceptions` of them are mended.
@@ -88,10 +88,10 @@ class Proof:
 
 @dataclass(frozen=True)
 class ProveEpiloguesPass(ModulePass):
-    """Replace requantization by what is cheaper, where all results stay the same.
+    """Replace requantization by cheaper operations, where all results stay the same.
 
-    The module says which machine it is for. With `limit` the first so many are
-    replaced.
+    The module says which machine it is for. With `limit`, only that many are replaced,
+    from the first on.
     """
 
     name = "prove-epilogues"

@@ -80,8 +80,8 @@ def best_plane(
 def _cases(
     columns: Doubles, values: Integers, least: np.int64, most: np.int64, step: int
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Every so many cases: their columns, the negative of what no sum may be above, and
-    what none may be below."""
+    """Every `step`-th case: its column, the negative of its upper limit, and its lower
+    limit."""
     some = values[::step].astype(float)
     return (
         np.ascontiguousarray(columns[::step]),

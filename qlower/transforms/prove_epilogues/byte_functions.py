@@ -54,7 +54,7 @@ class ByteFunction:
         return values
 
     def flat(self, values: Array) -> Array:
-        """What some of the sources give, in all cases: [case]."""
+        """Values of some of the sources, in all cases: [case]."""
         return np.broadcast_to(values, (256,) * len(self.sources)).reshape(-1)
 
     @cached_property
@@ -77,7 +77,7 @@ class ByteFunction:
 
     @cached_property
     def source_numbers(self) -> list[Integers]:
-        """The numbers that the sources stand for, on the grid."""
+        """The numbers that the sources represent, on the grid."""
         return [
             numbers_of(bits, unsigned=self.reads_unsigned(index))
             for index, bits in enumerate(self.grid)
@@ -90,7 +90,7 @@ class ByteFunction:
 
 
 def every_case(count: int) -> tuple[Array, ...]:
-    """The bits of so many bytes in all cases, with an axis for each byte."""
+    """The bits of `count` bytes in all cases, with an axis for each byte."""
     return tuple(
         _EVERY_BYTE.reshape([256 if own == axis else 1 for own in range(count)])
         for axis in range(count)
@@ -98,7 +98,7 @@ def every_case(count: int) -> tuple[Array, ...]:
 
 
 def numbers_of(bits: Array, *, unsigned: bool) -> Integers:
-    """The numbers that bytes stand for."""
+    """The numbers that bytes represent."""
     return (bits.view(np.uint8) if unsigned else bits).astype(np.int64)
 
 

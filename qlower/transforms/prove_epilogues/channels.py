@@ -1,4 +1,4 @@
-"""What a nest's constants and accumulators are, for every channel.
+"""A nest's constants and accumulators, for every channel.
 
 A channel is a combination of the parallel loops on which the nest's constants depend.
 Arrays have one axis for each parallel loop, of extent 1 where nothing depends on it.
@@ -132,8 +132,9 @@ def _total(nest: NestOp, terms: Array) -> Integers:
 
 @dataclass(frozen=True)
 class Products:
-    """What a nest sums: the bytes of the input number `activation`, whose factors are
-    `of_byte`, [256] from -128; and the `weights`, with an axis for every loop."""
+    """The products that a nest sums: the bytes of the input number `activation`, whose
+    factors are `of_byte`, [256] from -128; and the `weights`, with an axis for every
+    loop."""
 
     activation: int
     of_byte: Integers
@@ -235,7 +236,7 @@ def term_of_byte(
 
 
 def evaluate_constants(block: Block, constants: Mapping[int, Array]) -> Integers | None:
-    """What a region yields, if it is one integer that depends on constants only."""
+    """The result of a region, if it is one integer that depends on constants only."""
     terminator = block.last_op
     assert terminator is not None
     if any(

@@ -25,7 +25,8 @@ from qlower.transforms.prove_epilogues.together import steps_of_each
 
 @dataclass
 class _Search:
-    """What is cheaper than `limit`, the operations as they are, or `best`."""
+    """A search for operations that are cheaper than `limit`, the present ones, or than
+    `best`."""
 
     staircase: Staircase
     steps: SeenSteps
@@ -77,7 +78,7 @@ class _Search:
                     self.try_lines(lines, slots)
 
     def _middle(self) -> int:
-        """What most channels give for the accumulator 0: their zero point."""
+        """The result of most channels for the accumulator 0: their zero point."""
         steps = self.steps
         nearest = np.clip(0, steps.low, steps.high)[:, np.newaxis]
         reached = steps.valid & (steps.places <= nearest)

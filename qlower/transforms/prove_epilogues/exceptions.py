@@ -1,4 +1,4 @@
-"""The points where a line is not the staircase that it stands for."""
+"""The points where a line differs from its staircase."""
 
 from __future__ import annotations
 

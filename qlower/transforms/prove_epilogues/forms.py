@@ -73,7 +73,7 @@ class Form:
 
     @property
     def integers(self) -> list[int]:
-        """What the kind asks for."""
+        """The integers that the kind needs."""
         return [*([self.shift] if self.shift else []), self.least, self.most]
 
     @property
@@ -86,14 +86,14 @@ class Form:
         return replace(self, least=least, most=most)
 
     def values(self, parameters: Sequence[Array], x: Integers) -> Integers:
-        """What the operations give at x; all shapes broadcast."""
+        """The results of the operations at x; all shapes broadcast."""
         scale, offset = parameters
         integers = [np.array(number, np.int32) for number in self.integers]
         return self.kind.values(scale, offset, x, integers)
 
 
 class Kind(NamedTuple):
-    """What forms have in common that differ by integers only."""
+    """The common part of forms that differ by integers only."""
 
     fused: bool
     odd: bool
@@ -131,7 +131,7 @@ class Kind(NamedTuple):
     def values(
         self, scale: Singles, offset: Singles, x: Integers, integers: Sequence[Array]
     ) -> Integers:
-        """What the operations give at x; all shapes broadcast."""
+        """The results of the operations at x; all shapes broadcast."""
         block, ops = _example(self)
         lanes = (x.astype(np.int32, copy=False), scale, offset, *integers)
         values: Values = dict(zip(block.args, lanes, strict=True))

@@ -75,7 +75,7 @@ class IntegerForm:
         parameters: Sequence[SSAValue],
         exceptions: Sequence[SSAValue] = (),
     ) -> list[Operation]:
-        """As those of `Form`."""
+        """The operations, as in `Form`."""
         factor, offset, *below = parameters
         code = Operations()
         add = code.add
@@ -101,11 +101,11 @@ class IntegerForm:
 
     @property
     def cost(self) -> int:
-        """Instructions, beside those that every epilogue ends with."""
+        """Instructions, without those that every epilogue ends with."""
         return 4 + 2 * self.odd + (self.bits > WORD)
 
     def values(self, parameters: Sequence[Array], x: Integers) -> Integers:
-        """What the operations give at x; all shapes broadcast."""
+        """The results of the operations at x; all shapes broadcast."""
         types = [i64 if type == "i8" else i32 for type in self.types]
         block = Block(arg_types=(i32, *types))
         accumulator, *given = block.args

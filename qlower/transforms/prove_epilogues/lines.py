@@ -137,13 +137,14 @@ class _Forms:
     shift: Integers
 
     def of(self, rows: Integers) -> _Forms:
-        """Those of some channels."""
+        """The part for some channels."""
         return _Forms(self.kind, self.integers[rows], self.shift[rows])
 
     def differs(
         self, scale: Singles, offset: Singles, x: Integers, value: Integers
     ) -> NDArray[np.bool_]:
-        """Where lines, one or more for each row of points, don't give the values."""
+        """A mask of the points at which lines, one or more for each row of points, miss
+        the values."""
         lanes = [column[:, np.newaxis] for column in self.integers.T]
         single = scale[..., np.newaxis], offset[..., np.newaxis]
         return self.kind.values(*single, x, lanes) != value
@@ -191,8 +192,8 @@ def _near_points(
     x: Integers,
     is_wrong: NDArray[np.bool_],
 ) -> Integers:
-    """Which points of each row decide between lines that are nearly the same: those
-    where this one is wrong, and then where it comes closest to rounding otherwise."""
+    """The points of each row that decide between nearly equal lines: those where this
+    one is wrong, and then those where it comes closest to rounding differently."""
     start = offset[:, np.newaxis].astype(np.float64)
     if kind.odd:
         start = np.copysign(start, x)
@@ -212,8 +213,8 @@ def _neighbours(
     x: Integers,
     value: Integers,
 ) -> tuple[Singles, Singles]:
-    """Of a pair of scale and offset and its neighbours, the one with the least mistakes
-    at x."""
+    """The pair of scale and offset with the fewest mistakes at x, among a pair and its
+    neighbours."""
     near = (crossings.singles(best, step, _PARTS) for step in _SCALE_STEPS)
     scales, offsets = map(np.concatenate, zip(*near, strict=True))
     differs = forms.differs(scales, offsets, x, value)
@@ -319,7 +320,7 @@ def _crossings(forms: _Forms, steps: Steps) -> _Crossings:
 
 
 def _scale_bounds(steps: Steps) -> tuple[Doubles, Doubles]:
-    """What the way between the first and the last step says of the slope.
+    """Bounds on the slope by the distance between the first and the last step.
 
     An offset with the sign of x adds a jump at zero, of up to a level.
     """

@@ -25,7 +25,7 @@ class Machine:
 
     @staticmethod
     def of(target: Target) -> Machine | None:
-        """What the target makes cheap; None if nothing is."""
+        """The operations that are cheap on the target; None if there are none."""
         long_products = target.halves is not None or target.is_source
         if target.prefers_integers and not long_products:
             return None

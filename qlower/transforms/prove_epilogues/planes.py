@@ -113,7 +113,7 @@ class PlaneForm:
     def bits(
         self, lanes: Sequence[Array], coefficients: Singles, integers: Sequence[int]
     ) -> Array:
-        """What the operations give; lanes and coefficients[i] broadcast."""
+        """The results of the operations; lanes and coefficients[i] broadcast."""
         block, ops = _example(self)
         numbers = np.array(integers, np.int32)
         values: Values = dict(
@@ -176,14 +176,14 @@ class Plane:
 
     @property
     def _integers(self) -> list[int]:
-        """What the form asks for."""
+        """The integers that the form needs."""
         values = self.function.numbers
         shift = [self.shift] if self.shift else []
         return [*self.zero_points, *shift, int(values.min()), int(values.max())]
 
     @property
     def columns(self) -> Doubles:
-        """What the coefficients belong to, in all cases: [case, coefficient]."""
+        """The factors of the coefficients, in all cases: [case, coefficient]."""
         return _columns(self.form.unsigned, self.zero_points, self.odd)
 
     def write(self) -> list[Operation]:
@@ -196,8 +196,8 @@ class Plane:
         return [*constants, *code.ops]
 
     def bits(self, coefficients: Singles, cases: Integers | None = None) -> Array:
-        """What the operations give in some cases, or in all; coefficients[i] broadcasts
-        with the cases."""
+        """The results of the operations in some cases, or in all; coefficients[i]
+        broadcasts with the cases."""
         function = self.function
         if cases is None:
             bits = self.form.bits(function.grid, coefficients, self._integers)
@@ -266,7 +266,7 @@ def _shapes(function: ByteFunction, *, fused: bool) -> Iterator[Plane]:
 
 
 def _at_zero(product: Plane) -> int:
-    """What the function gives for a product of nearly zero: its zero point."""
+    """The result of the function for a product of nearly zero: its zero point."""
     return int(product.function.numbers[np.abs(product.columns[:, 0]).argmin()])
 
 
@@ -282,7 +282,7 @@ def _neighbours(coefficients: Doubles) -> Singles:
 
 
 def _zero_points(function: ByteFunction) -> tuple[int, ...]:
-    """What the function subtracts of each source, 0 if nothing."""
+    """The number that the function subtracts from each source, 0 if none."""
     found = [0] * len(function.sources)
     for op in function.ops:
         if isinstance(op, arith.SubiOp | arith.AddiOp):

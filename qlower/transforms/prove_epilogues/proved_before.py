@@ -1,4 +1,4 @@
-"""Lines and planes that were proved before, by what they stand for."""
+"""Lines and planes that were proved before, by the functions that they replace."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def prove_once(
     nests: Sequence[NestOp],
     machine: Machine,
 ) -> list[Proved | None]:
-    """What `prove` gives for each of the nests, which it and the machine decide."""
+    """The results of `prove` for each of the nests; they and the machine decide
+    them."""
 
     def content(nest: NestOp) -> Iterator[bytes]:
         yield from (b"lines", repr(machine).encode())
@@ -55,7 +56,7 @@ def prove_once(
 def prove_plane_once(
     function: ByteFunction, *, fused: bool, limit: int
 ) -> Plane | None:
-    """What `prove_plane` gives."""
+    """The result of `prove_plane`, new or kept."""
     unsigned = map(function.reads_unsigned, range(len(function.sources)))
     content = [
         b"plane",
@@ -138,7 +139,7 @@ _FORMS = {form.__name__: form for form in (Form, IntegerForm)}
 
 
 def _row(form: Form | IntegerForm, slots: int) -> np.dtype[np.void]:
-    """What is kept of a channel."""
+    """The part of a channel that is kept."""
     long = np.dtype(np.int64)
     return np.dtype(
         [
@@ -150,5 +151,5 @@ def _row(form: Form | IntegerForm, slots: int) -> np.dtype[np.void]:
 
 
 def _results(nest: NestOp) -> list[SSAValue]:
-    """What the epilogue computes."""
+    """The values that the epilogue computes."""
     return [result for op in nest.epilogue.block.ops for result in op.results]

@@ -115,7 +115,7 @@ def replace_value(value: SSAValue, result: SSAValue) -> None:
 
 
 def erase_dead_code(block: Block) -> None:
-    """What nothing in a region needs goes."""
+    """Erase the operations of a region that nothing needs."""
     for op in reversed(tuple(block.ops)):
         if is_trivially_dead(op):
             Rewriter.erase_op(op)

@@ -35,8 +35,8 @@ _LEVELS = 256
 
 @dataclass(frozen=True)
 class Place:
-    """Where a nest computes such a function: its result, and the extent of the channels
-    along every parallel loop."""
+    """The place where a nest computes such a function: its result, and the extent of
+    the channels along every parallel loop."""
 
     value: SSAValue
     shape: tuple[int, ...]

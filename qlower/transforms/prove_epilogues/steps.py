@@ -1,4 +1,4 @@
-"""Where non-decreasing integer functions step up.
+"""The points where non-decreasing integer functions step up.
 
 **Lemma (points).** A non-decreasing f that has the same value at a and b has it
 everywhere between. So f is known on low ... high from its values at both ends and, for
@@ -38,8 +38,8 @@ _PARTS = 16
 class Steps:
     """A non-decreasing function of each channel c on the interval low[c] ... high[c].
 
-    It climbs from bottom[c] to top[c]; `places[c, i]` is the first x with
-    f(x) > bottom[c] + i, where there are so many levels (`valid`).
+    It climbs from bottom[c] to top[c]; `places[c, i]` is the first x with f(x) >
+    bottom[c] + i, where there is such a level (`valid`).
     """
 
     low: Integers
@@ -56,7 +56,7 @@ class Steps:
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
-        """Which places there are."""
+        """A mask of the places that exist."""
         return self.levels <= self.top[:, np.newaxis]
 
 
@@ -90,7 +90,7 @@ class SeenSteps(Steps):
         )
 
     def parts(self, count: int) -> Iterator[SeenSteps]:
-        """The steps of so many channels at a time."""
+        """The steps of at most `count` channels at a time."""
         for first in range(0, len(self.low), count):
             yield self.of(slice(first, first + count))
 
@@ -132,12 +132,12 @@ class SeenSteps(Steps):
 
 
 def at_steps(points: Integers, width: int) -> Integers:
-    """The columns of points that are the places of so many steps; a view."""
+    """The columns of points that are the places of `width` steps; a view."""
     return points[:, _ENDS : _ENDS + width]
 
 
 def before_steps(points: Integers, width: int) -> Integers:
-    """The columns of points just before the places of so many steps; a view."""
+    """The columns of points just before the places of `width` steps; a view."""
     return points[:, _ENDS + width : _ENDS + 2 * width]
 
 

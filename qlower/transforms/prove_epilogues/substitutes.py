@@ -27,10 +27,10 @@ from qlower.transforms.prove_epilogues.proved_before import prove_plane_once
 
 @dataclass(frozen=True)
 class Substitute:
-    """What takes the place of a function; `name` is for people.
+    """A substitute for a function; `name` is for people.
 
-    The last of `ops` has the result; of none it is the source. `table` is a tensor that
-    they read.
+    The last of `ops` has the result; without any, the source is the result. `table` is
+    a tensor that they read.
     """
 
     name: str

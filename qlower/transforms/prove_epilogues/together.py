@@ -46,7 +46,7 @@ def steps_of_each(staircases: Sequence[Staircase]) -> list[SeenSteps | None]:
 
 
 def slices(counts: Sequence[int]) -> Iterator[slice]:
-    """Where so many channels each lie, one after another."""
+    """Slices of the given lengths, one after another."""
     for first, last in pairwise(accumulate(counts, initial=0)):
         yield slice(first, last)
 
@@ -56,7 +56,7 @@ def _counts(staircases: Sequence[Staircase]) -> list[int]:
 
 
 def _chain(staircase: Staircase) -> Hashable:
-    """What staircases have in common that can be joined."""
+    """The common part of staircases that can be joined."""
     variables = [staircase.accumulator, *staircase.constants]
     numbers = {variable: number for number, variable in enumerate(variables)}
     ops: list[Hashable] = []
@@ -90,7 +90,8 @@ def _joined(staircases: Sequence[Staircase]) -> Staircase:
 
 
 def _lanes(lanes: Sequence[Array], counts: Sequence[int]) -> Array:
-    """A constant of each in turn; one number if it is the same for all of them."""
+    """A constant of each staircase in turn; one number if it is the same for all of
+    them."""
     if all(own.ndim == 0 and own.tobytes() == lanes[0].tobytes() for own in lanes):
         return lanes[0]
     pairs = zip(lanes, counts, strict=True)
