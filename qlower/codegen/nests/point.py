@@ -58,10 +58,14 @@ def split_lanes(target: Target, bound: int, width: int) -> tuple[Segment, ...]:
     """`bound` lanes in vectors of `width`, and the rest in smaller ones.
 
     What is left for less than a register of 32-bit numbers is one vector, of any number
-    of lanes, where the target masks the others.
+    of lanes, where the target masks the others; and single ones where it knows no
+    smaller vectors.
     """
     segments = split(bound, width)
     least = target.vector_bits // 32
+    if target.widens_in_memory and bound % least:
+        whole = bound - bound % least
+        return (*split(whole, width), Segment(whole, bound - whole, 1))
     whole = tuple(segment for segment in segments if segment.width >= least)
     if not target.masks_lanes or len(segments) - len(whole) < 2:
         return segments

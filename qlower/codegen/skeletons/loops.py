@@ -24,7 +24,15 @@ from xdsl.dialects.tensor import ExtractOp
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Value, constant
 from qlower.codegen.nests.nest import Nest
-from qlower.codegen.nests.point import PointCode, Segment, moved, nested, split, walk
+from qlower.codegen.nests.point import (
+    PointCode,
+    Segment,
+    moved,
+    nested,
+    split,
+    split_lanes,
+    walk,
+)
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.byte_tables import table_codes
 from qlower.codegen.values.elements import store_scalars
@@ -73,9 +81,9 @@ def plan_loops(target: Target, nest: Nest) -> LoopPlan:
     width = target.vector_bits // _lane_bits(nest, target)
     outside = _woven_outside(nest, lane_loop)
     if outside is not None:
-        lanes = split(nest.bounds[outside], width)
+        lanes = split_lanes(target, nest.bounds[outside], width)
         return LoopPlan(outside, lanes, None, single, lane_loop)
-    lanes = split(nest.bounds[lane_loop], width)
+    lanes = split_lanes(target, nest.bounds[lane_loop], width)
     others = [loop for loop in range(len(nest.parallel)) if loop != lane_loop]
     if not others or not nest.reduction:
         return LoopPlan(lane_loop, lanes, None, single)
@@ -114,6 +122,8 @@ def _lane_bits(nest: Nest, target: Target) -> int:
     if any(table_codes(op, target) is None for op in extracts):
         return max(_FEW_BITS, target.vector_bits // _LOOKED_UP)
     has_columns = nest.reduction and len(nest.parallel) > 1
+    if target.widens_in_memory:
+        return min(_FEW_BITS, widest)
     if has_columns or widest > _FEW_BITS:
         return min(_FEW_BITS, widest)
     return 8 * max(result.element_bytes for result in nest.results)

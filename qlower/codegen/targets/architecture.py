@@ -156,3 +156,10 @@ def cpu_table(groups: Mapping[str, str]) -> dict[str, frozenset[str]]:
         for features, names in groups.items()
         for name in names.split()
     }
+
+
+def with_least(least: str, features: str) -> str:
+    """The features with those that all code has, once."""
+    if features.startswith(least):
+        return features
+    return ",".join(filter(None, (least, features)))

@@ -19,6 +19,7 @@ from qlower.codegen.targets.thumb_routines import (
     window_columns,
     window_routine,
 )
+from qlower.codegen.targets.triples import with_vendor
 
 _CPUS = cpu_table({"": "generic", "vfp4d16sp": "cortex-m4", "fp-armv8d16": "cortex-m7"})
 """CPUs by their unit for floats, if they have one."""
@@ -52,12 +53,9 @@ _HALVES = Halves(
 
 def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
     has_floats = "vfp4d16sp" in present and "soft-float" not in present
-    parts = triple.split("-")
-    if len(parts) == 3:  # else LLVM takes the system for the vendor
-        parts.insert(1, "unknown")
     return replace(
         SCALAR,
-        triple="-".join(parts),
+        triple=with_vendor(triple),
         cpu=cpu,
         features=features,
         # no unit rounds at both widths, and LLVM calls libm for what one lacks

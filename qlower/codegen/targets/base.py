@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from qlower.codegen.llvm.routine import Routine, RowsRoutine
@@ -19,6 +19,7 @@ class DotKind(Enum):
     SIGNED_BYTES = "s8 x s8, four products summed into each i32 lane"
     PAIRS = "s16 x s16, two products summed into each i32 lane"
     SINGLES = "s16 x s16, one product added to each i32 lane"
+    WHOLE = "s8 x s8, all products of two vectors added to one i32"
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,22 @@ class FixedPoint:
     """Vector instructions that round or saturate, as LLVM's intrinsics.
 
     `multiply_high`, by rounding mode: twice the product's upper half, saturated.
-    `rounding_shift`: to the left, ties up; to the right by a negative amount.
-    `narrow`, `narrow_unsigned`: signed numbers saturated to half of their width.
+    `rounding_shift`: to the left, ties up; to the right by a negative amount; its
+    operands are followed by `shift_flags`, i32.
+    `narrow`, `narrow_unsigned`: signed numbers saturated to half of their width, if
+    there is an instruction for that.
     `convert`, by rounding mode: floats to integers of their width, saturated.
+    `takes_halves`: vectors may fill half of a register. `widest`: bits of a lane.
     """
 
     multiply_high: Mapping[str, str]
     rounding_shift: str
-    narrow: str
-    narrow_unsigned: str
-    convert: Mapping[str, str]
+    narrow: str | None = None
+    narrow_unsigned: str | None = None
+    convert: Mapping[str, str] = field(default_factory=dict[str, str])
+    shift_flags: tuple[int, ...] = ()
+    takes_halves: bool = True
+    widest: int = 64
 
 
 @dataclass(frozen=True)
@@ -155,7 +162,9 @@ class Target:
     `vector_bits` and `vector_registers` size the tiles. `signed_dot` and `unsigned_dot`
     multiply signed and unsigned activations; `signed_matrix` and `unsigned_matrix` two
     rows of them with two rows of weights, eight bytes each, where there is such an
-    instruction. `word_dot` multiplies activations of 16 bits. What LLVM has no
+    instruction. `word_dot` multiplies activations of 16 bits. `whole_dot` sums the
+    products of a whole run of activations with one channel's weights, 128 bits of both
+    at a time, where the others sum those of several channels. What LLVM has no
     instruction for it would leave to libm: `rounds_in_hardware` says that floor, ceil,
     trunc and roundeven are instructions, `fuses` the same of a fused multiply-add,
     `converts_in_hardware` of a conversion to the nearest i32, `orders_floats` of
@@ -168,7 +177,8 @@ class Target:
     lane, 32 bits. `float_control` holds the float environment; with None the caller
     must have left it as it was. Where it `masks_lanes`, an instruction reads or writes
     some lanes of a vector's memory and leaves the rest alone, so that vectors may have
-    any number of lanes.
+    any number of lanes. Where it `widens_in_memory`, a load or store of narrow numbers
+    takes as many lanes as a register has of wide ones, which it extends or cuts.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
@@ -195,6 +205,7 @@ class Target:
     has_roots: bool = True
     prefers_integers: bool = False
     masks_lanes: bool = False
+    widens_in_memory: bool = False
     pointer_bytes: int = 8
     alignment: int = 64
     relocation: str = "pic"
@@ -206,6 +217,7 @@ class Target:
     byte_tables: ByteTables | None = None
     signed_matrix: Dot | None = None
     unsigned_matrix: Dot | None = None
+    whole_dot: Dot | None = None
     processor: Processor | None = None
     needs: frozenset[str] = frozenset()
     tuned_for: str = ""

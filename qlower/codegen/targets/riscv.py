@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from qlower.codegen.targets.architecture import Architecture, cpu_table
+from qlower.codegen.targets.architecture import Architecture, cpu_table, with_least
 from qlower.codegen.targets.base import Target
 from qlower.codegen.targets.scalar import SCALAR, SINGLES
 from qlower.codegen.targets.triples import is_bare_metal
@@ -41,7 +41,7 @@ def _wide_table(
     return Target(
         triple=triple,
         cpu=cpu,
-        features=_with_least(_GENERAL, features),
+        features=with_least(_GENERAL, features),
         vector_bits=32,
         vector_registers=28,
         signed_dot=SINGLES,
@@ -51,13 +51,6 @@ def _wide_table(
         fuses=True,
         is_experimental=True,
     )
-
-
-def _with_least(least: str, features: str) -> str:
-    """The features with those that all code has, once."""
-    if features.startswith(least):
-        return features
-    return ",".join(filter(None, (least, features)))
 
 
 RISCV64 = Architecture(
@@ -85,7 +78,7 @@ def _narrow_table(
         SCALAR,
         triple="-".join(["riscv32", *parts]),
         cpu=cpu,
-        features=_with_least(least, features),
+        features=with_least(least, features),
         vector_registers=28,
         has_roots=False,
         alignment=16,  # of the stack

@@ -37,3 +37,11 @@ def is_tested_system(triple: str) -> bool:
         help="an ELF object for Linux or bare metal, such as x86_64-linux-gnu or "
         "aarch64-none-elf",
     )
+
+
+def with_vendor(triple: str) -> str:
+    """The triple with a vendor, without which LLVM takes the system for one."""
+    parts = triple.split("-")
+    if len(parts) == 3:
+        parts.insert(1, "unknown")
+    return "-".join(parts)

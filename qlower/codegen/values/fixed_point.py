@@ -12,7 +12,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.values import Type, Value, constant, zero
+from qlower.codegen.llvm.values import I32, Type, Value, constant, zero
 from qlower.codegen.targets.resolve import Packs, Target
 from qlower.codegen.values.bounds import constant_value, largest_magnitude
 from qlower.codegen.values.elements import scalar_type
@@ -88,7 +88,8 @@ def shift_right(
             "ashr", f.binary("and", x, left), constant(x.type, x.type.bits - 1)
         )
         x = f.intrinsic("sadd.sat", x, less)
-    return _on_registers(f, target, known.rounding_shift, x.type, (x, left))
+    flags = [constant(I32, flag) for flag in known.shift_flags]
+    return _on_registers(f, target, known.rounding_shift, x.type, (x, left), flags)
 
 
 def saturate(
@@ -101,7 +102,9 @@ def saturate(
         return None
     if target.packs is not None:
         return _pack(f, target, target.packs, x, wanted, unsigned=unsigned)
-    if known is None or not _fills_registers(target, x.type.of(f"i{2 * wanted}")):
+    if known is None or known.narrow is None or known.narrow_unsigned is None:
+        return None
+    if not _fills_registers(target, x.type.of(f"i{2 * wanted}")):
         return None
     while bits > wanted:
         is_last = bits == 2 * wanted
@@ -186,29 +189,43 @@ def _to_nearest(f: Function, intrinsic: str, x: Value, scalar: Type) -> Value:
 
 
 def _fills_registers(target: Target, type: Type) -> bool:
-    """Whether the vector is made of whole registers, or is half of one."""
+    """Whether the vector is made of whole registers, or of halves of them that
+    instructions take."""
     if type.lanes == 1 or type.bits not in _LANE_BITS:
         return False
-    return type.lanes * type.bits * 2 % target.vector_bits == 0
+    known, parts = target.fixed_point, 2
+    if known is not None:
+        if type.bits > known.widest:
+            return False
+        parts = 2 if known.takes_halves else 1
+    return type.lanes * type.bits * parts % target.vector_bits == 0
 
 
 def _on_registers(
-    f: Function, target: Target, intrinsic: str, result: Type, operands: Sequence[Value]
+    f: Function,
+    target: Target,
+    intrinsic: str,
+    result: Type,
+    operands: Sequence[Value],
+    flags: Sequence[Value] = (),
 ) -> Value | None:
-    """The intrinsic on each register of operands with the same number of lanes."""
+    """The intrinsic on each register of operands with the same number of lanes, and on
+    flags that follow them."""
     widest = max((operand.type for operand in operands), key=lambda type: type.bits)
     if not _fills_registers(target, widest):
         return None
     lanes = min(widest.lanes, target.vector_bits // widest.bits)
     part = Type(result.scalar, lanes)
     name = f"{intrinsic}.{part.mangled}"
+    if flags:
+        name += f".{part.mangled}"
     if operands[0].type.is_float:
         name += f".{Type(operands[0].type.scalar, lanes).mangled}"
     parts = [
         f.call(
             name,
             part,
-            [f.shuffle(x, range(first, first + lanes)) for x in operands],
+            [*(f.shuffle(x, range(first, first + lanes)) for x in operands), *flags],
         )
         for first in range(0, widest.lanes, lanes)
     ]

@@ -15,7 +15,7 @@ from functools import partial
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.nests.nest import Span
-from qlower.codegen.nests.point import nested, split_lanes, walk
+from qlower.codegen.nests.point import nested, overlapping, split_lanes, walk
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.contraction.products import Column, Products
 from qlower.codegen.skeletons.contraction.tiling import Tiling, VectorPlan
@@ -29,6 +29,10 @@ from qlower.codegen.skeletons.products.packing import (
 from qlower.codegen.skeletons.products.partial_sums import Parts, Spans
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.elements import store_scalars
+
+_BLOCK = 64
+"""Channels whose sums are in memory together, where columns are narrower than vectors
+of results."""
 
 
 def emit_contraction(f: Function, target: Target, plan: VectorPlan) -> None:
@@ -79,20 +83,24 @@ class _Tiles(Products):
     def group(self, indices: list[Value]) -> None:
         """All tiles of the group of channels at `indices`."""
         has_row_factor = self.packed.row_factor is not None
+        is_one_column = self.channels.count <= self.column_channels
+        # columns are narrower than vectors of results
+        if self.target.whole_dot is not None and not is_one_column:
+            return self.tiles(indices, self.row_of_blocks)
         # sums of activations are the same for all columns
-        if has_row_factor and self.channels.count > self.column_channels:
+        if has_row_factor and not is_one_column:
             return self.tiles(indices, self.row_of_columns)
 
         def column(column: Column) -> None:
             self.tiles(indices, partial(self.tile, column, None))
 
-        return self.columns(column)
+        return self.columns(self.channels, column)
 
-    def columns(self, code: Callable[[Column], None]) -> None:
-        """`code` for each column of a group."""
+    def columns(self, channels: Span, code: Callable[[Column], None]) -> None:
+        """`code` for each column of channels."""
         f, width, step = self.f, self.tiling.width, self.column_channels
-        first = f.divide(self.channels.first, self.dot.lanes)
-        whole, rest = divmod(self.channels.count, step)
+        first = f.divide(channels.first, self.dot.lanes)
+        whole, rest = divmod(channels.count, step)
 
         def one(index: Value, carried: list[Value]) -> list[Value]:
             code(Column(f.add(first, f.scale(index, width)), width, step))
@@ -118,7 +126,43 @@ class _Tiles(Products):
     def row_of_columns(self, height: int, indices: list[Value]) -> None:
         """All columns of `height` pixels, whose activations are summed once."""
         sums = self.row_sums(height, indices)
-        self.columns(lambda column: self.tile(column, sums, height, indices))
+
+        def column(column: Column) -> None:
+            self.tile(column, sums, height, indices)
+
+        self.columns(self.channels, column)
+
+    def row_of_blocks(self, height: int, indices: list[Value]) -> None:
+        """All channels of `height` pixels: the sums of a block of columns, and then
+        their results."""
+        f, channels, step = self.f, self.channels, self.column_channels
+        row_sums = None
+        if self.packed.row_factor is not None:
+            row_sums = self.row_sums(height, indices)
+        most = max(step, _BLOCK // step * step)
+        row_bytes = min(most, channels.count) * self.sum_bytes
+        scratch = f.allocate(height * row_bytes)
+
+        def block(first: Value, count: int) -> None:
+            def column(column: Column) -> None:
+                start = f.scale(column.first, self.dot.lanes)
+                distance = f.add(start, f.scale(first, -1))
+                line = f.at(scratch, f.scale(distance, self.sum_bytes))
+                self.put_sums(column, line, row_bytes, row_sums, height, indices)
+
+            self.columns(Span(first, count), column)
+            self.finish_rows(
+                scratch, row_bytes, first, count, row_sums, height, indices
+            )
+
+        def one(index: Value, carried: list[Value]) -> list[Value]:
+            block(f.add(channels.first, f.scale(index, most)), most)
+            return carried
+
+        whole, rest = divmod(channels.count, most)
+        f.loop(whole, [], one)
+        if rest:
+            block(f.add(channels.first, constant(I64, whole * most)), rest)
 
     def tile(
         self,
@@ -132,13 +176,33 @@ class _Tiles(Products):
         `row_sums` is the address where `row_sums` has put those of these pixels; None
         if it hasn't.
         """
-        f, lanes = self.f, self.dot.lanes
-        group = group_position(f, self.contraction, indices)
-        first = f.add(f.scale(group, self.packed.vectors), column.first)
+        row_bytes = column.vectors * self.dot.lanes * self.sum_bytes
+        scratch = self.f.allocate(height * row_bytes)
+        row_sums = self.put_sums(column, scratch, row_bytes, row_sums, height, indices)
+        channel = self.f.scale(column.first, self.dot.lanes)
+        place = scratch, row_bytes, channel, column.channels
+        self.finish_rows(*place, row_sums, height, indices)
+
+    def packed_vector(self, indices: list[Value], number: Value) -> Value:
+        """The number of a vector of the group at `indices` in the packed weights."""
+        group = group_position(self.f, self.contraction, indices)
+        return self.f.add(self.f.scale(group, self.packed.vectors), number)
+
+    def put_sums(
+        self,
+        column: Column,
+        scratch: Value,
+        row_bytes: int,
+        row_sums: Value | None,
+        height: int,
+        indices: list[Value],
+    ) -> Value | None:
+        """The sums of `height` pixels times a column at `scratch`; where the sums of
+        their activations are, if need be."""
+        f = self.f
+        first = self.packed_vector(indices, column.first)
         points = self.points(height, indices)
         has_own = row_sums is None and self.packed.row_factor is not None
-        row_bytes = column.vectors * lanes * self.sum_bytes
-        scratch = f.allocate(height * row_bytes)
 
         def sums(spans: Spans) -> list[list[Value]]:
             vectors = column.vectors
@@ -150,14 +214,37 @@ class _Tiles(Products):
                 row_sums = self.store_row_sums([row.pop() for row in rows])
             self.put(rows, scratch, row_bytes)
         else:
-            f.fill_bytes(scratch, 0, height * row_bytes)
+            for row in range(height):
+                line = f.at(scratch, constant(I64, row * row_bytes))
+                f.fill_bytes(line, 0, column.vectors * self.dot.lanes * self.sum_bytes)
 
             def add_part(spans: Spans) -> None:
                 self.put(sums(spans), scratch, row_bytes)
 
             self.parts.each(f, self.contraction, add_part)
+        return row_sums
 
-        channel = f.scale(column.first, lanes)
+    def finish_rows(
+        self,
+        scratch: Value,
+        row_bytes: int,
+        channel: Value,
+        count: int,
+        row_sums: Value | None,
+        height: int,
+        indices: list[Value],
+    ) -> None:
+        """The results of `count` channels of `height` pixels from `channel` on, whose
+        sums are at `scratch`."""
+        f, lanes, lane = self.f, self.dot.lanes, self.contraction.lane
+        first = self.packed_vector(indices, f.divide(channel, lanes))
+        if self.target.widens_in_memory:
+            width = self.target.vector_bits // 32
+            segments = split_lanes(self.target, count, width)
+            if count > width and self.nest.may_repeat:
+                segments = overlapping(count, width, may_repeat=True)
+        else:  # as many sums as make a whole vector of bytes
+            segments = split_lanes(self.target, count, 4 * lanes)
 
         def finish_row(row: Value, carried: list[Value]) -> list[Value]:
             point = list(indices)
@@ -167,11 +254,10 @@ class _Tiles(Products):
             shift = None
             if row_sums is not None:
                 shift = f.load(I32, f.at(row_sums, f.scale(row, 4)), 4)
-            # as many sums as make a whole vector of bytes
-            for segment in split_lanes(self.target, column.channels, 4 * lanes):
+            for segment in segments:
                 place = line, channel, f.scale(first, lanes)
                 code = partial(self.finish, *place, shift, segment.width)
-                walk(f, self.contraction.lane, segment, point, code)
+                walk(f, lane, segment, point, code)
             return carried
 
         f.loop(height, [], finish_row)

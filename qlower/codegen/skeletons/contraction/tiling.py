@@ -15,6 +15,7 @@ from qlower.codegen.skeletons.products.matrix import matrix_step
 from qlower.codegen.skeletons.products.nibbles import nibble_step
 from qlower.codegen.skeletons.products.packing import Factors, Weights
 from qlower.codegen.skeletons.products.step import WORD_BYTES, Step
+from qlower.codegen.skeletons.products.whole_products import whole_step
 from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import TileAttr
 
@@ -85,7 +86,9 @@ def choose_step(
         factors = weights.factors(matrix)
         if not factors.has_row_factor:
             return matrix, factors
-    if target.halves is None:
+    if target.whole_dot is not None:
+        dot = whole_step(target.whole_dot, scalar)
+    elif target.halves is None:
         dot = vector_step(target, scalar, signed=signed)
         narrow = nibble_step(dot)
         if (

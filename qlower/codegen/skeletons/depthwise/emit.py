@@ -257,9 +257,11 @@ class _Tile(PointCode):
         for column, total in enumerate(self.sums(vector, columns, addresses)):
             pixel = moved(f, indices, self.plan.column_loop, column)
             for piece in split_lanes(self.target, self.valid, self.dot.lanes):
-                point = moved(f, pixel, lane_loop, piece.start)
-                channels = range(piece.start, piece.start + piece.width)
-                self.finish(f.shuffle(total, channels), point, piece.width)
+                for step in range(piece.repeat):
+                    first = piece.start + step * piece.width
+                    point = moved(f, pixel, lane_loop, first)
+                    channels = range(first, first + piece.width)
+                    self.finish(f.shuffle(total, channels), point, piece.width)
 
     def finish(self, total: Value, point: list[Value], lanes: int) -> None:
         """Add the initial accumulators, run the epilogue, store."""

@@ -1,0 +1,122 @@
+"""Code for Cortex-M55: its dot products, and the bits that QEMU gives of all of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import edge_layers, models_directory, random_layers
+from support.cortex_m55 import QemuExecutable
+from support.native import MVE, compile_text, guarded_runs
+from support.run_files import RUN_TESTS, RunTest
+from support.windows import Window, build
+
+import qlower
+from qlower.codegen.program.machine_code import assembly_text
+from qlower.codegen.targets.resolve import resolve_target
+from qlower.compilation.compilation import Compilation
+from qlower.text.parsing import parse_module
+
+CORTEX_M55 = resolve_target(MVE, "cortex-m55")
+
+DENSE = Window(1, 1, 64, 16)
+POINTS = Window(5, 3, 16, 8)
+IMAGE = Window(7, 6, 8, 12, (3, 3), zero_x=-128)
+DEEP = Window(9, 8, 8, 8, (3, 3), groups=8, depthwise=True)
+PADDED = replace(DEEP, padding=(1, 1, 1, 1), border=-128, zero_x=-128)
+
+WINDOWS = [
+    *(replace(DENSE, channels=channels) for channels in (1, 3, 15, 17, 31, 48, 100)),
+    *(replace(DENSE, outputs=outputs, zero_x=5) for outputs in (1, 5, 9, 33, 130)),
+    *(replace(POINTS, width=width, unsigned_x=True, zero_x=7) for width in (1, 2, 4)),
+    *(replace(POINTS, outputs=outputs) for outputs in (3, 6, 7)),
+    *(replace(POINTS, every_x=x, every_w=w) for x in (-128, 127) for w in (-128, 127)),
+    replace(POINTS, unsigned_w=True, zero_w=0, outputs=70),
+    replace(POINTS, unsigned_w=True, zero_w=None, channels=7),
+    replace(POINTS, words=True, channels=11),
+    replace(POINTS, words=True, channels=5),
+    IMAGE,
+    replace(IMAGE, channels=3, stride=(2, 2)),
+    replace(IMAGE, channels=7, dilation=(2, 1), unsigned_x=True, zero_x=200),
+    replace(IMAGE, groups=2, kernel=(2, 5)),
+    *(replace(DEEP, kernel=(height, width)) for height, width in ((1, 8), (5, 5))),
+    *(replace(DEEP, channels=n, outputs=n, groups=n) for n in (2, 3, 5, 33, 70)),
+    *(replace(PADDED, width=width) for width in (4, 5, 7, 13, 21)),
+    *(replace(PADDED, stride=stride) for stride in ((2, 2), (1, 3))),
+    replace(PADDED, dilation=(2, 2), unsigned_x=True, zero_x=200, border=-56),
+    replace(DEEP, unsigned_w=True, zero_w=128, every_x=-128),
+    replace(DEEP, every_x=-128, every_w=-128),
+    replace(DEEP, words=True),
+]
+
+
+def test_loops_are_of_the_fewest_instructions() -> None:
+    """Six sums take five loads, six products, and the end of a loop."""
+    text, _, _ = build(replace(POINTS, channels=64, outputs=6, width=4), seed=1)
+    code = compile_text(text, CORTEX_M55).llvm_text
+    assembly = assembly_text(code, CORTEX_M55)
+    loops = re.findall(r"\n\.LBB\S+:\n((?:\t[^.]\S*\t.*\n)*?\tle\t.*)", assembly)
+    sums = next(loop for loop in loops if loop.count("vmlava.s8") == 6)
+    assert sums.count("\n") == 11
+    assert sums.count("\tvldr") == 5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", WINDOWS, ids=str)
+def test_sums(case: Window) -> None:
+    text, x, want = build(case, seed=case.channels)
+    for (found,) in guarded_runs(compile_text(text, CORTEX_M55), [x]):
+        np.testing.assert_array_equal(found.reshape(want.shape), want)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("test", RUN_TESTS, ids=str)
+def test_run_files(test: RunTest) -> None:
+    for contract in test.contracts:
+        model = qlower.Model(parse_module(test.text, str(test.path)))
+        compiled = Compilation(model, contract or None).for_target(CORTEX_M55).object
+        outputs = QemuExecutable(compiled)(test.inputs(model))
+        values = [value for array in outputs for value in array.reshape(-1).tolist()]
+        assert values == test.expected[contract], f"{test} {contract}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("layers", [edge_layers.LAYERS, random_layers.LAYERS])
+def test_layers_of_any_size(
+    layers: Mapping[str, Callable[[int, str], bytes]], dtype: str, tmp_path: Path
+) -> None:
+    for seed in range(2):
+        for kind, make in layers.items():
+            path = tmp_path / f"{kind}_{seed}.tflite"
+            path.write_bytes(make(seed, dtype))
+            inputs = random_layers.random_layer_inputs(qlower.load(path), seed)
+            compiled = Compilation(path, "tflite").for_target(CORTEX_M55).object
+            (given,) = QemuExecutable(compiled)(inputs)
+            wanted = qlower.jit(path, "tflite")(*inputs)
+            assert given.tobytes() == wanted.tobytes(), path
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("contract", ["tflm", "tflite-xnnpack"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ic_resnet8_int8", "kws_dscnn_int8", "vww_mobilenetv1_025_96_int8"),
+        *("ad01_fc_autoencoder_int8", "micro_speech_int8", "person_detect_int8"),
+    ],
+)
+def test_real_models(name: str, contract: str) -> None:
+    path = models_directory() / name / "model.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    compiled = Compilation(path, contract).for_target(CORTEX_M55).object
+    run, wanted = QemuExecutable(compiled), qlower.jit(path, contract)
+    (spec,) = wanted.inputs
+    x = np.random.default_rng(1).integers(-128, 128, (3, *spec.shape))
+    for given in x.astype(spec.dtype):
+        np.testing.assert_array_equal(run([given])[0], wanted(given))
