@@ -140,9 +140,11 @@ class Emulator:
                     machine.reg_write(register, result)
 
 
-def _has_emulator(object_bytes: bytes) -> bool:
+def _has_emulator(compiled: CompiledObject) -> bool:
+    if "+mve" in compiled.target.features.split(","):  # unicorn has no MVE
+        return False
     try:
-        elf = read_object(object_bytes)
+        elf = read_object(compiled.object_bytes)
     except ValueError:  # WebAssembly has a format of its own
         return False
     return (elf.machine, elf.is_wide) in PROCESSORS
@@ -156,7 +158,7 @@ class EmulatedExecutable:
     """
 
     def __init__(self, compiled: CompiledObject):
-        if not _has_emulator(compiled.object_bytes):
+        if not _has_emulator(compiled):
             raise QlowerError(
                 f"there is no emulator for {compiled.target.triple}",
                 help="--target: AArch64, thumbv7em, riscv64 or riscv32im",
