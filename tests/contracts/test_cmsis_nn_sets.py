@@ -1,0 +1,88 @@
+"""CMSIS-NN's own unit tests, run by the contract `tflm`.
+
+The variable QLOWER_MAKERS names a folder with a checkout CMSIS-NN; 99f736a6 has 226
+sets whose names are of integers, 16 of them used by kernels for float numbers.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.cmsis_nn import Constants, read_sets
+from support.cmsis_nn_models import Layer, make_layers
+from support.native import levels, run_object
+
+import qlower
+from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
+from qlower.interp.values import Array
+from qlower.model import Model
+
+VARIABLE = "QLOWER_MAKERS"
+SETS = [
+    one
+    for one in (read_sets(Path(os.environ[VARIABLE])) if VARIABLE in os.environ else [])
+    if not one.kernel.endswith(("f16", "f32"))
+]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not SETS, reason=f"{VARIABLE} has no checkout CMSIS-NN"),
+]
+
+WORD_SUMS = "type INT32 is not supported by CONV_2D for a bias with INT16"
+REFUSED = {
+    # sums and multipliers of 32 bits, where the convolution's bias has 32
+    **{f"int16xint8xint32_{number}": WORD_SUMS for number in range(1, 7)},
+    # an output offset that no code of a zero point is
+    "fully_connected_int4_6": "zero point 128 is out of range",
+    "softmax_s8_s16": "zero point -32768 is out of range",
+    # states of 8 bits
+    **dict.fromkeys(("svdf_int8", "svdf_int8_2"), "storage i8 is not supported yet"),
+    # the cell's table would be that of another scale
+    **dict.fromkeys(
+        (
+            *("lstm_1_s16", "lstm_2_s16", "lstm_one_time_step_s16"),
+            "lstm_stateful_batch_major_multibatch_s16",
+        ),
+        "the scale of the cell must be a power of two",
+    ),
+}
+"""Sets that no model with this contract means, and the reason that is given."""
+
+
+@pytest.mark.parametrize("one", SETS, ids=lambda one: one.name)
+def test_set(one: Constants, tmp_path: Path) -> None:
+    """In the interpreter, on this machine, and on an emulated Cortex-M4."""
+    if one.name in REFUSED:
+        with pytest.raises(QlowerError, match=REFUSED[one.name]):
+            run(make_layers(one), tmp_path, "interpreter")
+        return
+    layers = make_layers(one)
+    for executor in ("interpreter", "host", "cortex-m4"):
+        found = run(layers, tmp_path, executor)
+        np.testing.assert_array_equal(found.ravel(), one.expected, executor)
+
+
+def run(layers: list[Layer], folder: Path, executor: str) -> Array:
+    """The last model's first output."""
+    outputs: list[Array] = []
+    for layer in layers:
+        model = layer.source
+        if not isinstance(model, Model):
+            path = folder / "set.tflite"
+            path.write_bytes(model)
+            model = qlower.load(path)
+        shape = model.inputs[0].shape
+        inputs = list(layer.inputs) or [outputs[0].reshape(shape)]
+        if executor == "interpreter":
+            result = qlower.interpret(model, *inputs, contract="tflm")
+            outputs = [result] if isinstance(result, np.ndarray) else list(result)
+        else:
+            target = levels()[executor]
+            outputs = run_object(
+                Compilation(model, "tflm").for_target(target).object, inputs
+            )
+    return outputs[0]
