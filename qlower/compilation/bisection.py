@@ -26,7 +26,7 @@ from qlower.compilation.passes import Applied, Observer, apply_passes
 from qlower.compilation.to_arith import arith_passes
 from qlower.compilation.to_kernel import kernel_passes
 from qlower.diagnostics import LOGGER
-from qlower.dialects.kernel import CopyOp, NestOp
+from qlower.dialects.kernel import CopyOp, NestOp, ScanOp
 from qlower.interp import Array, run_function
 from qlower.model.entry import main_function
 from qlower.model.layers import layer_names, layer_title
@@ -192,7 +192,7 @@ class _Search:
         """The first kernel that has the layer, or one of several that are joined."""
         names = set(layer.split(" + "))
         for number, op in enumerate(with_code(self.compilation.kernels)):
-            if names & set(layer_names(op)):
+            if any(names & set(layer_names(inner)) for inner in op.walk()):
                 return f"{number}, {layer_title(op) or op.name}"
         return "not known"
 
@@ -240,7 +240,9 @@ class _Recorder(Interpreter.Listener):
 
 
 def _is_kernel_right(
-    op: NestOp | CopyOp, compilation: Compilation, values: Mapping[SSAValue, Array]
+    op: NestOp | CopyOp | ScanOp,
+    compilation: Compilation,
+    values: Mapping[SSAValue, Array],
 ) -> bool:
     """Whether the native code of one kernel gives what the interpreter does."""
     single = alone(op)

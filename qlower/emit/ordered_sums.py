@@ -178,8 +178,9 @@ def _add(nest: Nest, one: SSAValue, other: SSAValue) -> SSAValue:
     return nest.add(arith.AddfOp(one, other)).result
 
 
-ROWS, TERMS = "p", "s"
-"""The loops of windows seen as rows: over places of all images, and over a sum."""
+ROWS, TERMS, LANES = "p", "s", "lane"
+"""The loops of windows seen as rows: over places of all images, and over a sum; and
+over results that lie in one panel of the weights."""
 
 
 def as_rows(emit: Emitter, factors: Factors) -> Factors:
@@ -188,11 +189,12 @@ def as_rows(emit: Emitter, factors: Factors) -> Factors:
 
     Rows are [places, groups, K], but [places, K, groups] where a group has one result;
     weights are [K, groups, results], but [groups, results, K] where an image has one
-    place. Without groups the dimension is left out.
+    place. Without groups the dimension is left out. Constant weights of a sum that has
+    one loop already become [K, results], too.
     """
     products = factors.products
     if len(products.depth) == 1:
-        return factors
+        return _in_panels(emit, factors)
     *places, share = products.result
     group = [loop for loop in places if loop not in (IMAGES, "h", "w")]
     sizes = {
@@ -229,6 +231,30 @@ def as_rows(emit: Emitter, factors: Factors) -> Factors:
         rhs=operand(weight),
     )
     return Factors(rows, lhs, rhs)
+
+
+PANEL = 16
+"""Neighbouring results of a row whose weights lie together, sum after sum."""
+
+
+def _in_panels(emit: Emitter, factors: Factors) -> Factors:
+    """Products whose constant weights [results, K] lie with those of neighbouring
+    results side by side: as [K, results], and of a single row, which reads each weight
+    once, as [results / 16, K, 16]."""
+    products, array = factors.products, constant_of(factors.rhs)
+    (depth,), share = products.depth, [*products.result][-1]
+    if array is None or products.rhs.indices != ({share: 1}, {depth: 1}):
+        return factors
+    count, terms = products.rhs.shape
+    weights = array.reshape(count, terms).T
+    result, indices = products.result, [{depth: 1}, {share: 1}]
+    if products.places == 1 and count % PANEL == 0:
+        weights = weights.reshape(terms, count // PANEL, PANEL).swapaxes(0, 1)
+        result = {**result, share: count // PANEL, LANES: PANEL}
+        indices = [{share: 1}, {depth: 1}, {LANES: 1}]
+    rhs = Operand(weights.shape, tuple(indices))
+    columns = replace(products, result=result, rhs=rhs)
+    return Factors(columns, factors.lhs, emit.constant(weights, f32))
 
 
 def _gathered(

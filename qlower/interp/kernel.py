@@ -17,7 +17,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Region
 
-from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, YieldOp
+from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, ScanOp, YieldOp
 from qlower.dialects.types import element_type
 
 from .engine import implement, register_implementations
@@ -72,6 +72,23 @@ class KernelFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: IndexOp, args: PythonValues
     ) -> PythonValues:
         return (loop_counter(interpreter, op.dim.value.data),)
+
+    @impl(ScanOp)
+    def run_scan(
+        self, interpreter: Interpreter, op: ScanOp, args: PythonValues
+    ) -> PythonValues:
+        """The function, step after step."""
+        count = len(op.carried)
+        carried, over = args[:count], args[count:]
+        parts: list[PythonValues] = []
+        for step in range(op.count)[:: -1 if op.is_reversed is not None else 1]:
+            taken = (*carried, *(sequence[step] for sequence in over))
+            given = interpreter.run_ssacfg_region(op.function.body, taken)
+            carried = given[:count]
+            parts.append(given[count:])
+        if op.is_reversed is not None:
+            parts.reverse()
+        return (*carried, *map(np.stack, zip(*parts, strict=True)))
 
     @implement(CopyOp)
     def run_copy(self, op: CopyOp, args: PythonValues) -> PythonValues:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from qlower.diagnostics import QlowerError, location_name
-from qlower.dialects.kernel import PACKED
+from qlower.dialects.kernel import PACKED, ScanOp
 from qlower.dialects.qnn.attributes import NAME, TYPE, InitialValue, states_of
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import is_tensor_type
@@ -103,8 +103,20 @@ def main_function(module: ModuleOp) -> FuncOp:
 
 
 def defined_functions(module: ModuleOp) -> list[FuncOp]:
-    """The functions of a module that have a body."""
-    return [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]
+    """The functions of a module that have a body, those of steps before the function
+    that runs them."""
+    found: list[FuncOp] = []
+    for op in module.ops:
+        if isinstance(op, FuncOp) and not op.is_declaration:
+            found += (*_steps_of(op), op)
+    return found
+
+
+def _steps_of(function: FuncOp) -> Iterator[FuncOp]:
+    for op in function.body.ops:
+        if isinstance(op, ScanOp):
+            yield from _steps_of(op.function)
+            yield op.function
 
 
 def _bytes(dense: InitialValue) -> bytes:

@@ -1,16 +1,24 @@
-"""A nest or copy of a model as a module of its own: to be timed, or checked."""
+"""A nest, copy or scan of a model as a module of its own: to be timed, or checked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qlower.codegen.nests.nest import constant_bytes
-from qlower.dialects.kernel import CopyOp, NestOp, OutputAttr
+from qlower.dialects.kernel import (
+    ARENA_BYTES,
+    CopyOp,
+    NestOp,
+    OutputAttr,
+    ScanOp,
+    ScratchAttr,
+)
+from qlower.model.entry import main_function
 
 
 @dataclass(frozen=True)
@@ -22,7 +30,7 @@ class Alone:
     arguments: tuple[SSAValue, ...]
 
 
-def alone(op: NestOp | CopyOp) -> Alone:
+def alone(op: NestOp | CopyOp | ScanOp) -> Alone:
     """The op by itself; its results are those of @main."""
     needed: dict[Operation, None] = {}
     arguments: dict[SSAValue, None] = {}
@@ -33,18 +41,25 @@ def alone(op: NestOp | CopyOp) -> Alone:
     block.add_ops(original.clone(values) for original in needed)
     copy = op.clone(values)
     copy.buffers = ArrayAttr(OutputAttr(index) for index in range(len(op.results)))
+    arena_bytes = 0
+    if not isinstance(copy, CopyOp) and copy.scratch is not None:
+        arena_bytes = copy.scratch.bytes.data
+        copy.scratch = ScratchAttr(0, arena_bytes)
     block.add_ops((copy, ReturnOp(*copy.results)))
     for inner in block.walk():
         for result in inner.results:
             result.name_hint = None
     types = ([*block.arg_types], [result.type for result in copy.results])
-    return Alone(ModuleOp([FuncOp("main", types, Region(block))]), tuple(arguments))
+    main = FuncOp("main", types, Region(block))
+    main.attributes[ARENA_BYTES] = IntegerAttr(arena_bytes, i64)
+    return Alone(ModuleOp([main]), tuple(arguments))
 
 
-def with_code(module: ModuleOp) -> Iterator[NestOp | CopyOp]:
-    """The nests and copies of a kernel-level module that are native functions."""
-    for op in module.walk():
-        if isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.has_code):
+def with_code(module: ModuleOp) -> Iterator[NestOp | CopyOp | ScanOp]:
+    """The nests, copies and scans of a kernel-level module that are native
+    functions."""
+    for op in main_function(module).body.block.ops:
+        if isinstance(op, NestOp | ScanOp) or (isinstance(op, CopyOp) and op.has_code):
             yield op
 
 

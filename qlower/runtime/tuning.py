@@ -35,8 +35,10 @@ from qlower.dialects.kernel import (
     TileRegistersAttr,
 )
 from qlower.kept.cache import cache_folder, find_entry, keep_entry
+from qlower.model.entry import signature_of
 from qlower.model.layers import layer_title
 from qlower.model.random_inputs import random_input
+from qlower.model.signature import Signature
 from qlower.runtime.alone import alone
 from qlower.runtime.executable import Executable
 from qlower.text.context import make_context
@@ -134,16 +136,17 @@ def _fastest(module: ModuleOp, target: Target, candidates: list[Schedule]) -> Sc
     (nest,) = (op for op in module.walk() if isinstance(op, NestOp))
     planned = plan(module, target)
     calls = {
-        schedule: _call(planned.scheduled(nest, schedule)) for schedule in candidates
+        schedule: _call(planned.scheduled(nest, schedule), signature_of(module))
+        for schedule in candidates
     }
     times = _times(calls)
     best = min(candidates, key=times.__getitem__)
     return best if times[best] < _GAIN * times[candidates[0]] else candidates[0]
 
 
-def _call(planned: Plan) -> Callable[[], None]:
+def _call(planned: Plan, signature: Signature) -> Callable[[], None]:
     """The code on random arrays."""
-    run = Executable(compile_plan(planned))
+    run = Executable(compile_plan(planned, signature))
     random = np.random.default_rng(0)
     inputs = [random_input(spec, random) for spec in run.signature.arguments]
     outputs = [np.empty(s.shape, s.numpy_dtype) for s in run.signature.results]

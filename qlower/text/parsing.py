@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     UnknownLoc,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import (
@@ -31,6 +32,7 @@ from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
 
 from qlower.diagnostics import QlowerError, make_file_location
+from qlower.dialects.scopes import own_names
 from qlower.kept.journal import read_given
 from qlower.text.aliases import Expansion
 from qlower.text.constants import ConstantParser
@@ -101,6 +103,14 @@ class LocatingParser(ConstantParser):
         self.blocks = {}
         self.forward_block_references = defaultdict(list)
         self.forward_ssa_references = {}
+
+    def _parse_generic_operation(self, op_type: type[Operation]) -> Operation:
+        """An operation in generic form; a function inside of another doesn't see the
+        names of that, as it doesn't in its own form."""
+        if not issubclass(op_type, FuncOp):
+            return super()._parse_generic_operation(op_type)
+        with own_names(self):
+            return super()._parse_generic_operation(op_type)
 
     def line_and_column(self, position: int) -> tuple[int, int]:
         """The line and column, counted from 1, of a position in the text."""

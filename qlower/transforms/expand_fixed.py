@@ -43,6 +43,7 @@ from qlower.dialects.fixed import (
     ShiftRightOp,
 )
 from qlower.dialects.types import integer_range
+from qlower.transforms.expand_scans import expand_scans
 from qlower.transforms.operations import Operations
 
 OUR_DIALECTS = frozenset(("contract", "fixed", "kernel", "qlower", "qnn", "quant"))
@@ -281,7 +282,8 @@ def upstream_only(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
 
 
 class ExpandFixedPass(ModulePass):
-    """Expands every `fixed` op, in every region, into upstream's arith and math.
+    """Expands every `fixed` op, in every region, into upstream's arith and math, and
+    every `kernel.scan` into its scf.
 
     Removes the attributes that `qnn`, `quant` and `kernel` put on operations, arguments
     and results: upstream's tools refuse those of dialects that they don't know.
@@ -290,6 +292,7 @@ class ExpandFixedPass(ModulePass):
     name = "expand-fixed"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        expand_scans(op)
         PatternRewriteWalker(
             GreedyRewritePatternApplier(
                 [

@@ -8,7 +8,7 @@ nests can do without has no memory (padding.py), and nests may write into parts 
 tensors (boxes.py), if the arena doesn't grow. A storage that is returned lies in the
 caller's buffer; the others get an offset in the arena, the largest first, each in the
 tightest gap that is left by those that are live at the same time. So does the scratch
-that a nest's code needs on the target while it runs.
+that a nest's code needs on the target while it runs, or the steps of a scan.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from qlower.dialects.kernel import (
     CopyOp,
     NestOp,
     OutputAttr,
+    ScanOp,
     ScratchAttr,
     UnstoredAttr,
     byte_size,
@@ -110,9 +111,9 @@ def plan_memory(
     Returns the bytes of the arena.
     """
     for op in block.ops:
-        if isinstance(op, NestOp | CopyOp):
+        if isinstance(op, NestOp | CopyOp | ScanOp):
             op.buffers = None
-        if isinstance(op, NestOp):
+        if isinstance(op, NestOp | ScanOp):
             op.scratch = None
     for op in block.ops:
         if isinstance(op, CopyOp) and is_read_in_place(op):
@@ -131,17 +132,19 @@ def plan_memory(
                 BoxAttr() if result in boxes else storages[result].buffer
                 for result in op.results
             )
-        if isinstance(op, NestOp) and op in storages:
+        if isinstance(op, NestOp | ScanOp) and op in storages:
             scratch = storages[op]
             op.scratch = ScratchAttr(scratch.offset, scratch.size)
     return arena_bytes
 
 
-def _scratch_sizes(block: Block, target: Target | None) -> dict[NestOp, int]:
-    """Bytes of the scratch that nests need, those that need any."""
+def _scratch_sizes(block: Block, target: Target | None) -> dict[Operation, int]:
+    """Bytes of the scratch that nests and scans need, those that need any."""
+    sizes: dict[Operation, int] = {
+        op: op.memory.size for op in block.ops if isinstance(op, ScanOp)
+    }
     if target is None or target.halves is None:
-        return {}
-    sizes: dict[NestOp, int] = {}
+        return sizes
     for op in block.ops:
         if isinstance(op, NestOp):
             nest = analyse(op)
@@ -162,7 +165,7 @@ class _Use:
     `scratch` is memory for the time that it runs.
     """
 
-    op: NestOp | CopyOp
+    op: NestOp | CopyOp | ScanOp
     position: int
     dying: Sequence[SSAValue]
     results: Sequence[tuple[SSAValue, int, int, Sequence[SSAValue]]]
@@ -198,12 +201,12 @@ def root(value: SSAValue) -> SSAValue:
                 return value
 
 
-def _is_stored(op: Operation) -> TypeGuard[NestOp | CopyOp]:
+def _is_stored(op: Operation) -> TypeGuard[NestOp | CopyOp | ScanOp]:
     """Whether the results of an op need buffers."""
-    return isinstance(op, NestOp) or (isinstance(op, CopyOp) and op.is_stored)
+    return isinstance(op, NestOp | ScanOp) or (isinstance(op, CopyOp) and op.is_stored)
 
 
-def _uses(block: Block, scratch_sizes: Mapping[NestOp, int]) -> list[_Use]:
+def _uses(block: Block, scratch_sizes: Mapping[Operation, int]) -> list[_Use]:
     """What the nests and copies of a function do, in order."""
     operands = [
         ()
@@ -223,19 +226,16 @@ def _uses(block: Block, scratch_sizes: Mapping[NestOp, int]) -> list[_Use]:
             for value in dict.fromkeys(operands[position])
             if last_use[value] == position
         ]
-        results = [
+        results: list[tuple[SSAValue, int, int, Sequence[SSAValue]]] = [
             (
                 result,
                 byte_size(tensor_type(result)),
                 last_use.get(result, position),
-                _overwritable_by_copy(op)
-                if isinstance(op, CopyOp)
-                else _overwritable_by_nest(op, index, dying),
+                _overwritable(op, index, dying),
             )
             for index, result in enumerate(op.results)
         ]
-        scratch = 0 if isinstance(op, CopyOp) else scratch_sizes.get(op, 0)
-        uses.append(_Use(op, position, dying, results, scratch))
+        uses.append(_Use(op, position, dying, results, scratch_sizes.get(op, 0)))
     return uses
 
 
@@ -266,6 +266,18 @@ def _form_storages(
         if use.scratch:
             storages[use.op] = Storage(use.scratch, position, position)
     return storages
+
+
+def _overwritable(
+    op: NestOp | CopyOp | ScanOp, index: int, dying: Sequence[SSAValue]
+) -> Sequence[SSAValue]:
+    match op:
+        case NestOp():
+            return _overwritable_by_nest(op, index, dying)
+        case CopyOp():
+            return _overwritable_by_copy(op)
+        case ScanOp():
+            return ()
 
 
 def _overwritable_by_copy(copy: CopyOp) -> Sequence[SSAValue]:

@@ -12,6 +12,7 @@ from support.onnx_layers import Layers
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import AS_WRITTEN
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
@@ -83,6 +84,18 @@ def test_gru(sizes: tuple[int, int, int, int], linear: int, tmp_path: Path) -> N
             build, "GRU", sizes, more, direction=direction, linear_before_reset=linear
         )
     build.check(tmp_path)
+
+
+def test_steps_are_a_loop(tmp_path: Path) -> None:
+    """However many steps there are, as many operations."""
+    sizes: list[int] = []
+    for steps in (2, 50):
+        build = Layers()
+        recurrent(build, "LSTM", (steps, 1, 3, 4), direction="bidirectional")
+        recurrent(build, "GRU", (steps, 1, 3, 4))
+        model = qlower.load(build.save(tmp_path / f"{steps}.onnx"), qdq=AS_WRITTEN)
+        sizes.append(sum(1 for _ in model.module.walk()))
+    assert sizes[0] == sizes[1]
 
 
 @pytest.mark.parametrize("columns", [False, True])

@@ -28,11 +28,14 @@ VECTORS = Path(__file__).parents[1] / "support" / "cortex_m_vectors.c"
 QUICK = (
     "fixed/convert-0",
     "fixed/shift_right-0",
+    "kernel/scan-0",
+    "kernel/scan-1",
     "qnn/conv2d-0",
     "qnn/concat-0",
     "qnn/softmax-0",
 )
-"""Run files with what C has no operators for: roundings, floats, tables, copies."""
+"""Run files with what C has no operators for: roundings, floats, tables, copies; and
+loops over steps."""
 
 COMPILERS = {
     "gcc -O0": Compiler(("gcc", "-O0")),

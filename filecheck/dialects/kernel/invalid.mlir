@@ -461,3 +461,109 @@ func.func @no_box(%x: tensor<4xi8>) -> tensor<4xi8> {
   } -> tensor<4xi8> in [#kernel.box]
   return %y : tensor<4xi8>
 }
+
+// -----
+
+func.func @no_steps(%x: tensor<8xf32>, %s: tensor<4x2xf32>) {
+  // CHECK: error: kernel.scan: 0 steps, expected at least 1
+  %h, %y = kernel.scan 0 carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {
+    func.func private @step(%x: tensor<8xf32>, %s: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+      return %x, %s : tensor<8xf32>, tensor<2xf32>
+    }
+  } -> tensor<8xf32>, tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @other_steps(%x: tensor<8xf32>, %s: tensor<4x2xf32>) {
+  // CHECK: error: kernel.scan: tensor<4x2xf32> must have 3 steps as its first axis
+  %h, %y = kernel.scan 3 carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {
+    func.func private @step(%x: tensor<8xf32>, %s: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+      return %x, %s : tensor<8xf32>, tensor<2xf32>
+    }
+  } -> tensor<8xf32>, tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @other_results(%x: tensor<8xf32>, %s: tensor<4x2xf32>) {
+  // CHECK: error: kernel.scan: tensor<8xf32> must have 4 steps as its first axis
+  %h, %y = kernel.scan 4 over(%s : tensor<4x2xf32>) {
+    func.func private @step(%x: tensor<8xf32>, %s: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+      return %x, %s : tensor<8xf32>, tensor<2xf32>
+    }
+  } -> tensor<8xf32>, tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @step_takes_other(%x: tensor<8xf32>, %t: tensor<2x4xf32>) {
+  // CHECK: error: kernel.scan: the function takes (tensor<8xf32>, tensor<2xf32>), expected (tensor<8xf32>, tensor<4xf32>)
+  %h, %y = kernel.scan 2 carried(%x : tensor<8xf32>) over(%t : tensor<2x4xf32>) {
+    func.func private @step(%x: tensor<8xf32>, %s: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+      return %x, %s : tensor<8xf32>, tensor<2xf32>
+    }
+  } -> tensor<8xf32>, tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @step_gives_other(%x: tensor<8xf32>, %s: tensor<4x2xf32>) {
+  // CHECK: error: kernel.scan: the function gives (tensor<8xf32>), expected (tensor<8xf32>, tensor<2xf32>)
+  %h, %y = kernel.scan 4 carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {
+    func.func private @step(%x: tensor<8xf32>, %s: tensor<2xf32>) -> tensor<8xf32> {
+      return %x : tensor<8xf32>
+    }
+  } -> tensor<8xf32>, tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @carried_changes(%x: tensor<8xf32>, %s: tensor<4x2xf32>) {
+  // CHECK: error: kernel.scan: carried tensor<8xf32> differs from its result tensor<9xf32>
+  %h, %y = kernel.scan 4 carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {
+    func.func private @step(%x: tensor<8xf32>, %s: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+      return %x, %s : tensor<8xf32>, tensor<2xf32>
+    }
+  } -> tensor<9xf32>, tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @no_function(%x: tensor<8xf32>, %s: tensor<4x2xf32>) {
+  // CHECK: error: kernel.scan: the region must have one function and nothing else
+  %h, %y = kernel.scan 4 carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {
+    %c = arith.constant 1 : i32
+  } -> tensor<8xf32>, tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @no_buffer(%x: tensor<8xf32>, %s: tensor<4x2xf32>) {
+  // CHECK: error: kernel.scan: 1 buffers for 2 results
+  %h, %y = kernel.scan 4 carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {
+    func.func private @step(%x: tensor<8xf32>, %s: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+      return %x, %s : tensor<8xf32>, tensor<2xf32>
+    }
+  } -> tensor<8xf32>, tensor<4x2xf32> in [#kernel.output<0>]
+  return
+}
+
+// -----
+
+func.func @result_in_box(%x: tensor<8xf32>, %s: tensor<4x2xf32>) {
+  // CHECK: error: kernel.scan: a result of a scan lies in the arena or an output
+  %h, %y = kernel.scan 4 carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {
+    func.func private @step(%x: tensor<8xf32>, %s: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+      return %x, %s : tensor<8xf32>, tensor<2xf32>
+    }
+  } -> tensor<8xf32>, tensor<4x2xf32> in [#kernel.output<0>, #kernel.box]
+  return
+}

@@ -130,3 +130,20 @@ func.func @copies(%x: tensor<2x32xi8>) -> tensor<4x10xi8> {
     : tensor<2x8xi8> into tensor<4x10xi8> in [#kernel.arena<128>]
   return %inserted : tensor<4x10xi8>
 }
+
+// A function for each step.
+// CHECK-LABEL: func.func @steps
+// CHECK-NEXT:    %h, %y = kernel.scan 4 reversed carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {
+// CHECK-NEXT:      func.func private @step(%a: tensor<8xf32>, %b: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>) attributes {kernel.arena_bytes = 0 : i64} {
+// CHECK-NEXT:        func.return %a, %b : tensor<8xf32>, tensor<2xf32>
+// CHECK-NEXT:      }
+// CHECK-NEXT:    } -> tensor<8xf32>, tensor<4x2xf32> in [#kernel.output<0>, #kernel.arena<0>] scratch #kernel.scratch<64, 96>
+func.func @steps(%x: tensor<8xf32>, %s: tensor<4x2xf32>) -> tensor<8xf32> {
+  %h, %y = kernel.scan 4 reversed carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {
+    func.func private @step(%a: tensor<8xf32>, %b: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>)
+        attributes {kernel.arena_bytes = 0 : i64} {
+      return %a, %b : tensor<8xf32>, tensor<2xf32>
+    }
+  } -> tensor<8xf32>, tensor<4x2xf32> in [#kernel.output<0>, #kernel.arena<0>] scratch #kernel.scratch<64, 96>
+  return %h : tensor<8xf32>
+}

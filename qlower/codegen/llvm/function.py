@@ -22,6 +22,7 @@ from qlower.codegen.llvm.values import (
     FLOAT,
     I64,
     POINTER,
+    VOID,
     Type,
     Value,
     argument,
@@ -194,8 +195,11 @@ class Function(ScopedText):
         """A call of the function at an address."""
         self._lines.append(f"  call void {function.text}({_join(arguments)})")
 
-    def call_function(self, name: str, arguments: Sequence[Value]) -> None:
-        self._lines.append(f"  call void @{name}({_join(arguments)})")
+    def call_function(
+        self, name: str, arguments: Sequence[Value], result: Type = VOID
+    ) -> None:
+        """A call whose result, if there is one, doesn't matter."""
+        self._lines.append(f"  call {result} @{name}({_join(arguments)})")
 
     def call_routine(self, routine: Routine, arguments: Sequence[Value]) -> None:
         """A call of machine code, which is the prologue of a function without a body:

@@ -25,7 +25,7 @@ from qlower.codegen.nests.nest import Nest, constant_bytes, first_byte
 from qlower.codegen.program.clock import Clock
 from qlower.codegen.program.compiled import Call, Kernel
 from qlower.codegen.program.float_environment import enter_default
-from qlower.codegen.program.plan import NestCode, NestPlan, Plan
+from qlower.codegen.program.plan import NestCode, NestPlan, Plan, ScanPlan
 from qlower.codegen.program.team import ARENA, INPUTS, OUTPUTS, Place, Team
 from qlower.codegen.program.walk import Walk
 from qlower.codegen.skeletons.choose import emit_nest
@@ -35,6 +35,7 @@ from qlower.dialects.kernel import (
     CopyOp,
     NestOp,
     OutputAttr,
+    ScanOp,
     byte_size,
 )
 from qlower.dialects.types import tensor_type
@@ -158,8 +159,7 @@ class Program(Walk):
         else:
             offset = buffer.offset.data
             self.buffers[value] = _Buffer(Place(ARENA, offset), size)
-            arena = self.main.arguments[ARENA]
-            self.pointers[value] = self.main.at(arena, constant(I64, offset))
+            self.pointers[value] = self._in_arena(offset)
 
     def nest(self, op: NestOp) -> None:
         planned = self.plan.steps[op]
@@ -265,6 +265,49 @@ class Program(Walk):
                 function.finish()
             self.share(planned.blocks, names, call)
         self.done()
+
+    def scan(self, op: ScanOp) -> None:
+        """A function for one step, as that of a model, and a loop that calls it."""
+        planned = self.plan.steps[op]
+        assert isinstance(planned, ScanPlan)
+        step = Program(self.module, planned.step, is_exported=False)
+        self.names |= step.names
+        self.calls += step.calls
+        f, size = self.main, self.target.pointer_bytes
+        layout, scratch = op.memory, op.first_scratch
+        memory = self._in_arena(scratch)
+        inputs = self._in_arena(scratch + layout.pointers)
+        outputs = self._in_arena(scratch + layout.pointers + size * len(op.operands))
+        final = [self.pointer(result) for result in op.res[: len(op.carried)]]
+        second = [self._in_arena(scratch + offset) for offset in layout.seconds]
+        if op.count % 2 == 0:  # the last step writes to the results
+            final, second = second, final
+
+        def part(sequence: SSAValue, index: Value) -> Value:
+            bytes_of_step = byte_size(tensor_type(sequence)) // op.count
+            return f.at(self.pointer(sequence), f.scale(index, bytes_of_step))
+
+        def body(index: Value, carried: list[Value]) -> Sequence[Value]:
+            count = len(op.carried)
+            read, written, other = (
+                carried[first : first + count] for first in range(0, 3 * count, count)
+            )
+            if op.is_reversed is not None:
+                index = f.binary("sub", constant(I64, op.count - 1), index)
+            taken = [*read, *(part(sequence, index) for sequence in op.over)]
+            given = [*written, *(part(sequence, index) for sequence in op.parts)]
+            for array, pointers in ((inputs, taken), (outputs, given)):
+                for at, pointer in enumerate(pointers):
+                    f.store(pointer, f.at(array, constant(I64, size * at)), size)
+            f.call_function(planned.step.entry, [inputs, outputs, memory], I32)
+            return [*written, *other, *written]
+
+        start = [self.pointer(value) for value in op.carried]
+        f.loop(op.count, [*start, *final, *second], body)
+        self.done()
+
+    def _in_arena(self, offset: int) -> Value:
+        return self.main.at(self.main.arguments[ARENA], constant(I64, offset))
 
     def call(self, call: _Call, kernel: Kernel) -> None:
         """Call a kernel's function that is written, or one that is equal."""

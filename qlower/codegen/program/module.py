@@ -39,6 +39,7 @@ from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import ARENA_BYTES
 from qlower.kept.parts import are_kept, find_or_make
 from qlower.model.entry import main_function, signature_of
+from qlower.model.signature import Signature
 
 
 def compile_module(
@@ -48,11 +49,12 @@ def compile_module(
 
     Raises QlowerError for an operation without native code.
     """
-    return compile_plan(plan(module, target, flavour))
+    return compile_plan(plan(module, target, flavour), signature_of(module))
 
 
-def compile_plan(planned: Plan) -> CompiledObject:
-    """Native code as planned. Raises QlowerError for an operation without.
+def compile_plan(planned: Plan, signature: Signature) -> CompiledObject:
+    """Native code as planned, of a model with this signature. Raises QlowerError for an
+    operation without.
 
     Where parts are kept, what this process can run is an object for each kernel, made
     only if it is new. Foreign code is one object: it would take a linker to join them.
@@ -65,7 +67,7 @@ def compile_plan(planned: Plan) -> CompiledObject:
     kernels = (replace(k, name=names.get(k.name, k.name)) for k in planned.kernels)
     described = CompiledObject(
         (),
-        signature_of(planned.module),
+        signature,
         arena_bytes(planned.function),
         target,
         tuple(kernels),

@@ -35,13 +35,14 @@ from qlower.codegen.program.work import (
     estimated_copy_nanoseconds,
     estimated_nanoseconds,
     nest_kernel,
+    scan_kernel,
 )
 from qlower.codegen.skeletons.choose import Skeleton, Skeletons, scratch_bytes
 from qlower.codegen.skeletons.copy import cut_axis
 from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import QlowerError
-from qlower.dialects.kernel import CopyOp, NestOp, Schedule
+from qlower.dialects.kernel import CopyOp, NestOp, ScanOp, Schedule
 from qlower.model.entry import main_function
 from qlower.model.layers import layer_name
 
@@ -100,32 +101,40 @@ class CopyPlan:
     blocks: Blocks | None = None
 
 
-KernelPlan: TypeAlias = NestPlan | CopyPlan
+@dataclass(frozen=True)
+class ScanPlan:
+    """A scan, and the plan of its function, which one thread runs."""
+
+    kernel: Kernel
+    step: Plan
+    nanoseconds: float
+    blocks: None = None
+
+
+KernelPlan: TypeAlias = NestPlan | CopyPlan | ScanPlan
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The code of a module's function `entry`: a record for each kernel, by operation.
+    """The code `entry` of a kernel-level function: a record for each kernel, by
+    operation.
 
-    `threads` is 1 where more don't pay, whatever the flavour asks for.
+    `threads` is 1 where more don't pay, whatever the flavour asks for. The steps of a
+    scan run in the float environment of the code that calls them.
     """
 
-    module: ModuleOp
+    function: FuncOp
     target: Target
     flavour: Flavour
     entry: str
     steps: Mapping[Operation, KernelPlan]
     threads: int
-
-    @property
-    def function(self) -> FuncOp:
-        """The function at the kernel level."""
-        return main_function(self.module)
+    is_step: bool = False
 
     @cached_property
     def float_control(self) -> FloatControl | None:
         """The register that the code has to set; None where it computes no floats."""
-        needed = computes_floats(self.function)
+        needed = not self.is_step and computes_floats(self.function)
         return self.target.float_control if needed else None
 
     @property
@@ -155,18 +164,26 @@ def plan(
     `Interface` does, so that none is that of an entry point. Raises QlowerError for a
     nest whose family or schedule is not one that it can have.
     """
+    return _plan_function(main_function(module), target, flavour, entry, prefix)
+
+
+def _plan_function(
+    function: FuncOp, target: Target, flavour: Flavour, entry: str, prefix: str
+) -> Plan:
     steps: dict[Operation, KernelPlan] = {}
-    for op in main_function(module).body.block.ops:
+    for op in function.body.block.ops:
         name = prefix + function_name(len(steps), op)
         if isinstance(op, NestOp):
             steps[op] = _plan_nest(name, op, target, flavour.threads)
         elif isinstance(op, CopyOp) and op.has_code:
             steps[op] = _plan_copy(name, op, flavour.threads)
+        elif isinstance(op, ScanOp):
+            steps[op] = _plan_scan(name, op, target)
     threads = flavour.threads
     if not is_worthwhile(_shared_nanoseconds(steps.values()), threads):
         steps = {op: replace(step, blocks=None) for op, step in steps.items()}
         threads = 1
-    return Plan(module, target, flavour, entry, steps, threads)
+    return Plan(function, target, flavour, entry, steps, threads)
 
 
 def _shared_nanoseconds(steps: Iterable[KernelPlan]) -> Iterator[float]:
@@ -197,6 +214,14 @@ def _plan_nest(name: str, op: NestOp, target: Target, threads: int) -> NestPlan:
             skeleton = skeletons.of(block, op.schedule)
             codes[bound] = NestCode(name + suffix, block, skeleton)
     return replace(planned, blocks=blocks, of_blocks=codes)
+
+
+def _plan_scan(name: str, op: ScanOp, target: Target) -> ScanPlan:
+    step = _plan_function(op.function, target, PLAIN, name, f"{name}_")
+    step = replace(step, is_step=True)
+    kernel = scan_kernel(name, op, step.kernels)
+    nanoseconds = op.count * sum(one.nanoseconds for one in step.steps.values())
+    return ScanPlan(kernel, step, nanoseconds)
 
 
 def _check_family(op: NestOp, products: Products | None) -> None:

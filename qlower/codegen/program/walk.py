@@ -11,7 +11,14 @@ from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qlower.diagnostics import QlowerError
-from qlower.dialects.kernel import ArenaAttr, BoxAttr, CopyOp, NestOp, OutputAttr
+from qlower.dialects.kernel import (
+    ArenaAttr,
+    BoxAttr,
+    CopyOp,
+    NestOp,
+    OutputAttr,
+    ScanOp,
+)
 
 
 class Walk(ABC):
@@ -38,6 +45,10 @@ class Walk(ABC):
         """Write a copy, whose result has its place."""
 
     @abstractmethod
+    def scan(self, op: ScanOp) -> None:
+        """Write a scan, whose results have their places."""
+
+    @abstractmethod
     def finish(self, op: ReturnOp) -> None:
         """Write the end of the function."""
 
@@ -52,14 +63,17 @@ class Walk(ABC):
                 | CopyOp(source=source, result=result, is_stored=False)
             ):
                 self.lie_with(result, source)
-            case NestOp() | CopyOp():
+            case NestOp() | CopyOp() | ScanOp():
                 assert op.buffers is not None, "plan-memory has not run"
                 for result, buffer in zip(op.results, op.buffers, strict=True):
                     self._place(result, buffer)
-                if isinstance(op, NestOp):
-                    self.nest(op)
-                else:
-                    self.copy(op)
+                match op:
+                    case NestOp():
+                        self.nest(op)
+                    case CopyOp():
+                        self.copy(op)
+                    case ScanOp():
+                        self.scan(op)
             case ReturnOp():
                 self.finish(op)
             case _:

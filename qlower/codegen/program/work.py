@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from xdsl.dialects.arith import ConstantOp
@@ -22,7 +22,7 @@ from qlower.codegen.skeletons.tile_registers.plan import (
     product_cycles,
 )
 from qlower.codegen.targets.resolve import Target
-from qlower.dialects.kernel import CopyOp, byte_size
+from qlower.dialects.kernel import CopyOp, ScanOp, byte_size
 from qlower.dialects.types import tensor_type
 from qlower.model.layers import layer_names, layer_title
 
@@ -77,6 +77,25 @@ def copy_kernel(name: str, op: CopyOp) -> Kernel:
     size = _copied_bytes(op)
     return Kernel(
         name, title, layer_names(op), "copy", 0, size, results, 0, 1, 1, False
+    )
+
+
+def scan_kernel(name: str, op: ScanOp, step: Sequence[Kernel]) -> Kernel:
+    """What is known of a scan, from the kernels of one step."""
+    size = moved_bytes((*op.operands, *op.res)) + sum(one.bytes for one in step)
+    results = sum(prod(tensor_type(result).get_shape()) for result in op.res)
+    return Kernel(
+        name,
+        layer_title(op) or op.name,
+        layer_names(op),
+        "scan",
+        op.count * sum(one.products for one in step),
+        size,
+        results,
+        sum(one.operations for one in step),
+        1,
+        1,
+        False,
     )
 
 

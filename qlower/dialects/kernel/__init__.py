@@ -7,6 +7,8 @@ A function at the kernel level is a straight line of
   no code,
 - `kernel.nest`: a loop nest with the arithmetic of the arith level, unchanged,
 - `kernel.copy`: data movement (slice, concatenation, padding),
+- `kernel.scan`: a function at this level, run for each step of a sequence (it is an op
+  of the levels above, too),
 - `func.return`.
 
 All shapes are static and every tensor is stored densely in row-major order, iN in the
@@ -76,6 +78,7 @@ from .memory import (
     integer_byte_size,
 )
 from .nest import KEPT_CHANNELS, IndexOp, NestOp, YieldOp
+from .scan import ScanOp, of_step
 from .schedule import Schedule, TileAttr, TileRegistersAttr
 
 __all__ = [
@@ -91,6 +94,7 @@ __all__ = [
     "IndexOp",
     "NestOp",
     "OutputAttr",
+    "ScanOp",
     "Schedule",
     "ScratchAttr",
     "TileAttr",
@@ -101,11 +105,12 @@ __all__ = [
     "element_byte_size",
     "integer_byte_size",
     "linear_form",
+    "of_step",
 ]
 
 KERNEL = Dialect(
     "kernel",
-    [NestOp, YieldOp, IndexOp, CopyOp],
+    [NestOp, YieldOp, IndexOp, CopyOp, ScanOp],
     [
         ArenaAttr,
         OutputAttr,

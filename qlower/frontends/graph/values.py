@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import cast
@@ -211,6 +212,18 @@ class FunctionBuilder:
         type = TensorType(Float32Type(), value.type.get_shape())
         operation = qnn.DequantizeOp(value.ssa, type)
         return replace(value, ssa=self.emit(operation, place))
+
+    @contextmanager
+    def function(self, types: Sequence[Tensor], place: Place) -> Generator[Block]:
+        """A function of its own, to whose block operations are added meanwhile."""
+        outer, self.block = self.block, Block(arg_types=types)
+        reordered, self._reordered = self._reordered, {}
+        for argument in self.block.args:
+            argument.location = place.named(None)
+        try:
+            yield self.block
+        finally:
+            self.block, self._reordered = outer, reordered
 
     def module(
         self,

@@ -5,37 +5,19 @@ The file defines what the model's header declares, as an object would.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.func import FuncOp
 
-from qlower.codegen.nests.nest import constant_bytes
 from qlower.codegen.program.interface import STATUS_CODES, Interface
-from qlower.codegen.program.plan import function_name
-from qlower.codegen.program.walk import Walk
-from qlower.codegen.values.elements import scalar_type
-from qlower.dialects.kernel import (
-    ArenaAttr,
-    CopyOp,
-    NestOp,
-    OutputAttr,
-    byte_size,
-)
-from qlower.dialects.types import shape_of, tensor_type
 from qlower.model.entry import main_function
-from qlower.model.layers import layer_title
 from qlower.model.state import STATE_ALIGNMENT, initial_memory, state_offsets
 from qlower.packages.c_text import c_comment, c_string
 from qlower.packages.header import parameters
 
-from .constants import Constants, memory_type
-from .helpers import Helpers
-from .loops import NestWriter, copy_statements
-from .products import write_nest
+from .constants import Constants
+from .writer import Parts, Writer
 
 LONGEST_STRING = 4095
 """Characters of a string literal that every C99 compiler takes."""
@@ -50,159 +32,27 @@ def c_source(module: ModuleOp, interface: Interface) -> str:
     return "\n".join([*_Program(function, interface).lines(), ""])
 
 
-@dataclass(frozen=True)
-class _Buffer:
-    """Where a value lies: bytes from `first` on in what `base` points to."""
-
-    base: str
-    first: int
-    size: int
-
-    @property
-    def address(self) -> str:
-        if not self.first:
-            return self.base
-        return f"({self.base} + {self.first})"
-
-    def overlaps(self, other: _Buffer) -> bool:
-        return (
-            self.base == other.base
-            and self.first < other.first + other.size
-            and other.first < self.first + self.size
-        )
-
-
-class _Program(Walk):
+class _Program:
     """The parts of the file, made in the order of the model's operations."""
-
-    language = "C"
 
     def __init__(self, function: FuncOp, interface: Interface) -> None:
         self.function = function
         self.interface = interface
-        self.helpers = Helpers()
-        self.constants = Constants(interface.name)
-        self.functions: list[str] = []
-        self.calls: list[str] = []
-        self.copies_bytes = interface.state_bytes > 0
-        self.buffers: dict[SSAValue, _Buffer] = {}
         signature = interface.signature
         offsets = state_offsets(signature.states)
         names = [name for name, _ in interface.ports]
         inputs = len(signature.inputs)
         states = [("state_bytes", offset) for offset in offsets[:-1]]
         left = interface.arena_bytes - interface.state_bytes
-        self.outputs = [
+        outputs = [
             *((name, 0) for name in names[inputs:]),
             *(("memory", left + offset) for offset in offsets[:-1]),
         ]
-        for value, (base, first) in zip(
-            function.body.block.args,
-            [*((name, 0) for name in names[:inputs]), *states],
-            strict=True,
-        ):
-            self.buffers[value] = self._buffer(value, base, first)
-        for op in function.body.block.ops:
-            self.emit(op)
-
-    def _buffer(self, value: SSAValue, base: str, first: int) -> _Buffer:
-        return _Buffer(base, first, byte_size(tensor_type(value)))
-
-    def lie_with(self, value: SSAValue, other: SSAValue) -> None:
-        if other in self.buffers:
-            self.buffers[value] = self.buffers[other]
-
-    def put(self, value: SSAValue, buffer: OutputAttr | ArenaAttr) -> None:
-        if isinstance(buffer, OutputAttr):
-            place = self.outputs[buffer.index.data]
-        else:
-            place = "memory", buffer.offset.data
-        self.buffers[value] = self._buffer(value, *place)
-
-    def nest(self, op: NestOp) -> None:
-        def body(names: dict[SSAValue, str]) -> list[str]:
-            writer = NestWriter(op, self.helpers, self.constants, names)
-            return write_nest(writer)
-
-        self._function(op, (*op.inputs, *op.tables), op.res, body)
-
-    def copy(self, op: CopyOp) -> None:
-        target = self.buffers[op.result]
-        if op.destination is not None and self.buffers.get(op.destination) != target:
-            self._copy_bytes(target, op.destination)
-        if not op.has_code:
-            return
-
-        def body(names: dict[SSAValue, str]) -> list[str]:
-            source = names.get(op.source) or self._constant(op.source)
-            return copy_statements(op, source, names[op.result], self.helpers)
-
-        self._function(op, (op.source,), (op.result,), body)
-
-    def _constant(self, value: SSAValue) -> str:
-        data = constant_bytes(value)
-        assert data is not None
-        return self.constants.name(scalar_type(tensor_type(value).element_type), data)
-
-    def _copy_bytes(self, target: _Buffer, source: SSAValue) -> None:
-        self.copies_bytes = True
-        found = self.buffers.get(source)
-        address = self._constant(source) if found is None else found.address
-        self.calls.append(f"copy_bytes({target.address}, {address}, {target.size}u);")
-
-    def finish(self, op: ReturnOp) -> None:
-        for value, (base, first) in zip(op.operands, self.outputs, strict=True):
-            target = self._buffer(value, base, first)
-            if self.buffers.get(value) != target:
-                self._copy_bytes(target, value)
-
-    def _function(
-        self,
-        op: NestOp | CopyOp,
-        read: Sequence[SSAValue],
-        written: Sequence[SSAValue],
-        body: Callable[[dict[SSAValue, str]], list[str]],
-    ) -> None:
-        """Write the function of a kernel, and its call."""
-        name = f"{self.interface.name}_{function_name(len(self.functions), op)}"
-        names: dict[SSAValue, str] = {}
-        passed: dict[str, tuple[str, str]] = {}
-        for values, others, prefix in ((read, written, "in"), (written, read, "out")):
-            for value in dict.fromkeys(values):
-                if value not in self.buffers or value in names:
-                    continue
-                names[value] = f"{prefix}{len(names)}"
-                buffer = self.buffers[value]
-                shares = any(
-                    buffer.overlaps(self.buffers[other])
-                    for other in others
-                    if other in self.buffers
-                )
-                type = memory_type(scalar_type(tensor_type(value).element_type))
-                constant = "const " if prefix == "in" else ""
-                pointer = f"{constant}{type} *"
-                alone = "" if shares else "restrict "
-                passed[names[value]] = (
-                    f"{pointer}{alone}{names[value]}",
-                    f"({pointer})({constant}void *){buffer.address}",
-                )
-        statements = body(names)
-        read_names = set(re.findall(r"\w+", "\n".join(statements)))
-        used = [pair for name_, pair in passed.items() if name_ in read_names]
-        self.functions.append(
-            "\n".join(
-                [
-                    f"/* {_description(op)} */",
-                    f"static void {name}(",
-                    f"    {', '.join(parameter for parameter, _ in used)}) {{",
-                    *statements,
-                    "}",
-                    "",
-                ]
-            )
+        arguments = [*((name, 0) for name in names[:inputs]), *states]
+        self.parts = Parts(
+            interface.name, Constants(interface.name), interface.state_bytes > 0
         )
-        arguments = ", ".join(argument for _, argument in used)
-        self.calls.append(f"{name}({arguments});")
+        self.calls = Writer(function, self.parts, arguments, outputs).calls
 
     def lines(self) -> Iterator[str]:
         """The file."""
@@ -224,13 +74,13 @@ class _Program(Walk):
         yield ""
         yield from _CHECKS.format(name=interface.name).splitlines()
         yield ""
-        for text in self.helpers.texts.values():
+        for text in self.parts.helpers.texts.values():
             yield f"{text}\n"
-        if self.copies_bytes:
+        if self.parts.copies_bytes:
             yield _COPY_BYTES
-        yield from self.constants.lines()
+        yield from self.parts.constants.lines()
         yield ""
-        yield from self.functions
+        yield from self.parts.functions
         yield from self._entry()
         if interface.state_bytes:
             yield from self._reset()
@@ -327,16 +177,6 @@ class _Program(Walk):
                 yield f"  if ({conditions[status]}) {{"
                 yield f"    return {upper}_{status};"
                 yield "  }"
-
-
-def _description(op: NestOp | CopyOp) -> str:
-    """What a kernel's function computes, in a line."""
-    layer = c_comment(layer_title(op) or op.name)
-    shape = "x".join(map(str, shape_of(op.results[0]))) or "scalar"
-    if isinstance(op, CopyOp):
-        return f"{layer}: copies into {shape}"
-    over = "x".join(map(str, op.reduction_bounds))
-    return f"{layer}: {shape}, {op.family.data}" + (over and f" over {over}")
 
 
 def _metadata(interface: Interface) -> Iterator[str]:

@@ -33,6 +33,7 @@ KERNEL_LEVEL = (
     tensor.CollapseShapeOp,
     kernel.NestOp,
     kernel.CopyOp,
+    kernel.ScanOp,
     func.ReturnOp,
 )
 """The ops of which a function at the kernel level consists."""

@@ -22,6 +22,7 @@ from qlower.contracts.needs import check_needs, named_layers
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError, file_location, format_location
 from qlower.dialects import qnn, quant
+from qlower.dialects.kernel import ScanOp
 from qlower.dialects.operations import kind_of
 from qlower.dialects.qnn.attributes import CONTRACT, module_contract
 from qlower.model.entry import defined_functions
@@ -84,6 +85,7 @@ LOWERINGS: Rows = {
     qnn.ArgMaxOp: movement.lower_arg_max,
     qnn.LstmOp: recurrent.lower_lstm,
     qnn.SvdfOp: recurrent.lower_svdf,
+    ScanOp: recurrent.lower_scan,
     quant.QuantizeCastOp: elementwise.lower_mapped,
     quant.DequantizeCastOp: elementwise.lower_mapped,
     quant.StorageCastOp: movement.lower_storage_cast,

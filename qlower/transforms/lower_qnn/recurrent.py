@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.contracts.values import (
@@ -15,8 +15,9 @@ from qlower.contracts.values import (
     svdf_values,
 )
 from qlower.dialects import qnn
+from qlower.dialects.kernel import ScanOp
 from qlower.dialects.quant import quantized_element
-from qlower.dialects.types import shape_of
+from qlower.dialects.types import element_type, shape_of
 from qlower.emit.sums import Factor, multiply_accumulate, sum_products
 from qlower.emit.tensors import storage_type
 from qlower.model.nests import Nest
@@ -110,6 +111,29 @@ def _step(
     ]
     new_cell, new_state = nest.build(stored)
     return new_cell, new_state
+
+
+def lower_scan(lowering: Lowering, op: ScanOp) -> Sequence[SSAValue]:
+    """The scan of a function that has been lowered, to the types which that gives."""
+    function = op.function
+    function.detach()
+    given = function.function_type.outputs.data
+    carried = len(op.carried)
+    parts = [
+        TensorType(element_type(type), shape_of(part))
+        for type, part in zip(given[carried:], op.parts, strict=True)
+    ]
+    scan = ScanOp(
+        op.count,
+        [lowering.value(value) for value in op.carried],
+        [lowering.value(value) for value in op.over],
+        Region(Block([function])),
+        [*given[:carried], *parts],
+        is_reversed=op.is_reversed is not None,
+    )
+    scan.location = lowering.op.location
+    lowering.block.add_op(scan)
+    return scan.res
 
 
 def lower_svdf(lowering: Lowering, op: qnn.SvdfOp) -> Sequence[SSAValue]:

@@ -7,17 +7,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from time import perf_counter
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import Target
 from qlower.compilation.compilation import Compilation
-from qlower.dialects.kernel import NestOp
+from qlower.dialects.kernel import NestOp, ScanOp
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.diff import Progress, no_progress
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
+from qlower.model.entry import main_function
 from qlower.model.layers import layer_name, layer_names, layer_title, layers
 from qlower.process.float_environment import default_floats
 from qlower.sides.sides import Computed
@@ -83,7 +86,7 @@ def native(
             return bind(compiled, inputs, outputs)
 
         verdict = _verdict(level, nest, references)
-        if not is_alone:
+        if not is_alone or isinstance(nest, ScanOp):
             return replace(verdict, how="several functions compute the layer")
         try:
             found = _decide(nest, references, levels[level], hashed, stored[level])
@@ -113,7 +116,9 @@ def native(
     return Native(default or "", rows, named, hashes, chosen, seconds, whole, moved)
 
 
-def _verdict(level: str, nest: NestOp, references: References) -> NativeVerdict:
+def _verdict(
+    level: str, nest: NestOp | ScanOp, references: References
+) -> NativeVerdict:
     """The verdict for a function where nothing is decided."""
     operations = [references.operations[name] for name in layer_names(nest)]
     kind = " + ".join(op.name.removeprefix("qnn.") for op in operations)
@@ -151,10 +156,10 @@ def _decide(
     return found
 
 
-def _functions(kernels: ModuleOp) -> Iterator[tuple[NestOp, bool]]:
-    """The nests that compute something, and whether each alone computes its layers; of
-    those that do so together the first."""
-    nests = [op for op in kernels.walk() if isinstance(op, NestOp) and _computes(op)]
+def _functions(kernels: ModuleOp) -> Iterator[tuple[NestOp | ScanOp, bool]]:
+    """The nests and scans that compute something, and whether each alone computes its
+    layers; of those that do so together the first."""
+    nests = [op for op in main_function(kernels).body.block.ops if _computes(op)]
     uses = Counter(name for nest in nests for name in layer_names(nest))
     told: set[tuple[str, ...]] = set()
     for nest in nests:
@@ -164,6 +169,8 @@ def _functions(kernels: ModuleOp) -> Iterator[tuple[NestOp, bool]]:
             yield nest, all(uses[name] == 1 for name in names)
 
 
-def _computes(nest: NestOp) -> bool:
-    """Whether a nest does more than move elements."""
+def _computes(nest: Operation) -> TypeGuard[NestOp | ScanOp]:
+    """Whether an operation does more than move elements."""
+    if not isinstance(nest, NestOp):
+        return isinstance(nest, ScanOp)
     return bool(nest.reduction_bounds) or len(nest.epilogue.block.ops) > 1
