@@ -141,7 +141,8 @@ class Emulator:
 
 
 def _has_emulator(compiled: CompiledObject) -> bool:
-    if "+mve" in compiled.target.features.split(","):  # unicorn has no MVE
+    # unicorn knows neither MVE nor RVV 1.0
+    if not {"+mve", "+v"}.isdisjoint(compiled.target.features.split(",")):
         return False
     try:
         elf = read_object(compiled.object_bytes)

@@ -137,6 +137,7 @@ def test_levels_of_aarch64(
     ("triple", "features", "bits", "kind", "bare"),
     [
         ("riscv64-linux-gnu", None, 32, DotKind.SINGLES, False),
+        ("riscv64-linux-gnu", "+v", 512, DotKind.SINGLES, False),
         ("riscv64-unknown-elf", None, 32, DotKind.SINGLES, True),
         ("riscv32im-unknown-none-elf", None, 32, DotKind.SINGLES, True),
         ("riscv32imc-unknown-none-elf", "+zbb", 32, DotKind.SINGLES, True),
@@ -154,7 +155,8 @@ def test_other_targets(
 ):
     target = resolve_target(triple, None, features)
     assert (target.vector_bits, target.signed_dot.kind) == (bits, kind)
-    assert target.is_experimental == (not triple.startswith("thumb"))
+    is_tuned = triple.startswith("thumb") or features == "+v"
+    assert target.is_experimental == (not is_tuned)
     assert target.is_bare_metal == bare
     assert target.pointer_bytes == (8 if "64" in triple else 4)
 

@@ -23,11 +23,8 @@ from qlower.runtime.executable import Executable
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module
 from support.aarch64 import aarch64_levels
-from support.cortex_m55 import QemuExecutable
+from support.qemu import QemuExecutable, qemu_executable
 from support.wasm import WasmExecutable
-
-MVE = "thumbv8.1m.main-none-eabi"
-"""Code that only QEMU runs, in long tests."""
 
 _LEVELS = {
     "x86-64": ("x86-64", "", ""),
@@ -116,8 +113,8 @@ def _emulated(
 ) -> EmulatedExecutable | QemuExecutable | WasmExecutable | None:
     """The object in an emulator; None if this machine can run it."""
     target = compiled.target
-    if target.triple.startswith(MVE.split("-")[0]):
-        return QemuExecutable(compiled)
+    if (by_qemu := qemu_executable(compiled)) is not None:
+        return by_qemu
     if target.triple.startswith("wasm32"):
         return WasmExecutable(compiled)
     objects = [read_object(one) for one in compiled.objects]

@@ -63,7 +63,7 @@ def split_lanes(target: Target, bound: int, width: int) -> tuple[Segment, ...]:
     """
     segments = split(bound, width)
     least = target.vector_bits // 32
-    if target.widens_in_memory and bound % least:
+    if target.widens_in_memory and not target.masks_lanes and bound % least:
         whole = bound - bound % least
         return (*split(whole, width), Segment(whole, bound - whole, 1))
     whole = tuple(segment for segment in segments if segment.width >= least)

@@ -29,7 +29,8 @@ class Dot:
     The byte kinds add to an accumulator that is its first argument; PAIRS gives the
     sums only; SINGLES has no intrinsic, LLVM finds the instruction. With
     `selects_lane` the instruction takes four bytes (or one number) of a vector for all
-    lanes, so that activations are loaded 16 bytes at a time. Weights that
+    lanes, so that activations are loaded 16 bytes at a time; with `takes_scalar` one
+    number of a general register. Weights that
     take more than `widens_beyond` bytes as s16 are kept as bytes, which a load widens.
     `byte_pairs` sums two products of unsigned with signed bytes into each i16 lane,
     which saturates: those with 4 bits don't.
@@ -38,6 +39,7 @@ class Dot:
     kind: DotKind
     intrinsic: str = ""
     selects_lane: bool = False
+    takes_scalar: bool = False
     widens_beyond: int | None = None
     byte_pairs: str | None = None
 

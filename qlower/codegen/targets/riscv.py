@@ -1,4 +1,6 @@
-"""RISC-V with scalars alone: RV64GC, and RV32IM of bare metal. Experimental.
+"""RISC-V: RV64GC, with vectors (RVV 1.0) or without, and RV32IM of bare metal.
+
+All but RV64GC with vectors are experimental.
 
 Virtual machines that prove what they ran have RV32IM, without compressed instructions;
 their triples are those of Rust: `riscv32im-unknown-none-elf`.
@@ -9,20 +11,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qlower.codegen.targets.architecture import Architecture, cpu_table, with_least
-from qlower.codegen.targets.base import Target
+from qlower.codegen.targets.base import Dot, DotKind, Target
 from qlower.codegen.targets.scalar import SCALAR, SINGLES
 from qlower.codegen.targets.triples import is_bare_metal
 from qlower.diagnostics import QlowerError
 
 _CPUS = cpu_table(
     {
-        "": "generic-rv64 andes-ax25 andes-ax45 mips-p8700 sifive-p450 sifive-p470 "
-        "sifive-p550 sifive-p670 sifive-p870 sifive-s54 sifive-s76 sifive-u54 "
-        "sifive-u74 sifive-x280 sifive-x390 spacemit-x60 tt-ascalon-d8 veyron-v1 "
-        "xiangshan-kunminghu xiangshan-nanhu"
+        "": "generic-rv64 andes-ax25 andes-ax45 mips-p8700 sifive-p450 sifive-p550 "
+        "sifive-s54 sifive-s76 sifive-u54 sifive-u74 veyron-v1 xiangshan-nanhu",
+        "v": "sifive-p470 sifive-p670 sifive-p870 sifive-x280 sifive-x390 "
+        "spacemit-x60 tt-ascalon-d8 xiangshan-kunminghu",
     }
 )
-"""CPUs of LLVM 22 that run RV64GC."""
+"""CPUs of LLVM 22 that run RV64GC, by whether they have vectors."""
 
 _GENERAL = "+m,+a,+f,+d,+c"
 """What RV64GC adds to the least that LLVM generates code for."""
@@ -35,10 +37,16 @@ _FEATURES = frozenset(_FEATURE_NAMES.split())
 """Extensions that arithmetic and its loops can use."""
 
 
+_SPLAT = Dot(DotKind.SINGLES, takes_scalar=True, widens_beyond=1 << 16)
+
+_GROUP_BITS = 512
+"""Four registers of the least width that RVV allows for applications, as one."""
+
+
 def _wide_table(
     triple: str, cpu: str, features: str, present: frozenset[str]
 ) -> Target:
-    return Target(
+    scalar = Target(
         triple=triple,
         cpu=cpu,
         features=with_least(_GENERAL, features),
@@ -50,6 +58,19 @@ def _wide_table(
         rounds_in_hardware=True,
         fuses=True,
         is_experimental=True,
+    )
+    if "v" not in present:
+        return scalar
+    return replace(
+        scalar,
+        vector_bits=_GROUP_BITS,
+        vector_registers=8,
+        signed_dot=_SPLAT,
+        unsigned_dot=_SPLAT,
+        word_dot=_SPLAT,
+        widens_in_memory=True,
+        masks_lanes=True,
+        is_experimental=False,
     )
 
 

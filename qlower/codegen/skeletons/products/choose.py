@@ -16,6 +16,7 @@ from qlower.codegen.skeletons.products.word_products import (
     Scalars,
     SelectedSingles,
     Singles,
+    SplatScalars,
 )
 from qlower.codegen.targets.resolve import Dot, DotKind, Target
 
@@ -37,6 +38,8 @@ def vector_step(target: Target, scalar: str, *, signed: bool) -> VectorStep:
 def _single_class(dot: Dot, lanes: int) -> type[Singles]:
     if dot.selects_lane:
         return SelectedSingles
+    if dot.takes_scalar:
+        return SplatScalars
     return Singles if lanes > 1 else Scalars
 
 

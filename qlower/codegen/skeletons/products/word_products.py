@@ -291,6 +291,18 @@ class Scalars(Singles):
         return self.load_each(f, address, size, signed)
 
 
+class SplatScalars(Scalars):
+    """Vectors of weights times single activations, which the instruction takes from
+    general registers. Weights that are bytes take another instruction to widen."""
+
+    # in instructions: of the end of a loop, and of what a tile and its results take
+    cost = StepCost(load=4.0, weight=8.0, fixed=2.0, tile=20.0, part=12.0)
+
+    def registers(self, rows: int, summed: int, loads: int) -> int:
+        # activations take none
+        return rows * summed - 2
+
+
 class NarrowScalars(Scalars):
     """Products of single numbers with weights of 4 bits, four in 16: each is what two
     shifts leave, which are one instruction."""

@@ -1,4 +1,4 @@
-"""Code for Cortex-M55: its dot products, and the bits that QEMU gives of all of it."""
+"""Code for Cortex-M55 and RVV: inner loops, and the bits that QEMU gives of it all."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import edge_layers, models_directory, random_layers
-from support.cortex_m55 import QemuExecutable
-from support.native import MVE, compile_text, guarded_runs
+from support.native import compile_text, guarded_runs, run_object
+from support.qemu import CortexM55, QemuExecutable, RiscvVectors, WideRiscvVectors
 from support.run_files import RUN_TESTS, RunTest
 from support.windows import Window, build
 
@@ -21,7 +21,11 @@ from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
 from qlower.text.parsing import parse_module
 
-CORTEX_M55 = resolve_target(MVE, "cortex-m55")
+TARGETS = {
+    "cortex-m55": resolve_target("thumbv8.1m.main-none-eabi", "cortex-m55"),
+    "rvv": resolve_target("riscv64-linux-gnu", None, "+v"),
+}
+machines = pytest.mark.parametrize("machine", TARGETS)
 
 DENSE = Window(1, 1, 64, 16)
 POINTS = Window(5, 3, 16, 8)
@@ -54,55 +58,68 @@ WINDOWS = [
 ]
 
 
-def test_loops_are_of_the_fewest_instructions() -> None:
-    """Six sums take five loads, six products, and the end of a loop."""
-    text, _, _ = build(replace(POINTS, channels=64, outputs=6, width=4), seed=1)
-    code = compile_text(text, CORTEX_M55).llvm_text
-    assembly = assembly_text(code, CORTEX_M55)
-    loops = re.findall(r"\n\.LBB\S+:\n((?:\t[^.]\S*\t.*\n)*?\tle\t.*)", assembly)
-    sums = next(loop for loop in loops if loop.count("vmlava.s8") == 6)
-    assert sums.count("\n") == 11
-    assert sums.count("\tvldr") == 5
+@pytest.mark.parametrize(
+    ("machine", "product", "products", "loads", "length"),
+    [("cortex-m55", "vmlava.s8", 6, 5, 12), ("rvv", "vwmacc.vx", 24, 20, 60)],
+)
+def test_loops_are_of_few_instructions(
+    machine: str, product: str, products: int, loads: int, length: int
+) -> None:
+    """For 96 and 384 products."""
+    text, _, _ = build(replace(POINTS, channels=64, outputs=48, width=6), seed=1)
+    code = compile_text(text, TARGETS[machine]).llvm_text
+    assembly = assembly_text(code, TARGETS[machine])
+    loops = re.findall(
+        r"\n\.LBB\S+:.*\n((?:\t[^.]\S*\t.*\n)*?\t(?:le|b\w*)\t)", assembly
+    )
+    sums = next(loop for loop in loops if loop.count(product) == products)
+    assert len(re.findall(r"\t(?:vldr|lb|vle)", sums)) == loads
+    assert sums.count("\n") < length
 
 
 @pytest.mark.long
+@machines
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
-def test_sums(case: Window) -> None:
+def test_sums(machine: str, case: Window) -> None:
     text, x, want = build(case, seed=case.channels)
-    for (found,) in guarded_runs(compile_text(text, CORTEX_M55), [x]):
+    for (found,) in guarded_runs(compile_text(text, TARGETS[machine]), [x]):
         np.testing.assert_array_equal(found.reshape(want.shape), want)
 
 
 @pytest.mark.long
+@machines
 @pytest.mark.parametrize("test", RUN_TESTS, ids=str)
-def test_run_files(test: RunTest) -> None:
+def test_run_files(machine: str, test: RunTest) -> None:
     for contract in test.contracts:
         model = qlower.Model(parse_module(test.text, str(test.path)))
-        compiled = Compilation(model, contract or None).for_target(CORTEX_M55).object
-        outputs = QemuExecutable(compiled)(test.inputs(model))
+        compiled = Compilation(model, contract or None).for_target(TARGETS[machine])
+        outputs = run_object(compiled.object, test.inputs(model))
         values = [value for array in outputs for value in array.reshape(-1).tolist()]
         assert values == test.expected[contract], f"{test} {contract}"
 
 
 @pytest.mark.long
+@machines
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("layers", [edge_layers.LAYERS, random_layers.LAYERS])
 def test_layers_of_any_size(
-    layers: Mapping[str, Callable[[int, str], bytes]], dtype: str, tmp_path: Path
+    machine: str,
+    layers: Mapping[str, Callable[[int, str], bytes]],
+    dtype: str,
+    tmp_path: Path,
 ) -> None:
-    for seed in range(2):
-        for kind, make in layers.items():
-            path = tmp_path / f"{kind}_{seed}.tflite"
-            path.write_bytes(make(seed, dtype))
-            inputs = random_layers.random_layer_inputs(qlower.load(path), seed)
-            compiled = Compilation(path, "tflite").for_target(CORTEX_M55).object
-            (given,) = QemuExecutable(compiled)(inputs)
-            wanted = qlower.jit(path, "tflite")(*inputs)
-            assert given.tobytes() == wanted.tobytes(), path
+    for kind, make in layers.items():
+        path = tmp_path / f"{kind}.tflite"
+        path.write_bytes(make(1, dtype))
+        inputs = random_layers.random_layer_inputs(qlower.load(path), 1)
+        compiled = Compilation(path, "tflite").for_target(TARGETS[machine])
+        (given,) = run_object(compiled.object, inputs)
+        wanted = qlower.jit(path, "tflite")(*inputs)
+        assert given.tobytes() == wanted.tobytes(), path
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("contract", ["tflm", "tflite-xnnpack"])
+@pytest.mark.parametrize("run_by", [CortexM55, RiscvVectors, WideRiscvVectors])
 @pytest.mark.parametrize(
     "name",
     [
@@ -110,13 +127,16 @@ def test_layers_of_any_size(
         *("ad01_fc_autoencoder_int8", "micro_speech_int8", "person_detect_int8"),
     ],
 )
-def test_real_models(name: str, contract: str) -> None:
+def test_real_models(name: str, run_by: type[QemuExecutable]) -> None:
+    """By a contract of integers and one of floats."""
     path = models_directory() / name / "model.tflite"
     if not path.exists():
         pytest.skip(f"{path} is not there")
-    compiled = Compilation(path, contract).for_target(CORTEX_M55).object
-    run, wanted = QemuExecutable(compiled), qlower.jit(path, contract)
-    (spec,) = wanted.inputs
-    x = np.random.default_rng(1).integers(-128, 128, (3, *spec.shape))
-    for given in x.astype(spec.dtype):
-        np.testing.assert_array_equal(run([given])[0], wanted(given))
+    target = TARGETS["cortex-m55" if run_by is CortexM55 else "rvv"]
+    for contract in ("tflm", "tflite-xnnpack"):
+        compiled = Compilation(path, contract).for_target(target).object
+        run, wanted = run_by(compiled), qlower.jit(path, contract)
+        (spec,) = wanted.inputs
+        x = np.random.default_rng(1).integers(-128, 128, (3, *spec.shape))
+        for given in x.astype(spec.dtype):
+            np.testing.assert_array_equal(run([given])[0], wanted(given))
