@@ -128,7 +128,10 @@ class CortexM55(QemuExecutable):
             str(path).encode(),
         )
         loaded: list[str] = []
-        for name, address, data in (("job", _JOB, job), ("memory", _ARRAYS, memory)):
+        for name, address, data in (
+            ("job", _JOB, job),
+            ("memory", _ARRAYS, bytes(memory)),
+        ):
             place = f"addr={address:#x},force-raw=on"
             loaded += ["-device", f"loader,file={self.file(name, data)},{place}"]
         _run(
