@@ -135,6 +135,7 @@ def compile(
     name: str | None = None,
     tune: bool = False,
     layer_contracts: Mapping[str, str] | None = None,
+    optimize: str = "speed",
 ) -> Compiled:
     """Compile a model to an object for `target` ("host", or a triple).
 
@@ -149,7 +150,8 @@ def compile(
     and runs the last one whose instructions the processor has. On a processor that has
     none of them, or not what a single one needs, the C entry point returns an error.
 
-    `layer_contracts` is as in `lower`.
+    `layer_contracts` is as in `lower`. For targets without an operating system,
+    `optimize="ram"` makes the arena small, and puts inputs and outputs into it.
     """
     from qlower.packages.compiled import compile_levels
 
@@ -157,7 +159,7 @@ def compile(
     shared = Compilation(
         model, contract, tuned=tune, layer_contracts=layer_contracts or {}
     )
-    levels = [shared.for_target(level) for level in names.values()]
+    levels = [shared.for_target(level.optimized(optimize)) for level in names.values()]
     return compile_levels(dict(zip(names, levels, strict=True)), name)
 
 

@@ -55,7 +55,9 @@ def run(options: argparse.Namespace) -> int:
     if options.rounds < 1:
         raise QlowerError(f"--rounds must be positive, not {options.rounds}")
     models = [check_model_path(model) for model in options.models]
-    target = resolve_target(None, options.cpu, options.features)
+    target = resolve_target(None, options.cpu, options.features).optimized(
+        options.optimize
+    )
 
     def compilation(model: Path, flavour: Flavour) -> Compilation:
         return Compilation(
@@ -111,7 +113,7 @@ def _emulate(options: argparse.Namespace) -> int:
         compilation = Compilation(
             model_of(str(path), options),
             options.contract,
-            resolve_target(*named),
+            resolve_target(*named).optimized(options.optimize),
             layer_contracts=layers,
         )
         counts = count_table(count_kernels(compilation.object))

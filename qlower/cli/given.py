@@ -105,7 +105,10 @@ def make_levels(options: argparse.Namespace) -> dict[str, Compilation]:
     """`make_compilation` for each of the CPUs, by name, with one arith level."""
     targets = resolve_levels(options.target, options.cpu, options.features)
     shared = _compilation(options, next(iter(targets.values())))
-    return {name: shared.for_target(target) for name, target in targets.items()}
+    return {
+        name: shared.for_target(target.optimized(options.optimize))
+        for name, target in targets.items()
+    }
 
 
 def _compilation(options: argparse.Namespace, target: Target) -> Compilation:

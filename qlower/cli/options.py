@@ -19,6 +19,7 @@ from qlower.cli.parser import (
     Commands,
     section,
 )
+from qlower.codegen.targets.optimized import OPTIMIZED, SPEED
 
 if TYPE_CHECKING:
     from qlower.compilation.passes import Observer
@@ -248,6 +249,17 @@ def add_machine(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
     )
     group.add_argument(
         "--features", metavar="LIST", help="refine the CPU, such as +avx512vnni,-fma"
+    )
+
+
+def add_optimize(parser: argparse.ArgumentParser) -> None:
+    """What code shall be good at, where that is a choice."""
+    section(parser, CODE).add_argument(
+        "--optimize",
+        choices=tuple(OPTIMIZED),
+        default=SPEED,
+        help="; ".join(f"{name}: {what}" for name, what in OPTIMIZED.items())
+        + " (default: speed; others for targets without an operating system)",
     )
 
 

@@ -155,16 +155,18 @@ class EmulatedExecutable:
     """A compiled model in an emulator, with the interface of `runtime.jit.Executable`.
     Raises QlowerError for a target without an emulator.
 
-    Arrays lie against pages that can't be touched: before them, after them, or both.
+    Arrays lie against pages that can't be touched: before them, after them, or both;
+    or `in_arena`, each input and output at an offset.
     """
 
-    def __init__(self, compiled: CompiledObject):
+    def __init__(self, compiled: CompiledObject, in_arena: Sequence[int] = ()):
         if not _has_emulator(compiled):
             raise QlowerError(
                 f"there is no emulator for {compiled.target.triple}",
                 help="--target: AArch64, thumbv7em, riscv64 or riscv32im",
             )
         self.compiled = compiled
+        self.in_arena = in_arena
         self.emulator = Emulator(compiled.object_bytes)
 
     @property
@@ -201,6 +203,8 @@ class EmulatedExecutable:
         lengths += [self.compiled.arena_bytes, len(emulator.pointers(lengths))]
         addresses, mapped = self._place(lengths, at_end)
         arrays, (arena, table) = addresses[:-2], addresses[-2:]
+        if self.in_arena:
+            arrays = [arena + offset for offset in self.in_arena]
         results = table + len(emulator.pointers(arrays[: len(inputs)]))
 
         def call() -> None:

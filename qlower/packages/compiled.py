@@ -16,10 +16,12 @@ from xdsl.dialects.builtin import ModuleOp
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.interface import Interface, c_identifier, check_name
 from qlower.codegen.program.module import arena_bytes
+from qlower.codegen.targets.optimized import RAM
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.compilation.compilation import Compilation
 from qlower.compilation.to_code import generate_package
 from qlower.diagnostics import QlowerError
+from qlower.dialects.kernel import ARENA_INPUTS, ARENA_OUTPUTS, arena_offsets
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.files.replacing import replacing_files
 from qlower.frontends.digest import file_digest
@@ -100,6 +102,11 @@ class Compiled:
 
                 if len(self.levels) > 1:
                     raise QlowerError("C source has one level", help="name one CPU")
+                if self.target.optimize == RAM:
+                    raise QlowerError(
+                        "--optimize ram relies on the order of machine code, which C "
+                        "source doesn't have"
+                    )
                 return c_source(self.kernels[0], self.interface)
             case "selftest":
                 return self_test_text(self.interface, self._outputs_digest())
@@ -206,6 +213,8 @@ def compile_levels(
         model_sha256=_sha256(model),
         target=first.target.triple,
         levels=tuple(levels),
+        arena_inputs=arena_offsets(main_function(first.kernels), ARENA_INPUTS),
+        arena_outputs=arena_offsets(main_function(first.kernels), ARENA_OUTPUTS),
     )
     start = perf_counter()
     if first.target.is_source:

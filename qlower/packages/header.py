@@ -35,6 +35,7 @@ def header_text(interface: Interface) -> str:
             " *",
             f" * Call {interface.name}_run with inputs, outputs and an arena:",
             f" * {upper}_ARENA_BYTES bytes at a multiple of {upper}_ARENA_ALIGNMENT.",
+            *_places_comment(interface),
             *_state_comment(interface),
             *_float_environment(interface.target),
             " * Stored integers q stand for SCALE * (q - ZERO_POINT); functions below",
@@ -67,8 +68,10 @@ def header_text(interface: Interface) -> str:
             ),
             *(
                 line
-                for name, spec in interface.ports
-                for line in _port(f"{upper}_{name.upper()}", spec)
+                for (name, spec), offset in zip(
+                    interface.ports, _offsets(interface), strict=True
+                )
+                for line in _port(upper, name, spec, offset)
             ),
             "",
             f"extern const char {interface.metadata}[];",
@@ -103,14 +106,26 @@ def header_text(interface: Interface) -> str:
     )
 
 
+def _places_comment(interface: Interface) -> Iterator[str]:
+    """What is said of inputs and outputs that may lie in the arena."""
+    if interface.arena_inputs or interface.arena_outputs:
+        yield " * Inputs and outputs are outside of it, or in it at their OFFSET, where"
+        yield " * a call overwrites its inputs."
+
+
 def _arena_macros(interface: Interface) -> Iterator[str]:
     """The arena's size; with canaries there are as many bytes as its alignment around
     it."""
     upper, unit = interface.name.upper(), interface.arena_alignment
+    starts = interface.arena_inputs or interface.arena_outputs
     yield f"#ifndef {upper}_CANARIES"
     yield f"#define {upper}_ARENA_BYTES {interface.arena_bytes}"
+    if starts:
+        yield f"#define {upper}_ARENA_START 0"
     yield "#else /* the ends of the arena are guarded */"
     yield f"#define {upper}_ARENA_BYTES {interface.arena_bytes + 2 * unit}"
+    if starts:
+        yield f"#define {upper}_ARENA_START {unit}"
     yield f"#define {upper}_ERROR_CANARY 8 /* a byte beside the arena was changed */"
     yield "#endif"
     yield f"#define {upper}_ARENA_ALIGNMENT {unit}"
@@ -279,12 +294,21 @@ def parameters(interface: Interface) -> Iterator[str]:
         yield "void *state"
 
 
-def _port(prefix: str, spec: TensorSpec) -> Iterator[str]:
-    """Macros of one input or output."""
+def _offsets(interface: Interface) -> list[int | None]:
+    """Where inputs and outputs may lie in the arena."""
+    offsets = [*interface.arena_inputs, *interface.arena_outputs]
+    return [*offsets] or [None] * len(interface.ports)
+
+
+def _port(upper: str, name: str, spec: TensorSpec, offset: int | None) -> Iterator[str]:
+    """Macros of one input or output, which may lie in the arena at an offset."""
+    prefix = f"{upper}_{name.upper()}"
     shape = "x".join(map(str, spec.shape)) or "scalar"
     yield ""
     yield f"/* {c_comment(spec.name)}: {shape} of {spec.dtype} */"
     yield f"#define {prefix}_COUNT {prod(spec.shape)}"
+    if offset is not None:
+        yield f"#define {prefix}_OFFSET ({upper}_ARENA_START + {offset})"
     if spec.scale is not None:
         yield f"#define {prefix}_SCALE {_c_float(spec.scale)}"
         yield f"#define {prefix}_ZERO_POINT ({spec.zero_point})"

@@ -19,8 +19,9 @@ from qlower.tables.table import Cell, Column, Table
 class Memory:
     """Bytes of RAM and flash, and how deep the stack becomes.
 
-    `arena`, `state`, `inputs` and `outputs` are the caller's; `variables` the object's
-    own. `code` and `constants` are None for C source.
+    `arena`, `state`, `inputs` and `outputs` are the caller's; the last two are 0 where
+    they may lie in the arena. `variables` are the object's own. `code` and `constants`
+    are None for C source.
     """
 
     arena: int
@@ -79,8 +80,8 @@ class Memory:
         rows: list[tuple[str, int | None, str]] = [
             ("arena", self.arena, "RAM"),
             *([("state", self.state, "RAM")] if self.state else []),
-            ("inputs", self.inputs, "RAM"),
-            ("outputs", self.outputs, "RAM"),
+            ("inputs", self.inputs, "RAM" if self.inputs else "in the arena"),
+            ("outputs", self.outputs, "RAM" if self.outputs else "in the arena"),
             ("variables", self.variables, "RAM"),
         ]
         if self.code is not None:
@@ -113,8 +114,8 @@ def memory_use(
     return Memory(
         arena=interface.arena_bytes,
         state=interface.state_bytes,
-        inputs=_bytes(interface.signature.inputs),
-        outputs=_bytes(interface.signature.outputs),
+        inputs=0 if interface.arena_inputs else _bytes(interface.signature.inputs),
+        outputs=0 if interface.arena_outputs else _bytes(interface.signature.outputs),
         variables=0 if sections is None else sections.variables,
         code=None if sections is None else sections.code,
         constants=None if sections is None else sections.constants,

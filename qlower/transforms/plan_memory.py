@@ -8,52 +8,66 @@ nests can do without has no memory (padding.py), and nests may write into parts 
 tensors (boxes.py), if the arena doesn't grow. A storage that is returned lies in the
 caller's buffer; the others get an offset in the arena, the largest first, each in the
 tightest gap that is left by those that are live at the same time. So does the scratch
-that a nest's code needs on the target while it runs, or the steps of a scan.
+that a nest's code needs on the target while it runs, or the steps of a scan
+(storages.py, arena.py).
+
+Where the target is optimized for RAM, inputs and outputs have places in the arena too,
+at which a caller may have them, and results lie over what they are made of as far as
+the order of the code allows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeGuard
 
-import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
-from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from qlower.codegen.nests.nest import analyse
-from qlower.codegen.nests.recognise import DepthwiseProducts
-from qlower.codegen.skeletons.choose import Skeletons, scratch_bytes
+from qlower.codegen.skeletons.memory import NestMemory
+from qlower.codegen.targets.optimized import RAM
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.targets.set_target import TARGET, target_of
 from qlower.diagnostics import QlowerError
+from qlower.dialects.integers import integers
 from qlower.dialects.kernel import (
     ARENA_ALIGNMENT,
     ARENA_BYTES,
-    ArenaAttr,
+    ARENA_INPUTS,
+    ARENA_OUTPUTS,
     BoxAttr,
-    Buffer,
     CopyOp,
     NestOp,
-    OutputAttr,
     ScanOp,
     ScratchAttr,
     UnstoredAttr,
     byte_size,
-    element_byte_size,
 )
+from qlower.dialects.qnn.attributes import states_of
 from qlower.dialects.types import tensor_type
 from qlower.model.entry import defined_functions
 from qlower.tally import count
+from qlower.transforms.arena import Storage, place, place_tightly
 from qlower.transforms.boxes import writable_boxes
 from qlower.transforms.padding import is_read_in_place
+from qlower.transforms.storages import (
+    Storages,
+    form_storages,
+    is_stored,
+    last_uses,
+    outputs_of,
+    place_outputs,
+    uses_of,
+)
 
-SMALL_ALIGNMENT = 16
-"""Bytes, of what is smaller than that."""
+_TRIALS = 300
+"""Orders of storages that are tried where the arena is to be small."""
+
+_WORTH = 1 / 8
+"""Part of the arena for which code does without a routine."""
 
 _ALIGNMENTS = (1, 2, 4, 8, 16, 32, ARENA_ALIGNMENT)
 
@@ -76,40 +90,20 @@ class PlanMemoryPass(ModulePass):
             raise QlowerError(f"plan-memory aligns to {legal}, not to {self.alignment}")
         target = target_of(op) if TARGET in op.attributes else None
         for function in defined_functions(op):
-            arena_bytes = plan_memory(function.body.block, self.alignment, target)
+            arena_bytes = plan_memory(function, self.alignment, target)
             count("bytes of arena", arena_bytes)
             function.attributes[ARENA_BYTES] = IntegerAttr(arena_bytes, i64)
 
 
-@dataclass(eq=False)
-class Storage:
-    """Memory of values that follow each other; live from op `first` to op `last`.
-
-    It is the caller's buffer for result number `output`, if there is one, or lies in
-    the arena.
-    """
-
-    size: int
-    first: int
-    last: int
-    output: int | None = None
-    offset: int = 0
-
-    @property
-    def buffer(self) -> Buffer:
-        return (
-            ArenaAttr(self.offset) if self.output is None else OutputAttr(self.output)
-        )
-
-
 def plan_memory(
-    block: Block, alignment: int = ARENA_ALIGNMENT, target: Target | None = None
+    function: FuncOp, alignment: int = ARENA_ALIGNMENT, target: Target | None = None
 ) -> int:
     """Sets the buffers of all nests and copies of a function's body anew, and the
     scratch of nests where the code for the target needs any.
 
     Returns the bytes of the arena.
     """
+    block = function.body.block
     for op in block.ops:
         if isinstance(op, NestOp | CopyOp | ScanOp):
             op.buffers = None
@@ -118,264 +112,125 @@ def plan_memory(
     for op in block.ops:
         if isinstance(op, CopyOp) and is_read_in_place(op):
             op.buffers = ArrayAttr([UnstoredAttr()])
+    is_tight = (
+        target is not None
+        and target.optimize == RAM
+        and not states_of(function)
+        and not isinstance(function.parent_op(), ScanOp)
+    )
+    planner = _Planner(block, alignment, target, is_tight)
     boxes: dict[SSAValue, SSAValue] = {}
-    outputs, uses = _outputs(block), _uses(block, _scratch_sizes(block, target))
-    arena_bytes, storages = _plan(outputs, uses, boxes, alignment)
+    plan = planner.plan(boxes)
     for first, copies in writable_boxes(block):
         more = boxes | {copy.source: first.result for copy in copies}
-        size, planned = _plan(outputs, uses, more, alignment)
-        if size <= arena_bytes:
-            boxes, arena_bytes, storages = more, size, planned
+        planned = planner.plan(more)
+        if planned.bytes <= plan.bytes:
+            boxes, plan = more, planned
+    if is_tight:
+        plan = planner.tightest(boxes)
+        inputs = [plan.storages[value].offset for value in block.args]
+        function.attributes[ARENA_INPUTS] = integers(inputs)
+        outputs = [storage.offset for storage in plan.outputs]
+        function.attributes[ARENA_OUTPUTS] = integers(outputs)
     for op in block.ops:
-        if _is_stored(op):
+        if is_stored(op):
             op.buffers = ArrayAttr(
-                BoxAttr() if result in boxes else storages[result].buffer
+                BoxAttr() if result in boxes else plan.storages[result].buffer
                 for result in op.results
             )
-        if isinstance(op, NestOp | ScanOp) and op in storages:
-            scratch = storages[op]
+        if isinstance(op, NestOp | ScanOp) and op in plan.storages:
+            scratch = plan.storages[op]
             op.scratch = ScratchAttr(scratch.offset, scratch.size)
-    return arena_bytes
-
-
-def _scratch_sizes(block: Block, target: Target | None) -> dict[Operation, int]:
-    """Bytes of the scratch that nests and scans need, those that need any."""
-    sizes: dict[Operation, int] = {
-        op: op.memory.size for op in block.ops if isinstance(op, ScanOp)
-    }
-    if target is None or target.halves is None:
-        return sizes
-    for op in block.ops:
-        if isinstance(op, NestOp):
-            nest = analyse(op)
-            skeleton = Skeletons(target, nest).of(nest, op.schedule)
-            sizes[op] = scratch_bytes(skeleton)
-    return {op: size for op, size in sizes.items() if size}
-
-
-_Storages: TypeAlias = dict[SSAValue | Operation, Storage]
+    return plan.bytes
 
 
 @dataclass(frozen=True)
-class _Use:
-    """What a stored nest or copy does, whatever else is planned.
+class _Plan:
+    """Storages of values, and of the scratch of nests, with their places in an arena of
+    so many bytes; `outputs` has those of the function's results."""
 
-    Nothing later reads the values `dying`. `results` are its results, each with its
-    bytes, its last use, and the values whose storage it may take over if they die.
-    `scratch` is memory for the time that it runs.
-    """
-
-    op: NestOp | CopyOp | ScanOp
-    position: int
-    dying: Sequence[SSAValue]
-    results: Sequence[tuple[SSAValue, int, int, Sequence[SSAValue]]]
-    scratch: int
+    bytes: int
+    storages: Storages
+    outputs: Sequence[Storage]
 
 
-def _plan(
-    outputs: Sequence[SSAValue],
-    uses: Sequence[_Use],
-    boxes: Mapping[SSAValue, SSAValue],
-    alignment: int,
-) -> tuple[int, _Storages]:
-    """The bytes of the arena and the storages, with their places.
+class _Planner:
+    """The memory of a function's body. If it `is_tight`, inputs and outputs are in the
+    arena, and results may lie over what they are made of."""
 
-    `boxes` are the results that lie in the tensor that a chain of copies writes, whose
-    first result is given.
-    """
-    storages = _form_storages(uses, boxes)
-    _place_outputs(outputs, storages)
-    unplaced = [s for s in dict.fromkeys(storages.values()) if s.output is None]
-    return _place_in_arena(unplaced, alignment), storages
+    def __init__(
+        self, block: Block, alignment: int, target: Target | None, is_tight: bool
+    ) -> None:
+        self.block = block
+        self.alignment = alignment
+        self.is_tight = is_tight
+        self.last_use = last_uses(block)
+        self.uses = uses_of(block, self.last_use)
+        self.code = NestMemory(target)
 
+    def plan(self, boxes: Mapping[SSAValue, SSAValue], trials: int = 0) -> _Plan:
+        """Storages and their places. `boxes` are the results that lie in the tensor
+        that a chain of copies writes, whose first result is given."""
+        storages = self.inputs() if self.is_tight else {}
+        form_storages(self.uses, boxes, self.code.scratch, storages)
+        outputs = outputs_of(self.block)
+        place_outputs(outputs, storages)
+        distinct = [*dict.fromkeys(storages.values())]
+        if not self.is_tight:
+            own = [storage for storage in distinct if storage.output is None]
+            return _Plan(place(own, self.alignment), storages, ())
+        end = len(self.block.ops)
+        returned: list[Storage] = []
+        for index, value in enumerate(outputs):
+            storage = storages.get(value)
+            if storage is None or storage.output != index:  # it is copied at the end
+                storage = Storage(byte_size(tensor_type(value)), end, end, index)
+                distinct.append(storage)
+            storage.last = end
+            returned.append(storage)
+        overlaps = self.overlaps(boxes, storages)
+        size = place_tightly(distinct, self.alignment, overlaps, trials=trials)
+        return _Plan(size, storages, returned)
 
-def root(value: SSAValue) -> SSAValue:
-    """The value whose memory `value` sees, through reshapes and unstored copies."""
-    while True:
-        match value.owner:
-            case ExpandShapeOp(src=source) | CollapseShapeOp(src=source):
-                value = source
-            case CopyOp(source=source, is_stored=False):
-                value = source
-            case _:
-                return value
-
-
-def _is_stored(op: Operation) -> TypeGuard[NestOp | CopyOp | ScanOp]:
-    """Whether the results of an op need buffers."""
-    return isinstance(op, NestOp | ScanOp) or (isinstance(op, CopyOp) and op.is_stored)
-
-
-def _uses(block: Block, scratch_sizes: Mapping[Operation, int]) -> list[_Use]:
-    """What the nests and copies of a function do, in order."""
-    operands = [
-        ()
-        if isinstance(op, ExpandShapeOp | CollapseShapeOp)
-        else tuple(map(root, op.operands))
-        for op in block.ops
-    ]
-    last_use = {
-        value: position for position, used in enumerate(operands) for value in used
-    }
-    uses: list[_Use] = []
-    for position, op in enumerate(block.ops):
-        if not _is_stored(op):
-            continue
-        dying = [
-            value
-            for value in dict.fromkeys(operands[position])
-            if last_use[value] == position
-        ]
-        results: list[tuple[SSAValue, int, int, Sequence[SSAValue]]] = [
-            (
-                result,
-                byte_size(tensor_type(result)),
-                last_use.get(result, position),
-                _overwritable(op, index, dying),
+    def inputs(self) -> Storages:
+        """Storages of what the caller gives, from the beginning on."""
+        return {
+            value: Storage(
+                byte_size(tensor_type(value)), -1, self.last_use.get(value, -1)
             )
-            for index, result in enumerate(op.results)
-        ]
-        uses.append(_Use(op, position, dying, results, scratch_sizes.get(op, 0)))
-    return uses
+            for value in self.block.args
+        }
 
+    def overlaps(
+        self, boxes: Mapping[SSAValue, SSAValue], storages: Storages
+    ) -> dict[tuple[Storage, Storage], int]:
+        """How far results may lie over inputs that die."""
+        found: dict[tuple[Storage, Storage], int] = {}
+        for use in self.uses:
+            if not isinstance(use.op, NestOp):
+                continue
+            result, position = use.op.results[0], use.position
+            born = storages[result]
+            for value, distance in self.code.distances(use.op, result in boxes):
+                dying = storages.get(value)
+                if value not in use.dying or dying is None or dying is born:
+                    continue
+                if (dying.last, born.first) == (position, position):
+                    found[dying, born] = int(max(distance, -dying.size))
+        return found
 
-def _form_storages(
-    uses: Sequence[_Use], boxes: Mapping[SSAValue, SSAValue]
-) -> _Storages:
-    """The storage of every result of a nest or copy, and of the scratch of a nest by
-    that; of `boxes` see `_plan`."""
-    sizes = {result: size for use in uses for result, size, _, _ in use.results}
-    early: dict[SSAValue, Storage] = {}
-    storages: _Storages = {}
-    for use in uses:
-        position = use.position
-        dying = {value: storages[value] for value in use.dying if value in storages}
-        for result, size, last, overwritable in use.results:
-            whole = boxes.get(result)
-            if whole is not None:
-                new = Storage(sizes[whole], position, last)
-                storage = storages.get(whole) or early.setdefault(whole, new)
+    def tightest(self, boxes: Mapping[SSAValue, SSAValue]) -> _Plan:
+        """The plan in a small arena. Nests do without the routines whose scratch is
+        much of it."""
+        best = self.plan(boxes, _TRIALS)
+        nests = [op for op in best.storages if isinstance(op, NestOp)]
+        for nest in sorted(nests, key=lambda op: -best.storages[op].size):
+            if best.storages[nest].size < _WORTH * best.bytes:
+                break
+            nest.scratch = ScratchAttr(0, 0)
+            other = self.plan(boxes, _TRIALS)
+            if other.bytes <= (1 - _WORTH) * best.bytes:
+                best = other
             else:
-                overwritten = next((v for v in overwritable if v in dying), None)
-                storage = (
-                    early.get(result) if overwritten is None else dying.pop(overwritten)
-                )
-                storage = storage or Storage(size, position, last)
-            storage.last = max(storage.last, last)
-            storages[result] = storage
-        if use.scratch:
-            storages[use.op] = Storage(use.scratch, position, position)
-    return storages
-
-
-def _overwritable(
-    op: NestOp | CopyOp | ScanOp, index: int, dying: Sequence[SSAValue]
-) -> Sequence[SSAValue]:
-    match op:
-        case NestOp():
-            return _overwritable_by_nest(op, index, dying)
-        case CopyOp():
-            return _overwritable_by_copy(op)
-        case ScanOp():
-            return ()
-
-
-def _overwritable_by_copy(copy: CopyOp) -> Sequence[SSAValue]:
-    """The destination, unless the copy also reads it as its source."""
-    if copy.destination is None or root(copy.destination) is root(copy.source):
-        return ()
-    return (root(copy.destination),)
-
-
-def _overwritable_by_nest(
-    nest: NestOp, index: int, candidates: Collection[SSAValue]
-) -> list[SSAValue]:
-    """The dying inputs that result `index` of a nest may overwrite.
-
-    It may none where points are computed twice: the sums of depthwise convolutions are,
-    by vectors of channels that may overlap.
-    """
-    if nest.family.data == DepthwiseProducts.family:
-        return []
-    in_body = nest.body.block.args if nest.body.blocks else ()
-    summed = {
-        root(value)
-        for value, argument in zip(nest.inputs, in_body, strict=False)
-        if argument.uses
-    }
-    result, written = tensor_type(nest.res[index]), nest.result_maps[index]
-    size = element_byte_size(result.element_type)
-    tables = {root(table) for table in nest.tables}
-    found: list[SSAValue] = []
-    for value in nest.inputs:
-        candidate = root(value)
-        reads = [
-            (tensor_type(other), map)
-            for other, map in zip(nest.inputs, nest.input_maps, strict=True)
-            if root(other) is candidate
-        ]
-        if (
-            candidate in candidates
-            and candidate not in tables
-            and candidate not in summed
-            and all(
-                type.get_shape() == result.get_shape()
-                and element_byte_size(type.element_type) == size
-                and map == written
-                for type, map in reads
-            )
-        ):
-            found.append(candidate)
-    return found
-
-
-def _outputs(block: Block) -> list[SSAValue]:
-    """What a function returns."""
-    terminator = block.last_op
-    assert isinstance(terminator, func.ReturnOp)
-    return [root(value) for value in terminator.arguments]
-
-
-def _place_outputs(
-    outputs: Sequence[SSAValue], storages: Mapping[SSAValue | Operation, Storage]
-) -> None:
-    """Puts storages that are returned into the caller's buffers, each into one."""
-    for index, value in enumerate(outputs):
-        storage = storages.get(value)
-        if storage is not None and storage.output is None:
-            storage.output = index
-
-
-def _place_in_arena(storages: list[Storage], alignment: int) -> int:
-    """Gives every storage an offset and returns the size of the arena."""
-
-    def aligned(size: int) -> int:
-        # the larger ones come first, so the small are between multiples of theirs
-        unit = min(
-            alignment, ARENA_ALIGNMENT if size >= ARENA_ALIGNMENT else SMALL_ALIGNMENT
-        )
-        return -(-size // unit) * unit
-
-    ordered = sorted(storages, key=lambda s: (-s.size, s.first))
-    first = np.array([storage.first for storage in ordered])
-    last = np.array([storage.last for storage in ordered])
-    placed: list[tuple[int, int]] = []
-    for index, storage in enumerate(ordered):
-        both_live = (first[:index] <= last[index]) & (first[index] <= last[:index])
-        others: list[int] = np.flatnonzero(both_live).tolist()
-        taken = sorted([placed[other] for other in others])
-        size = aligned(storage.size)
-        storage.offset = _tightest_gap(size, taken)
-        placed.append((storage.offset, storage.offset + size))
-    return max((stop for _, stop in placed), default=0)
-
-
-def _tightest_gap(size: int, taken: list[tuple[int, int]]) -> int:
-    """The start of the smallest gap of at least `size`, else the end of all."""
-    gaps: list[tuple[int, int]] = []
-    end = 0
-    for start, stop in taken:
-        if start - end >= size:
-            gaps.append((start - end, end))
-        end = max(end, stop)
-    return min(gaps)[1] if gaps else end
+                nest.scratch = None
+        return best

@@ -26,6 +26,7 @@ from qlower.dialects.kernel import (
     NestOp,
     OutputAttr,
     byte_size,
+    root,
 )
 from qlower.dialects.types import tensor_type
 from qlower.interp import run_function
@@ -33,13 +34,10 @@ from qlower.interp.values import PartialTensor, dtype_of
 from qlower.model.layers import layer_name, layer_names
 from qlower.text.context import make_context
 from qlower.text.parsing import parse_module
+from qlower.transforms.arena import SMALL_ALIGNMENT
 from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.fuse_layers import FuseLayersPass
-from qlower.transforms.plan_memory import (
-    SMALL_ALIGNMENT,
-    PlanMemoryPass,
-    root,
-)
+from qlower.transforms.plan_memory import PlanMemoryPass
 from qlower.transforms.ranges import nest_ranges, type_range
 
 pytestmark = pytest.mark.usefixtures("verify_each")

@@ -6,6 +6,7 @@ from qlower.cli.options import (
     add_command,
     add_contract,
     add_import_options,
+    add_optimize,
     add_target,
     add_timing,
     add_tune,
@@ -73,5 +74,6 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_contract(parser)
     add_tune(parser)
     add_target(parser)
+    add_optimize(parser)
     add_timing(parser)
     parser.set_defaults(run=runner("qlower.cli.bench:run"))

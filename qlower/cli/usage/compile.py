@@ -9,6 +9,7 @@ from qlower.cli.options import (
     add_contract,
     add_model,
     add_observers,
+    add_optimize,
     add_passes,
     add_target,
     add_tune,
@@ -57,6 +58,7 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="the prefix of C symbols, macros and files (default: the model's file)",
     )
     add_target(parser, cpu="CPU[,CPU...]")
+    add_optimize(parser)
     parser.add_argument(
         "--emit",
         default="obj,header",

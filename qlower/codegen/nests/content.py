@@ -31,7 +31,8 @@ def nest_content(op: NestOp) -> Iterator[bytes]:
     places = [numbers[value] for value in (*op.inputs, *op.tables)]
     memory = "buffers", "scratch"
     properties = {k: v for k, v in op.properties.items() if k not in memory}
-    yield f"{places} {len(op.inputs)}{_texts(properties)}".encode()
+    refused = op.scratch is not None and op.scratch.bytes.data == 0
+    yield f"{places} {len(op.inputs)} {refused}{_texts(properties)}".encode()
     for region in op.regions:
         yield "\n".join(_code(region, numbers)).encode()
 

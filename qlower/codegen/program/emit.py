@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
 from qlower.codegen.llvm.function import Function
@@ -31,11 +31,14 @@ from qlower.codegen.program.walk import Walk
 from qlower.codegen.skeletons.choose import emit_nest
 from qlower.codegen.skeletons.copy import emit_copy
 from qlower.dialects.kernel import (
+    ARENA_INPUTS,
+    ARENA_OUTPUTS,
     ArenaAttr,
     CopyOp,
     NestOp,
     OutputAttr,
     ScanOp,
+    arena_offsets,
     byte_size,
 )
 from qlower.dialects.types import tensor_type
@@ -44,16 +47,21 @@ from qlower.kept.parts import are_kept, find_or_make
 
 @dataclass(frozen=True)
 class _Buffer:
-    """The position of a value in memory, and its bytes."""
+    """The position of a value in memory, and its bytes. A value of the caller's may
+    lie `in_arena`, at this offset."""
 
     place: Place
     size: int
+    in_arena: int | None = None
 
     def overlaps(self, other: _Buffer) -> bool:
-        a, b = self.place, other.place
-        if a.argument != ARENA or b.argument != ARENA:
-            return a == b
-        return a.offset < b.offset + other.size and b.offset < a.offset + self.size
+        a, b = (
+            one.place.offset if one.place.argument == ARENA else one.in_arena
+            for one in (self, other)
+        )
+        if a is None or b is None:
+            return self.place == other.place
+        return a < b + other.size and b < a + self.size
 
 
 @dataclass
@@ -99,6 +107,9 @@ class Program(Walk):
         self.plan = plan
         self.target = plan.target
         function, entry = plan.function, plan.entry
+        self.outputs_in_arena = _offsets(function, ARENA_OUTPUTS)
+        inputs_in_arena = _offsets(function, ARENA_INPUTS)
+        arena = "nonnull" if inputs_in_arena else "noalias nonnull"
         self.team = None
         if plan.threads > 1:
             self.team = Team(entry, f"{entry}_serial", plan.threads, plan.float_control)
@@ -106,7 +117,7 @@ class Program(Walk):
             module,
             self.team.serial if self.team else entry,
             [POINTER] * (4 if self.team else 3),
-            [*["noalias nonnull"] * 3, *(["nonnull"] if self.team else [])],
+            [*["noalias nonnull"] * 2, arena, *(["nonnull"] if self.team else [])],
             result=I32,
             internal=self.team is not None or not is_exported,
         )
@@ -123,7 +134,8 @@ class Program(Walk):
         self.pointers: dict[SSAValue, Value] = {}
         for index, value in enumerate(function.body.block.args):
             size = byte_size(tensor_type(value))
-            self.buffers[value] = _Buffer(Place(INPUTS, 8 * index), size)
+            place, offset = Place(INPUTS, 8 * index), inputs_in_arena.get(index)
+            self.buffers[value] = _Buffer(place, size, offset)
             self.pointers[value] = self.slot(INPUTS, index)
         self.clock: Clock | None = None
         if plan.flavour.is_profiled:
@@ -154,12 +166,17 @@ class Program(Walk):
         size = byte_size(tensor_type(value))
         if isinstance(buffer, OutputAttr):
             index = buffer.index.data
-            self.buffers[value] = _Buffer(Place(OUTPUTS, 8 * index), size)
+            self.buffers[value] = self.output(index, size)
             self.pointers[value] = self.slot(OUTPUTS, index)
         else:
             offset = buffer.offset.data
             self.buffers[value] = _Buffer(Place(ARENA, offset), size)
             self.pointers[value] = self._in_arena(offset)
+
+    def output(self, index: int, size: int) -> _Buffer:
+        """The caller's buffer of a result."""
+        place = Place(OUTPUTS, 8 * index)
+        return _Buffer(place, size, self.outputs_in_arena.get(index))
 
     def nest(self, op: NestOp) -> None:
         planned = self.plan.steps[op]
@@ -372,8 +389,7 @@ class Program(Walk):
         addresses = [self.pointer(value) for value in passed]
         places = [self.buffers[value].place for value in passed]
         if scratch is not None:
-            arena = self.main.arguments[ARENA]
-            addresses.append(self.main.at(arena, constant(I64, scratch)))
+            addresses.append(self._in_arena(scratch))
             places.append(Place(ARENA, scratch))
             attributes.append("noalias nonnull")
         pointers.append(None if scratch is None else argument(POINTER, len(passed)))
@@ -383,7 +399,7 @@ class Program(Walk):
     def finish(self, op: ReturnOp) -> None:
         for index, value in enumerate(op.operands):
             size = byte_size(tensor_type(value))
-            if self.buffers.get(value) != _Buffer(Place(OUTPUTS, 8 * index), size):
+            if self.buffers.get(value) != self.output(index, size):
                 output = self.slot(OUTPUTS, index)
                 self.main.copy_bytes(output, self.pointer(value), size)
         if self.leave is not None:
@@ -391,6 +407,11 @@ class Program(Walk):
         self.main.finish(constant(I32, 0))
         if self.team is not None:
             self.team.finish(self.module)
+
+
+def _offsets(function: FuncOp, name: str) -> dict[int, int]:
+    """The offsets in the arena at which arguments or results may be, by number."""
+    return dict(enumerate(arena_offsets(function, name)))
 
 
 def _constant(module: Module, value: SSAValue) -> Value:

@@ -46,6 +46,9 @@ STANDARD_HEADERS = frozenset(_HEADERS.split())
 """Headers of the C library and of compilers, which a model's would hide from `-I`."""
 
 
+_IN_ARENA = "arena_inputs", "arena_outputs"
+
+
 @dataclass(frozen=True)
 class Interface:
     """A compiled model's names, sizes and types.
@@ -55,6 +58,8 @@ class Interface:
     is where a call leaves the next state until the outputs are written;
     `model_sha256` is the hash of the model's file (or of its module, if there was no
     file); `target` is a triple, and `levels` are the CPUs that there is code for.
+    `arena_inputs` and `arena_outputs` have an offset for each input and output at which
+    it may lie in the arena, if they may.
     """
 
     name: str
@@ -66,6 +71,8 @@ class Interface:
     target: str
     levels: tuple[str, ...]
     version: str = __version__
+    arena_inputs: tuple[int, ...] = ()
+    arena_outputs: tuple[int, ...] = ()
 
     @property
     def identity(self) -> int:
@@ -139,6 +146,9 @@ class Interface:
     def to_json(self) -> str:
         """Text that `from_json` reads back; the same for equal interfaces."""
         data = {**asdict(self), "signature": self.signature.to_json()}
+        for name in _IN_ARENA:  # most have none
+            if not data[name]:
+                del data[name]
         return json.dumps(data, sort_keys=True)
 
     @staticmethod
@@ -146,7 +156,8 @@ class Interface:
         """The interface that `to_json` wrote."""
         data: dict[str, Any] = json.loads(text)
         data["signature"] = Signature.from_json(data["signature"])
-        data["levels"] = tuple(data["levels"])
+        for name in ("levels", *_IN_ARENA):
+            data[name] = tuple(data.get(name, ()))
         return Interface(**data)
 
 

@@ -57,6 +57,11 @@ def scratch_bytes(skeleton: Skeleton) -> int:
             return 0
 
 
+def _may_have_scratch(nest: Nest) -> bool:
+    """Whether the planner hasn't refused the nest's code memory of its own."""
+    return nest.op.scratch is None or nest.op.scratch.bytes.data > 0
+
+
 class Skeletons:
     """The skeletons of a nest and of its blocks, for a target.
 
@@ -82,7 +87,7 @@ class Skeletons:
                 assert self.weights is not None
                 contraction = self.products.on(nest)
                 if schedule is None:
-                    widened = plan_widened(self.target, contraction, self.weights)
+                    widened = self._widened(contraction)
                     if widened is not None:
                         return widened
                 plan = None
@@ -96,10 +101,18 @@ class Skeletons:
                 return TiledContraction(contraction, plan, factors)
             case DepthwiseProducts():
                 products = self.products.on(nest)
-                routine = plan_routine(self.target, products)
+                routine = None
+                if _may_have_scratch(nest):
+                    routine = plan_routine(self.target, products)
                 return routine or plan_window(self.target, products)
             case None:
                 return plan_loops(self.target, nest)
+
+    def _widened(self, contraction: Contraction) -> WidenedPlan | None:
+        """The contraction by a routine, where one pays and has memory."""
+        if self.weights is None or not _may_have_scratch(contraction.nest):
+            return None
+        return plan_widened(self.target, contraction, self.weights)
 
     def channels_of_tile(self) -> int:
         """What parts of a contraction's channels are a multiple of, in vector
@@ -115,7 +128,7 @@ class Skeletons:
         where a routine takes all rows and channels."""
         if not isinstance(self.products, Contraction) or self.weights is None:
             return None
-        if plan_widened(self.target, self.products, self.weights) is not None:
+        if self._widened(self.products) is not None:
             return None
         if plan_tiles(self.target, self.products, None) is not None:
             return TileRegistersAttr()

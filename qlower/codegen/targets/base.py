@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from qlower.codegen.llvm.routine import Routine, RowsRoutine
 from qlower.codegen.targets.float_control import FloatControl
+from qlower.codegen.targets.optimized import OPTIMIZED, SPEED
 from qlower.codegen.targets.processor import Processor
 from qlower.codegen.targets.triples import is_bare_metal
+from qlower.diagnostics import QlowerError
 
 
 class DotKind(Enum):
@@ -189,7 +191,8 @@ class Target:
     "+disable-ldp", `relocation` its model of addresses. `optimizer_level` is LLVM's;
     at 1 instructions are combined and no more. Code for a machine that
     `is_experimental` was run under emulation only, and little. One that `is_source` is
-    no machine: its code is C source.
+    no machine: its code is C source. `optimize` is what code shall be good at, one of
+    `OPTIMIZED`.
     """
 
     triple: str
@@ -228,11 +231,27 @@ class Target:
     halves: Halves | None = None
     float_control: FloatControl | None = None
     is_source: bool = False
+    optimize: str = SPEED
 
     @property
     def identity(self) -> str:
         """Equal for two targets exactly when the code made for them is."""
-        return f"{self.triple} {self.cpu} {self.features} {self.tuned_for}".rstrip()
+        named = f"{self.triple} {self.cpu} {self.features} {self.tuned_for}".rstrip()
+        return named if self.optimize == SPEED else f"{named} for {self.optimize}"
+
+    def optimized(self, what: str) -> Target:
+        """This machine with code that is good at one of `OPTIMIZED`. Raises QlowerError
+        for anything else, and where that isn't known for the machine."""
+        if what not in OPTIMIZED:
+            known = ", ".join(OPTIMIZED)
+            raise QlowerError(f"--optimize {what!r} is not one of {known}")
+        if what != SPEED and (not self.is_bare_metal or self.is_source):
+            raise QlowerError(
+                f"--optimize {what} is for targets without an operating system, not "
+                f"for {self.triple}",
+                help="--target thumbv7em-none-eabi --cpu cortex-m4, for example",
+            )
+        return replace(self, optimize=what)
 
     @property
     def function_attributes(self) -> str:

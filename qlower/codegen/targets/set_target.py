@@ -15,13 +15,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
+from qlower.codegen.targets.optimized import SPEED
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.diagnostics import QlowerError
 
 TARGET = "qlower.target"
 """The attribute of a module: a dictionary of strings with the keys of `_KEYS`."""
 
-_KEYS = ("triple", "cpu", "features", "tuned_for")
+_KEYS = ("triple", "cpu", "features", "tuned_for", "optimize")
 """As the fields of `Target`; all but the first may be missing."""
 
 
@@ -31,7 +32,7 @@ class SetTargetPass(ModulePass):
 
     `triple` is "host" (default) or such as "aarch64-linux-gnu", `cpu` a name that LLVM
     knows, `features` a list such as "+dotprod,-i8mm", `tuned_for` another CPU whose
-    speeds are assumed.
+    speeds are assumed, `optimize` "ram" for a small arena.
     """
 
     name = "set-target"
@@ -40,6 +41,7 @@ class SetTargetPass(ModulePass):
     cpu: str | None = None
     features: str | None = None
     tuned_for: str | None = None
+    optimize: str | None = None
 
     @staticmethod
     def of(target: Target) -> SetTargetPass:
@@ -49,11 +51,15 @@ class SetTargetPass(ModulePass):
             target.cpu,
             target.features or None,
             target.tuned_for or None,
+            None if target.optimize == SPEED else target.optimize,
         )
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = _target(self.triple, self.cpu, self.features, self.tuned_for)
+        named = self.triple, self.cpu, self.features, self.tuned_for, self.optimize
+        target = _target(*named)
         values = {key: str(getattr(target, key)) for key in _KEYS}
+        if target.optimize == SPEED:
+            del values["optimize"]
         op.attributes[TARGET] = DictionaryAttr(
             {key: StringAttr(value) for key, value in values.items() if value}
         )
@@ -87,9 +93,14 @@ def target_of(module: ModuleOp) -> Target:
 
 @lru_cache
 def _target(
-    triple: str | None, cpu: str | None, features: str | None, tuned_for: str | None
+    triple: str | None,
+    cpu: str | None,
+    features: str | None,
+    tuned_for: str | None,
+    optimize: str | None,
 ) -> Target:
-    return replace(resolve_target(triple, cpu, features), tuned_for=tuned_for or "")
+    target = replace(resolve_target(triple, cpu, features), tuned_for=tuned_for or "")
+    return target.optimized(optimize or SPEED)
 
 
 def _wrong(module: ModuleOp, what: str) -> QlowerError:

@@ -61,11 +61,13 @@ each other.
 
 from xdsl.ir import Dialect
 
-from .copy import CopyOp
+from .copy import CopyOp, root
 from .maps import linear_form
 from .memory import (
     ARENA_ALIGNMENT,
     ARENA_BYTES,
+    ARENA_INPUTS,
+    ARENA_OUTPUTS,
     PACKED,
     ArenaAttr,
     BoxAttr,
@@ -73,6 +75,7 @@ from .memory import (
     OutputAttr,
     ScratchAttr,
     UnstoredAttr,
+    arena_offsets,
     byte_size,
     element_byte_size,
     integer_byte_size,
@@ -84,6 +87,8 @@ from .schedule import Schedule, TileAttr, TileRegistersAttr
 __all__ = [
     "ARENA_ALIGNMENT",
     "ARENA_BYTES",
+    "ARENA_INPUTS",
+    "ARENA_OUTPUTS",
     "KEPT_CHANNELS",
     "KERNEL",
     "PACKED",
@@ -101,11 +106,13 @@ __all__ = [
     "TileRegistersAttr",
     "UnstoredAttr",
     "YieldOp",
+    "arena_offsets",
     "byte_size",
     "element_byte_size",
     "integer_byte_size",
     "linear_form",
     "of_step",
+    "root",
 ]
 
 KERNEL = Dialect(

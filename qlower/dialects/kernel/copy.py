@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
+from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -247,3 +248,15 @@ class CopyOp(IRDLOperation):
                     f"offset {offset}, size {size}, stride {stride} leave axis {axis} "
                     f"of the {name}, which has {extent} elements"
                 )
+
+
+def root(value: SSAValue) -> SSAValue:
+    """The value whose memory `value` sees, through reshapes and unstored copies."""
+    while True:
+        match value.owner:
+            case ExpandShapeOp(src=source) | CollapseShapeOp(src=source):
+                value = source
+            case CopyOp(source=source, is_stored=False):
+                value = source
+            case _:
+                return value

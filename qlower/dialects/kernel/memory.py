@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     FixedBitwidthType,
     IndexType,
     IntAttr,
@@ -18,15 +19,28 @@ from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
+from ..integers import values_of
 from ..types import AnyTensor, shape_of
 
 ARENA_BYTES = "kernel.arena_bytes"
+"""The attribute of a function that tells the size of its arena."""
+
+ARENA_INPUTS, ARENA_OUTPUTS = "kernel.arena_inputs", "kernel.arena_outputs"
+"""The attributes of a function with an offset in the arena for each argument and each
+result, at which a caller may have it."""
+
+
+def arena_offsets(function: Operation, name: str) -> tuple[int, ...]:
+    """The offsets of one of these attributes; none where there isn't any."""
+    offsets = function.attributes.get(name)
+    return values_of(offsets) if isa(offsets, DenseArrayBase[IntegerType]) else ()
+
 
 PACKED = "kernel.packed"
 """On an argument of the entry function, weights of 8 bits: they are packed outside of
 the code, when they change, in the order in which products read them."""
-"""The attribute of a function that tells the size of its arena."""
 
 ARENA_ALIGNMENT = 64
 """Bytes of which an arena's address is a multiple: a cache line, and the widest

@@ -100,7 +100,8 @@ class NestOp(IRDLOperation):
     - `attributes {kept_channels = array<i64: 0, 3>}`: of the last axis of what the
       model's layer gives, these elements alone are computed (pass drop-channels).
     - `scratch`: memory in the arena that the nest's code needs while it runs, after the
-      result types and buffers: `scratch #kernel.scratch<64, 512>`.
+      result types and buffers: `scratch #kernel.scratch<64, 512>`. With 0 bytes the
+      code has to do without.
     - `schedule`: how a contraction is cut, `schedule #kernel.tile<12, 2>` before the
       result types; for speed, too.
     """

@@ -1,0 +1,12 @@
+"""What code can be good at, where that is a choice, and what is done for it."""
+
+from __future__ import annotations
+
+SPEED, RAM = "speed", "ram"
+
+OPTIMIZED = {
+    SPEED: "few instructions",
+    RAM: "a small arena, in which inputs and outputs lie too and layers overwrite "
+    "what they read; slower code where a faster one's memory is much of the arena",
+}
+"""By the name that the option has."""

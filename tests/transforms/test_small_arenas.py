@@ -1,0 +1,101 @@
+"""Code that has inputs, outputs and layers in a small arena gives the same numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import models_directory
+from support.native import kernel_module
+from support.random_networks import random_network
+from support.windows import Window, build
+from xdsl.dialects.builtin import ModuleOp
+
+import qlower
+from qlower.codegen.program.compiled import CompiledObject
+from qlower.codegen.program.module import compile_module
+from qlower.codegen.targets.resolve import resolve_target
+from qlower.codegen.targets.set_target import SetTargetPass
+from qlower.compilation.compilation import Compilation
+from qlower.dialects.kernel import ARENA_INPUTS, ARENA_OUTPUTS, arena_offsets
+from qlower.emulation.emulator import EmulatedExecutable
+from qlower.model.entry import main_function
+from qlower.model.random_inputs import random_input
+from qlower.text.context import make_context
+from qlower.transforms.plan_memory import PlanMemoryPass
+
+pytest.importorskip("unicorn")
+
+TIGHT = resolve_target("thumbv7em-none-eabi", "cortex-m4").optimized("ram")
+
+POINTS = Window(6, 7, 16, 4)
+IMAGE = Window(9, 8, 8, 4, (3, 3), zero_x=-128)
+DEEP = Window(9, 8, 8, 8, (3, 3), groups=8, depthwise=True)
+PADDED = replace(DEEP, padding=(1, 1, 1, 1), border=-128, zero_x=-128)
+
+WINDOWS = [
+    *(replace(POINTS, width=width, outputs=n) for width in (1, 2, 5) for n in (5, 8)),
+    *(replace(IMAGE, stride=(step, step)) for step in (1, 2)),
+    replace(IMAGE, kernel=(5, 2), dilation=(1, 3)),
+    replace(IMAGE, kernel=(1, 8)),
+    replace(IMAGE, groups=2, outputs=16),
+    *(replace(DEEP, channels=n, outputs=n, groups=n) for n in (3, 33, 70)),
+    *(replace(PADDED, width=width, stride=(1, 2)) for width in (4, 7, 13)),
+    replace(PADDED, kernel=(5, 5), padding=(2, 2, 2, 2), stride=(2, 2)),
+]
+
+
+def run_in_arena(
+    compiled: CompiledObject, kernels: ModuleOp, inputs: list[np.ndarray]
+) -> list[np.ndarray]:
+    """The outputs of a call whose inputs and outputs lie in the arena."""
+    function = main_function(kernels)
+    offsets = [
+        *arena_offsets(function, ARENA_INPUTS),
+        *arena_offsets(function, ARENA_OUTPUTS),
+    ]
+    assert len(offsets) == len(inputs) + len(compiled.signature.results)
+    return EmulatedExecutable(compiled, offsets)(inputs)
+
+
+@pytest.mark.parametrize("case", WINDOWS, ids=str)
+def test_a_layer_over_its_input(case: Window) -> None:
+    text, x, want = build(case, seed=case.channels)
+    module = kernel_module(text).clone()
+    for each in (SetTargetPass.of(TIGHT), PlanMemoryPass(TIGHT.alignment)):
+        each.apply(make_context(), module)
+    compiled = compile_module(module, TIGHT)
+    (found,) = run_in_arena(compiled, module, [x])
+    np.testing.assert_array_equal(found.reshape(want.shape), want)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_networks(seed: int) -> None:
+    model = qlower.Model(random_network(seed))
+    compilation = Compilation(model, "tflite", TIGHT)
+    random = np.random.default_rng(seed)
+    inputs = [random_input(spec, random) for spec in model.inputs]
+    found = run_in_arena(compilation.object, compilation.kernels, inputs)
+    wanted = Compilation(model, "tflite").function()(*inputs)
+    results = [wanted] if isinstance(wanted, np.ndarray) else wanted
+    for one, other in zip(found, results, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("kws_dscnn_int8", 12_000), ("micro_speech_int8", 5_000)]
+)
+def test_models(name: str, most: int) -> None:
+    """Their arenas, with inputs and outputs, are below what CMSIS-NN's plan takes."""
+    path = models_directory() / name / "model.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    compilation = Compilation(path, "tflm", TIGHT)
+    compiled = compilation.object
+    assert compiled.arena_bytes <= most
+    golden = np.load(path.with_name("golden.npz"))["ref"][:2]
+    inputs = np.load(path.with_name("inputs.npz"))["x"][:2]
+    for x, want in zip(inputs, golden, strict=True):
+        (found,) = run_in_arena(compiled, compilation.kernels, [x[None]])
+        np.testing.assert_array_equal(found.ravel(), want.ravel())
