@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
@@ -22,6 +21,7 @@ from qlower.codegen.llvm.values import (
 from qlower.codegen.nests.blocks import Blocks, starting_at
 from qlower.codegen.nests.content import nest_content
 from qlower.codegen.nests.nest import Nest, constant_bytes, first_byte
+from qlower.codegen.program.calls import Buffer, KernelCall
 from qlower.codegen.program.clock import Clock
 from qlower.codegen.program.compiled import Call, Kernel
 from qlower.codegen.program.float_environment import enter_default
@@ -43,58 +43,6 @@ from qlower.dialects.kernel import (
 )
 from qlower.dialects.types import tensor_type
 from qlower.kept.parts import are_kept, find_or_make
-
-
-@dataclass(frozen=True)
-class _Buffer:
-    """The position of a value in memory, and its bytes. A value of the caller's may
-    lie `in_arena`, at this offset."""
-
-    place: Place
-    size: int
-    in_arena: int | None = None
-
-    def overlaps(self, other: _Buffer) -> bool:
-        a, b = (
-            one.place.offset if one.place.argument == ARENA else one.in_arena
-            for one in (self, other)
-        )
-        if a is None or b is None:
-            return self.place == other.place
-        return a < b + other.size and b < a + self.size
-
-
-@dataclass
-class _Call:
-    """A kernel's function and its call: `passed` are the caller's pointers to `places`.
-
-    `pointers` are, inside of the function, those of inputs and results in order, and
-    of scratch. Constants are no arguments: their address is the same everywhere. Their
-    entry is None, as that of scratch which the function doesn't have. `module` has the
-    call, `unit` the function.
-    """
-
-    module: Module
-    unit: Module
-    name: str
-    passed: list[Value]
-    places: list[Place]
-    attributes: list[str]
-    pointers: list[Value | None]
-
-    def function(self, name: str, *, takes_start: bool = False) -> Function:
-        """The function, to be filled; with `takes_start` for a block of iterations."""
-        types = [*(POINTER for _ in self.passed), *([I64] if takes_start else [])]
-        attributes = [*self.attributes, *([""] if takes_start else [])]
-        if takes_start and self.is_unit:
-            self.module.declare(name, VOID, types)
-        is_separate = self.is_unit and not self.module.joined
-        return Function(self.unit, name, types, attributes, separate=is_separate)
-
-    @property
-    def is_unit(self) -> bool:
-        """Whether the function is a unit of the code, which may have parameters."""
-        return self.unit is not self.module
 
 
 class Program(Walk):
@@ -130,12 +78,12 @@ class Program(Walk):
         """The calls of functions that may be compiled by themselves, in order."""
         self.packed: dict[PackedData, Value] = {}
         """The addresses of data that is packed when it changes, in order."""
-        self.buffers: dict[SSAValue, _Buffer] = {}
+        self.buffers: dict[SSAValue, Buffer] = {}
         self.pointers: dict[SSAValue, Value] = {}
         for index, value in enumerate(function.body.block.args):
             size = byte_size(tensor_type(value))
             place, offset = Place(INPUTS, 8 * index), inputs_in_arena.get(index)
-            self.buffers[value] = _Buffer(place, size, offset)
+            self.buffers[value] = Buffer(place, size, offset)
             self.pointers[value] = self.slot(INPUTS, index)
         self.clock: Clock | None = None
         if plan.flavour.is_profiled:
@@ -170,13 +118,13 @@ class Program(Walk):
             self.pointers[value] = self.slot(OUTPUTS, index)
         else:
             offset = buffer.offset.data
-            self.buffers[value] = _Buffer(Place(ARENA, offset), size)
+            self.buffers[value] = Buffer(Place(ARENA, offset), size)
             self.pointers[value] = self._in_arena(offset)
 
-    def output(self, index: int, size: int) -> _Buffer:
+    def output(self, index: int, size: int) -> Buffer:
         """The caller's buffer of a result."""
         place = Place(OUTPUTS, 8 * index)
-        return _Buffer(place, size, self.outputs_in_arena.get(index))
+        return Buffer(place, size, self.outputs_in_arena.get(index))
 
     def nest(self, op: NestOp) -> None:
         planned = self.plan.steps[op]
@@ -203,7 +151,7 @@ class Program(Walk):
             self.share(planned.blocks, names, call)
         self.done()
 
-    def whole(self, code: NestCode, call: _Call) -> None:
+    def whole(self, code: NestCode, call: KernelCall) -> None:
         """The function of a nest that one thread runs. What a unit is given is found if
         it was written before, and its code if it isn't there already."""
 
@@ -238,7 +186,7 @@ class Program(Walk):
         if not unit.functions:
             unit.restore_code(saved, code.name)
 
-    def placed(self, nest: Nest, call: _Call, function: Function) -> Nest:
+    def placed(self, nest: Nest, call: KernelCall, function: Function) -> Nest:
         """A nest inside of its function, where that begins."""
         inputs, tables = len(nest.op.inputs), nest.op.tables
         addresses = [
@@ -326,7 +274,7 @@ class Program(Walk):
     def _in_arena(self, offset: int) -> Value:
         return self.main.at(self.main.arguments[ARENA], constant(I64, offset))
 
-    def call(self, call: _Call, kernel: Kernel) -> None:
+    def call(self, call: KernelCall, kernel: Kernel) -> None:
         """Call a kernel's function that is written, or one that is equal."""
         name, passed = call.name, call.passed
         if call.is_unit:
@@ -347,7 +295,7 @@ class Program(Walk):
             return self.packed[content]
         return self.module.pass_constant(content)
 
-    def share(self, blocks: Blocks, names: Sequence[str], call: _Call) -> None:
+    def share(self, blocks: Blocks, names: Sequence[str], call: KernelCall) -> None:
         """Have the team run the blocks, each by the function of that name."""
         assert self.team is not None
         self.team.share(self.main, call.name, blocks, names, call.places)
@@ -365,7 +313,7 @@ class Program(Walk):
         *,
         is_whole: bool,
         scratch: int | None = None,
-    ) -> _Call:
+    ) -> KernelCall:
         """How main calls a kernel's function, which may be shared if it `is_whole`.
         `scratch` is the offset in the arena of memory that it has for itself."""
         read = [self.buffers[value] for value in inputs if value in self.buffers]
@@ -394,7 +342,9 @@ class Program(Walk):
             attributes.append("noalias nonnull")
         pointers.append(None if scratch is None else argument(POINTER, len(passed)))
         unit = self.module.unit(has_parameters=is_whole)
-        return _Call(self.module, unit, name, addresses, places, attributes, pointers)
+        return KernelCall(
+            self.module, unit, name, addresses, places, attributes, pointers
+        )
 
     def finish(self, op: ReturnOp) -> None:
         for index, value in enumerate(op.operands):
