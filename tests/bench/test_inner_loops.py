@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.stored import random_stored
@@ -11,11 +14,8 @@ from support.tflite_models import conv2d
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower.bench.inner_loops import (
-    estimate,
-    find_llvm_mca,
-    inner_loops,
-)
+from qlower.bench import inner_loops as loops_module
+from qlower.bench.inner_loops import estimate, find_llvm_mca, inner_loops
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
@@ -49,6 +49,62 @@ def test_loops_that_sum_products_are_found():
     assert (first.function, first.multiply_accumulates) == ("f", 16)
     assert [i.split()[0] for i in first.instructions] == ["ldr", "sdot", "b.lo"]
     assert (second.function, second.multiply_accumulates) == ("g", 8)
+
+
+def test_what_llvm_mca_is_asked(monkeypatch: pytest.MonkeyPatch):
+    """Three regions a loop, of 100 iterations: all of it, 60 products or more that
+    don't wait for each other, and all the rest."""
+    asked: list[tuple[list[str], str]] = []
+
+    def run(command: list[str], *, input: bytes) -> Any:
+        asked.append((command, input.decode()))
+        views = [
+            {"SummaryView": {"TotalCycles": total, "Iterations": 100}}
+            for total in (250, 3100, 75, 500, 900, 25)
+        ]
+        found = json.dumps({"CodeRegions": views}).encode()
+        return SimpleNamespace(returncode=0, stdout=found, stderr=b"")
+
+    monkeypatch.setattr(loops_module, "find_llvm_mca", lambda: Path("/bin/mca"))
+    monkeypatch.setattr(loops_module, "run_program", run)
+    target = resolve_target("aarch64-linux-gnu", "neoverse-n1")
+    first, second = estimate(inner_loops(LOOP), target)
+    # 60 copies of one product, and 30 of two
+    assert (first.cycles, first.limit, first.rest) == (2.5, 31 / 60, 0.75)
+    assert (second.cycles, second.limit, second.rest) == (5.0, 9 / 30, 0.25)
+    assert first.ratio == 2.5 / (31 / 60)
+    ((command, text),) = asked
+    assert command[:5] == [
+        *("/bin/mca", "-mtriple=aarch64-linux-gnu", "-mcpu=neoverse-n1", "--json"),
+        "-iterations=100",
+    ]
+    assert f"-mattr={target.features}" in command or not target.features
+    regions = [one.splitlines() for one in text.split("// LLVM-MCA-BEGIN ")[1:]]
+    assert [one[0] for one in regions] == list("012345")
+    assert all(
+        one[-1] == "// LLVM-MCA-END" for one in (r[: len(r) - 1] for r in regions[:-1])
+    )
+    bodies = [
+        [line for line in one[1:] if line and "MCA" not in line] for one in regions
+    ]
+    loop = ["ldr	q0, [x0], #16", "sdot	v1.4s, v0.16b, v2.4b[1]", "b.lo	."]
+    assert bodies[0] == loop
+    assert bodies[2] == [loop[0], loop[2]]
+    assert bodies[1] == [f"sdot v{n % 15}.4s, v31.16b, v31.4b[1]" for n in range(60)]
+    assert bodies[4] == [
+        *(f"smlal v{n % 15}.4s, v15.4h, v15.h[1]" for n in range(30)),
+        *(f"smlal2 v{n % 15}.4s, v15.8h, v15.h[1]" for n in range(30, 60)),
+    ]
+    assert bodies[5] == ["cbnz	x0, ."]
+
+
+def test_a_failing_llvm_mca_is_quoted(monkeypatch: pytest.MonkeyPatch):
+    failed = SimpleNamespace(returncode=1, stdout=b"", stderr=b" no core ")
+    monkeypatch.setattr(loops_module, "find_llvm_mca", lambda: Path("/bin/mca"))
+    monkeypatch.setattr(loops_module, "run_program", lambda *_, **__: failed)
+    target = resolve_target("aarch64-linux-gnu", "neoverse-n1")
+    with pytest.raises(QlowerError, match=r"mca fails: no core$"):
+        estimate(inner_loops(LOOP), target)
 
 
 @needs_mca

@@ -1,0 +1,89 @@
+"""Instructions under emulation: which kernel they are counted for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from qlower.bench import emulated
+from qlower.bench.emulated import KernelCount, count_kernels, count_table
+from qlower.codegen.program.compiled import ENTRY
+
+COUNTS = [
+    KernelCount("conv", "contraction", 1000, 2500),
+    KernelCount("copy", "copy", 0, 480),
+    KernelCount("(calls)", "", 0, 20),
+]
+
+
+class Emulator:
+    """Symbols, and blocks of instructions of two bytes that run in turn."""
+
+    symbols: ClassVar[Mapping[str, int]] = {
+        **{"": 0x10, "$t": 0x18, ENTRY: 0x21, "helper": 0x41},
+        **{"conv": 0x61, "copy": 0x81},
+    }
+    blocks = (
+        *((0x20, 4), (0x60, 8), (0x64, 2), (0x40, 6)),  # conv calls helper
+        *((0x64, 2), (0x22, 2), (0x80, 10), (0x48, 2), (0x24, 6), (0x08, 2)),
+    )
+    processor = SimpleNamespace(count=lambda code: len(code) // 2)
+
+    def on_blocks(self, hook: Any) -> None:
+        self.hook = hook
+
+    def read(self, address: int, size: int) -> bytes:
+        return bytes(size)
+
+    def run(self, _: object) -> None:
+        for address, size in self.blocks:
+            self.hook(None, address, size, None)
+
+
+def test_a_routine_is_counted_for_the_kernel_that_calls_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    emulator = Emulator()
+
+    class Executable:
+        def __init__(self, _: object) -> None:
+            self.emulator = emulator
+
+        def __call__(self, inputs: object) -> None:
+            emulator.run(inputs)
+
+    monkeypatch.setattr(emulated, "EmulatedExecutable", Executable)
+    kernels = [
+        SimpleNamespace(name=name, layer=name, family="f", products=products)
+        for name, products in (("conv", 5), ("copy", 0))
+    ]
+    compiled: Any = SimpleNamespace(
+        kernels=kernels, signature=SimpleNamespace(arguments=())
+    )
+    found = count_kernels(compiled)
+    # conv: 8 + 2 + 6 + 2 bytes; copy: 10 + 2; calls: 4 + 2 + 6, and 2 before all names
+    assert [(one.layer, one.instructions) for one in found] == [
+        *(("conv", 9), ("copy", 6), ("(calls)", 7)),
+    ]
+    assert [one.each for one in found] == [1.8, None, None]
+    assert [one.products for one in found] == [5, 0, 0]
+
+
+def test_the_table_of_instructions():
+    table = count_table(COUNTS)
+    lines = [line.split() for line in table.render("plain").splitlines()]
+    assert [line for line in lines if "-" not in line[0]] == [
+        ["layer", "kernel", "instructions", "share", "MAC", "per", "MAC"],
+        ["conv", "contraction", "2,500", "83.3%", "1,000", "2.50"],
+        ["copy", "copy", "480", "16.0%", "-"],
+        ["(calls)", "20", "0.7%", "-"],
+        ["total", "3,000", "1,000"],
+    ]
+    assert table.records()[1] == {
+        **{"layer": "copy", "family": "copy", "instructions": 480},
+        **{"products": None, "instructions_per_product": None},
+    }
+    assert "0.0%" in count_table([KernelCount("a", "copy", 0, 0)]).render("plain")
