@@ -85,7 +85,7 @@ def test_points_are_counted_and_generations_are_of_64() -> None:
 
     for batch in generations(axes, 120, figures):
         walked += batch
-    assert seen == [37, 37 + 64]
+    assert seen == [37, 37 + 64, 120]
     assert len(walked) == len(set(walked)) == 120
     assert [len(one) for one in islice(generations(axes, 5, dict), 1)] == [5]
 
