@@ -1,0 +1,126 @@
+"""The printed SystemVerilog of circuits, evaluated without a simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.circuits import drawn, interpreted, pins_of
+from support.small_model import SMALL_MODEL
+from support.verilog_text import evaluate, ports_of
+
+from qlower.circuits.bench import bench_text, has_vectors
+from qlower.circuits.make import Circuit, contract_circuits, model_circuits
+
+RECORDED = Path(__file__).parent / "recorded"
+
+
+def hold(circuit: Circuit, count: int) -> None:
+    """The text has the interpreter's results, and ports of the arguments' integers."""
+    values = drawn(circuit, count, 2)
+    for name in values:
+        if name.startswith("left"):  # no shift drops numbers
+            values[name] %= 2
+    ports = ports_of(circuit.text)
+    for one in circuit.arguments:
+        ends = int(one.low.min()), int(one.high.max())
+        if one.name in ports and ports[one.name].range:
+            assert ports[one.name].range == ends
+    found = evaluate(
+        circuit.text, {n: values[n] for n in pins_of(circuit).inputs}, circuit.stages
+    )
+    np.testing.assert_array_equal(found, interpreted(circuit, values))
+
+
+@pytest.mark.parametrize("stages", [0, 3])
+@pytest.mark.parametrize(
+    ("contract", "rules"),
+    [
+        ("tflite", ("conv2d", "add", "requantize")),
+        ("pow2-shift", ("conv2d", "add")),
+        ("tvm", ("conv2d",)),
+        ("gemmlowp", ("conv2d",)),
+        ("pulp-nn", ("conv2d",)),
+    ],
+)
+def test_rules_with_ports(contract: str, rules: tuple[str, ...], stages: int) -> None:
+    for circuit in contract_circuits(contract, rules=rules, stages=stages).circuits:
+        hold(circuit, 40)
+
+
+@pytest.mark.parametrize(
+    ("contract", "stages"), [("tflm", 0), ("gemmlowp", 3), ("pow2-shift", 1)]
+)
+def test_layers_with_their_constants(
+    contract: str, stages: int, tmp_path: Path
+) -> None:
+    model = tmp_path / "small.mlir"
+    model.write_text(SMALL_MODEL)
+    found = model_circuits(model, contract, stages=stages)
+    assert [one.name for one in found.circuits] == ["conv", "scores"]
+    for circuit in found.circuits:
+        hold(circuit, 40)
+
+
+SIGMOID = """\
+!in = !quant.uniform<i8:f32, 6.250000e-02:3>
+!out = !quant.uniform<i8:f32, 3.906250e-03:-128>
+func.func @main(%x: tensor<1x8x!in>) -> tensor<1x8x!out> {
+  %y = qnn.sigmoid %x : (tensor<1x8x!in>) -> tensor<1x8x!out>
+  return %y : tensor<1x8x!out>
+}
+"""
+
+
+@pytest.mark.parametrize("contract", ["tflm", "pow2-shift"])
+def test_tables(contract: str, tmp_path: Path) -> None:
+    """A function that is a table in the text."""
+    model = tmp_path / "sigmoid.mlir"
+    model.write_text(SIGMOID)
+    (circuit,) = model_circuits(model, contract).circuits
+    (argument,) = circuit.arguments
+    values = {argument.name: np.array([*range(-128, 128, 9), -127, 126])}
+    np.testing.assert_array_equal(
+        evaluate(circuit.text, values), interpreted(circuit, values)
+    )
+
+
+@pytest.mark.parametrize("stages", [0, 2])
+def test_a_bench_that_was_recorded(stages: int, tmp_path: Path) -> None:
+    """Icarus Verilog has run these texts on the layer's vectors: 16 of 16 pass."""
+    model = tmp_path / "small.mlir"
+    model.write_text(SMALL_MODEL)
+    (circuit, _) = model_circuits(model, "tflm", stages=stages).circuits
+    assert has_vectors(circuit)
+    assert bench_text(circuit) == (RECORDED / f"conv_{stages}_tb.sv").read_text()
+
+
+def test_the_sizes_of_circuits(tmp_path: Path) -> None:
+    """What goes in, what is multiplied, and bits in types and in the circuit."""
+    model = tmp_path / "small.mlir"
+    model.write_text(SMALL_MODEL)
+    found = model_circuits(model, "tflm")
+    assert found.table.records() == [
+        {
+            **{"module": "conv", "rule": "conv2d", "multiplies": "31 x 16"},
+            **{"inputs": "accumulator 16, channel 1", "saved": "63 %"},
+            **{"bits_written": 384, "bits_needed": 141},
+        },
+        {
+            **{"module": "scores", "rule": "linear", "multiplies": "31 x 15"},
+            **{"inputs": "accumulator 15", "saved": "62 %"},
+            **{"bits_written": 352, "bits_needed": 134},
+        },
+    ]
+    assert found.table.notes == [
+        "bits: of all inputs and steps, in the types of the contract's text and in the "
+        "circuit; 63 % are saved.",
+        "flat: qnn.reshape has no arithmetic: it moves or compares elements",
+    ]
+    # 0 to 255 times 64 or -32, and the bias
+    (accumulator, channel) = found.circuits[0].arguments
+    assert (accumulator.low.tolist(), accumulator.high.tolist()) == (
+        *([100, -8360], [16420, -200]),
+    )
+    assert (channel.low.tolist(), channel.high.tolist()) == ([0, 1], [0, 1])
