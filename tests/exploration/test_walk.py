@@ -325,12 +325,10 @@ def test_a_plan_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     found = plan(job(classes={1}, against=None), Path("m"), points=1)
     assert (found.by, found.unit, found.points) == ("top1", "luts", 1)
     assert plan(job(), Path("m"), unit="cells").unit == "cells"
-    keys = {
-        plan(job(), Path("m"), **one).key()["the walk"]
-        for one in (
-            *({}, {"base": "exact"}, {"choices": ["first=once"]}, {"unit": "bits"}),
-            {"by": "agreement"},
-        )
-    }
+    others: list[dict[str, Any]] = [
+        *({}, {"base": "exact"}, {"choices": ["first=once"]}, {"unit": "bits"}),
+        {"by": "agreement"},
+    ]
+    keys = {plan(job(), Path("m"), **one).key()["the walk"] for one in others}
     assert len(keys) == 5
     assert without.key()["rows"] == "8"
