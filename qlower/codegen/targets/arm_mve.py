@@ -28,6 +28,7 @@ _FEATURES = frozenset(_FEATURE_NAMES.split())
 """Extensions of ARMv8.1-M and switches of its ABI."""
 
 _MVE = "llvm.arm.mve"
+_SINGLES = Dot(DotKind.SINGLES, loads_bytes=True)
 _FIXED_POINT = FixedPoint(
     multiply_high={"half_up": f"{_MVE}.vqrdmulh", "floor": f"{_MVE}.vqdmulh"},
     rounding_shift=f"{_MVE}.vshl.vector",
@@ -45,6 +46,9 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         features=with_least(_LEAST, features),
         vector_bits=128,
         vector_registers=8,
+        signed_dot=_SINGLES,
+        unsigned_dot=_SINGLES,
+        word_dot=_SINGLES,
         whole_dot=Dot(DotKind.WHOLE, f"{_MVE}.vmldava"),
         widens_in_memory=True,
         # no unit rounds at both widths, and LLVM calls libm for what one lacks

@@ -32,7 +32,8 @@ class Dot:
     sums only; SINGLES has no intrinsic, LLVM finds the instruction. With
     `selects_lane` the instruction takes four bytes (or one number) of a vector for all
     lanes, so that activations are loaded 16 bytes at a time; with `takes_scalar` one
-    number of a general register. Weights that
+    number of a general register. Where it `loads_bytes`, bytes are widened by the load
+    of a vector. Weights that
     take more than `widens_beyond` bytes as s16 are kept as bytes, which a load widens.
     `byte_pairs` sums two products of unsigned with signed bytes into each i16 lane,
     which saturates: those with 4 bits don't.
@@ -42,6 +43,7 @@ class Dot:
     intrinsic: str = ""
     selects_lane: bool = False
     takes_scalar: bool = False
+    loads_bytes: bool = False
     widens_beyond: int | None = None
     byte_pairs: str | None = None
 

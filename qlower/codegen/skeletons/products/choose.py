@@ -10,6 +10,7 @@ from qlower.codegen.skeletons.products.byte_products import (
 )
 from qlower.codegen.skeletons.products.step import VectorStep
 from qlower.codegen.skeletons.products.word_products import (
+    LoadedSingles,
     NarrowScalars,
     PairedWords,
     Pairs,
@@ -29,6 +30,8 @@ def vector_step(target: Target, scalar: str, *, signed: bool) -> VectorStep:
     lanes = target.vector_bits // 32
     dot = target.dot(scalar, signed=signed)
     if dot.kind is DotKind.SINGLES:
+        if dot.loads_bytes:
+            return LoadedSingles(lanes, lanes, dot, scalar=scalar, extends=True)
         return _single_class(dot, lanes)(lanes, lanes, dot, scalar=scalar)
     if dot.kind is DotKind.PAIRS:
         return (PairedWords if scalar == "i16" else Pairs)(lanes, lanes, dot)

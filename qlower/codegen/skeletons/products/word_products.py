@@ -282,6 +282,15 @@ class Singles(WordProducts, SummingStep):
         return total
 
 
+class LoadedSingles(Singles):
+    """Products with bytes that a load widens, a vector at a time."""
+
+    weight_range = (-128, 127)
+
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        return [self.load_factors(f, address, tap, 1)[0] for tap in range(size)]
+
+
 class Scalars(Singles):
     """Products of single numbers, without vectors: they are loaded one by one."""
 
