@@ -13,6 +13,8 @@
 // - quantize: `y = rne(fma(x, F(1 / s_y), z))`; a bound r of an activation: `rne(F(F(r F(1 / s_y)) + z))`
 // - tanh, hard_swish, elu, leaky_relu: f of `fma(s_x, x, -F(z_x s_x))`, sigmoid: of `F((x - z_x) s_x)`,
 //   then `y = rne(F(f F(1 / s_y))) + z`
+// - hybrid_linear, whose input is quantized by its range to 7 bits: `x = rne(fma(x, F(1 / s_x), z_x))`,
+//   `y = fma(acc, F(s_x s_w), b)`
 // - concat of differing scales: `y = rne(fma(F((x - z_x) s_x), F(1 / s_y), z))`
 // # Ties
 // Half to even. The zero point is added after the rounding in convolutions, linear layers,
@@ -183,6 +185,87 @@ func.func @conv2d_product() -> i32 serves conv2d_product, depthwise_conv2d_produ
 
 // With VNNI the products of a linear layer are exact.
 func.func @linear_product() -> i32 { %result = arith.constant 0 : i32 }
+
+// ---------------------------------------------------------------- dynamic quantization
+
+// quant_utils.h, ChooseQuantizationParams, of 7 bits (reduce_range): codes of uint8 less 128.
+// Scales below 6.1e-5 become that, with ends in proportion; those without a reciprocal 0.1.
+func.func @hybrid_range(%lowest: f32, %highest: f32) -> (f32, f32, i32) {
+  %last = arith.constant 127.0 : f64
+  %found:3 = func.call @range_of_codes(%lowest, %highest, %last) : (f32, f32, f64) -> (f32, f32, i32)
+  return %found#0, %found#1, %found#2 : f32, f32, i32
+}
+
+func.func private @range_of_codes(%lowest: f32, %highest: f32, %last: f64) -> (f32, f32, i32) {
+  %distance = arith.subf %highest, %lowest : f64
+  %step = arith.divf %distance, %last : f64
+  %step_f32 = arith.truncf %step : f64 to f32
+  %step_inverse = arith.divf 1.0, %step_f32 : f32
+  %has_inverse = arith.cmpf ole, %step_inverse, 3.40282347E+38 : f32
+  %tenth = arith.constant 0.1 : f64
+  %usable = arith.select %has_inverse, %step, %tenth : f64
+  %usable_f32 = arith.truncf %usable : f64 to f32
+  %least_f32 = arith.constant 6.1e-5 : f32
+  %least = arith.extf %least_f32 : f32 to f64
+  %is_small = arith.cmpf olt, %usable, %least : f64
+  %wide = arith.select %is_small, %least, %usable : f64
+  %last_f32 = arith.truncf %last : f64 to f32
+  %end = arith.mulf %least_f32, %last_f32 : f32
+  %amplifier = arith.divf %least_f32, %usable_f32 : f32
+  %far_above = arith.mulf %highest, %amplifier : f32
+  %far_below = arith.mulf %lowest, %amplifier : f32
+  %negated_end = arith.negf %end : f32
+  %none_below = arith.cmpf oeq, %lowest, 0.0 : f32
+  %none_above = arith.cmpf oeq, %highest, 0.0 : f32
+  %above_some = arith.select %none_below, %end, %far_above : f32
+  %above_or_none = arith.select %none_above, %highest, %above_some : f32
+  %below_some = arith.select %none_above, %negated_end, %far_below : f32
+  %below_or_none = arith.select %none_below, %lowest, %below_some : f32
+  %above = arith.select %is_small, %above_or_none, %highest : f32
+  %below = arith.select %is_small, %below_or_none, %lowest : f32
+  %codes_below = arith.divf %below, %wide : f64
+  %codes_above = arith.divf %above, %wide : f64
+  %from_below = arith.subf 0.0, %codes_below : f64
+  %from_above = arith.subf %last, %codes_above : f64
+  %size_below = math.absf %codes_below : f64
+  %size_above = math.absf %codes_above : f64
+  %error_below = arith.subf 0.0, %size_below : f64
+  %error_above = arith.subf %last, %size_above : f64
+  %is_from_below = arith.cmpf olt, %error_below, %error_above : f64
+  %real_point = arith.select %is_from_below, %from_below, %from_above : f64
+  %at_least = arith.maximumf %real_point, 0.0 : f64
+  %within = arith.minimumf %at_least, %last : f64
+  %unsigned = fixed.convert %within {rounding = half_even} : f64 to i32
+  %zero_point = arith.subi %unsigned, 128 : i32
+  %scale = arith.truncf %wide : f64 to f32
+  %factor = arith.divf 1.0, %scale : f32
+  return %scale, %factor, %zero_point : f32, f32, i32
+}
+
+// fbgemm::QuantizeAvx2: the zero point inside an FMA.
+func.func @hybrid_code(%input: f32, %input_factor: f32, %input_zero_point: i32) -> i32 {
+  %unsigned_point = arith.addi %input_zero_point, 128 : i32
+  %point = arith.sitofp %unsigned_point : i32 to f32
+  %moved = math.fma %input, %input_factor, %point : f32
+  %code = fixed.convert %moved {rounding = half_even} : f32 to i32
+  %at_least = arith.maxsi %code, 0 : i32
+  %within = arith.minsi %at_least, 255 : i32
+  %result = arith.subi %within, 128 : i32
+}
+
+// fbgemm::ReQuantizeForFloat: the whole input by one range. Of 7 bits no pair of products saturates.
+func.func private @scale_dynamic(%accumulator: i32, %input_scale: f32, %real_bias: f32) -> f32
+    serves hybrid_linear attributes {contract.product = "tensor_range"} {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %real = math.fma %sum, %step, %real_bias : f32
+  %result = func.call @bounded(%real) : (f32) -> f32
+}
+
+// A RELU of the layer.
+func.func private @bounded(%real: f32, %activation_min: f32) -> f32 {
+  %result = arith.maximumf %real, %activation_min : f32
+}
 
 // ---------------------------------------------------------------- pooling
 

@@ -5,6 +5,7 @@
 // s = F(s_x s_w), m = F(s F(1 / s_y)).
 // - conv2d, depthwise_conv2d, linear: `y = rne(F(float(acc) m)) + z`
 // - add (uint8): integers of 22 bits, `y = shift((a - z_a) m_a + (b - z_b) m_b) + z`, half away
+// - hybrid_linear: of 8 bits by the input's range, as `pytorch-fbgemm`; `y = F(F(acc F(s_x s_w)) + b)`
 // - avg_pool2d, adaptive_avg_pool2d, mean (uint8), D = sum(x - z_x): `y = rne(F(D F(s_x / F(s_y n)))) + z`
 //   where windows are of one size; others, and int8, as `pytorch-fbgemm`
 // - tanh, hard_swish (uint8): f of `F((x - z_x) s_x)`; hard_swish: `y = rne(F(F(f F(1 / s_y)) + z))`
@@ -52,6 +53,23 @@ func.func @quantize_bias() -> i32 {
   %inverse = func.call @reciprocal(%step) : (f32) -> f32
   %steps = arith.mulf %real_bias, %inverse : f32
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
+}
+
+// qlinear_dynamic.cpp: 8 bits, whatever reduce_range says.
+func.func @hybrid_range(%lowest: f32, %highest: f32) -> (f32, f32, i32) {
+  %last = arith.constant 255.0 : f64
+  %found:3 = func.call @range_of_codes(%lowest, %highest, %last) : (f32, f32, f64) -> (f32, f32, i32)
+  return %found#0, %found#1, %found#2 : f32, f32, i32
+}
+
+// pytorch_q8gemm_dq_ukernel
+func.func @hybrid_linear(%accumulator: i32, %input_scale: f32, %real_bias: f32) -> f32
+    attributes {contract.product = "tensor_range"} {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %sum = arith.sitofp %accumulator : i32 to f32
+  %scaled = arith.mulf %sum, %step : f32
+  %real = arith.addf %scaled, %real_bias : f32
+  %result = func.call @bounded(%real) : (f32) -> f32
 }
 
 func.func private @is_supported_ratio(%ratio: f32) -> i1 {

@@ -42,6 +42,12 @@ func.func @linear(%accumulator: i32) -> i32 {
   %result = func.call @contraction(%accumulator, %real_bias) : (i32, f32) -> i32
 }
 
+// qlinear_prepack.cpp: layers that quantize their input as they run are FBGEMM's.
+func.func @hybrid_linear(%accumulator: i32, %input_scale: f32) -> f32
+    attributes {contract.product = "tensor_range"} {
+  %result = func.call @scale_dynamic(%accumulator) : (i32) -> f32
+}
+
 func.func @conv2d_product() -> i32 {
   %depthwise = arith.cmpi eq, %groups, %input_channels : i32
   %fast_depthwise = arith.andi %depthwise, @is_fast_depthwise : i1

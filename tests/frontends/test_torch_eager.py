@@ -271,11 +271,61 @@ def test_modules_that_are_refused(make: Callable[[], Any], message: str) -> None
         qlower.from_eager(make(), torch.zeros(1, 2))
 
 
-def test_dynamic_quantization_is_refused() -> None:
-    layers = nn.Sequential(nn.Linear(3, 2))
-    module = quantization.quantize_dynamic(layers, {nn.Linear}, dtype=torch.qint8)
-    with pytest.raises(QlowerError, match="node 1 Linear: dynamic quantization is not"):
-        qlower.from_eager(module, torch.zeros(1, 3))
+BY_CHANNEL = quantization.per_channel_dynamic_qconfig
+BY_TENSOR = quantization.default_dynamic_qconfig
+
+
+def _dynamic(layers: Any, qconfig: Any = BY_TENSOR) -> Any:
+    kinds = {nn.Linear: qconfig, nn.LSTM: BY_TENSOR}
+    return quantization.quantize_dynamic(layers.eval(), kinds)
+
+
+@pytest.mark.parametrize("engine", ["fbgemm", "qnnpack", "x86"], indirect=True)
+@pytest.mark.parametrize("qconfig", [BY_TENSOR, BY_CHANNEL])
+def test_dynamically_quantized_linear_layers(qconfig: Any, engine: str) -> None:
+    """Of two and three dimensions, with and without a bias, and ranges from those below
+    the least scale to large ones, with both ends or one."""
+    first, second = nn.Linear(19, 33), nn.Linear(33, 6, bias=False)
+    module = _dynamic(nn.Sequential(first, nn.ReLU(), second), qconfig)
+    sizes = [0.0, 1e-39, 1e-7, 1e-4, 1e-2, 1.0, 1e3]
+    inputs = [torch.randn(5, 19) * size for size in sizes]
+    inputs += [inputs[5].abs(), -inputs[4].abs(), -inputs[2].abs()]
+    assert_equal(module, inputs[0], inputs)
+    rows = torch.randn(2, 3, 19)
+    assert_equal(module, rows, [rows])
+
+
+@pytest.mark.parametrize("engine", ["fbgemm", "qnnpack"], indirect=True)
+def test_dynamic_codes_at_ties(engine: str) -> None:
+    """Numbers between two codes, and up to two floats away from there."""
+    layer = nn.Linear(1, 1, bias=False)
+    layer.weight.data[:] = 1.0
+    module = _dynamic(nn.Sequential(layer))
+    random = np.random.default_rng(1)
+    last = 127 if engine == "fbgemm" else 255
+    for seed in range(20):
+        ends = -abs(random.normal()) * (seed % 4 > 0), abs(random.normal())
+        low, high = np.array(ends, np.float32)
+        step = (float(high) - float(low)) / last
+        ties = (random.integers(-last, last, 200) + 0.5) * step
+        near = np.float32(ties).view(np.int32) + random.integers(-2, 3, 200, np.int32)
+        x = np.clip(near.view(np.float32), low, high)
+        given = torch.from_numpy(np.append(x, [low, high]).reshape(-1, 1))
+        assert_equal(module, given, [given])
+
+
+@pytest.mark.parametrize("engine", ["onednn"], indirect=True)
+def test_dynamic_layers_of_onednn_are_refused(engine: str) -> None:
+    module = _dynamic(nn.Sequential(nn.Linear(3, 2)))
+    model = qlower.from_eager(module, torch.ones(1, 3))
+    with pytest.raises(QlowerError, match="how oneDNN rounds layers that quantize"):
+        qlower.jit(model)
+
+
+def test_other_dynamic_layers_are_refused() -> None:
+    module = _dynamic(nn.Sequential(nn.LSTM(3, 2)))
+    with pytest.raises(QlowerError, match="LSTM: a module that quantizes its input as"):
+        qlower.from_eager(module, torch.zeros(4, 1, 3))
 
 
 def test_the_other_readers_name_this_one() -> None:

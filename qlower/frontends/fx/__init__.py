@@ -20,8 +20,9 @@ from ..import_options import ImportOptions
 from ..pt2.translating import Translator
 from .calls import TABLE, real_mean
 from .eager import trace_eager
-from .modules import GraphModule, TorchTensor, read_module
+from .modules import read_module
 from .operators import IMPORTERS
+from .traced import GraphModule, TorchTensor
 
 __all__ = ["GraphModule", "TorchTensor", "import_fx", "trace_eager"]
 

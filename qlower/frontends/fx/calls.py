@@ -20,6 +20,7 @@ from ..pt2.calls import (
 )
 from ..pt2.calls import TABLE as ATEN
 from ..pt2.translating import TORCH, CallSite, Translate
+from .tables import RANGED_LINEAR
 
 WEIGHTED = "self# weight weight_scale weight_zero_point bias? #"
 """The operands of a layer with weights."""
@@ -153,6 +154,12 @@ TABLE: Mapping[str, Translate] = {
     "quantized.conv_transpose1d": TRANSPOSED,
     "quantized.conv_transpose2d": TRANSPOSED,
     "quantized.linear": _layer("Linear", activation=_relu),
+    RANGED_LINEAR: node(
+        "RangedLinear",
+        "input weight weight_scale bias?",
+        domain=TORCH,
+        relu=integer("relu"),
+    ),
     **{
         f"quantized.{name}{end}": _binary(kind, end)
         for name, kind in (("add", "QLinearAdd"), ("mul", "QLinearMul"))

@@ -7,7 +7,7 @@ from typing import cast
 
 from qlower.diagnostics import QlowerError
 
-from .modules import GraphModule
+from .traced import GraphModule
 
 QUANTIZED = ("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized")
 """Where the modules are that `torch.ao.quantization.convert` puts in."""

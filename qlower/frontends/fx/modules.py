@@ -6,9 +6,8 @@ and the sizes that it computes of shapes. Weights are taken out of their packed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
-from typing import Protocol, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -30,62 +29,24 @@ from .tables import (
     FUNCTIONS,
     LISTED,
     MODULES,
+    RANGED_LINEAR,
     RENAMED,
     RESCALING,
     STORED,
     TARGETS,
     WEIGHTED,
 )
+from .traced import (
+    Embedding,
+    FxNode,
+    GraphModule,
+    TorchTensor,
+    array_of,
+    run_nodes,
+)
 
 NAME = "FX module"
 """What stands for a file in locations and messages."""
-
-
-class TorchTensor(Protocol):
-    """A tensor of PyTorch, as far as it is looked at."""
-
-    is_quantized: bool
-
-    @property
-    def shape(self) -> Iterable[int]: ...
-    def q_scale(self) -> float: ...
-    def q_zero_point(self) -> int: ...
-    def q_per_channel_scales(self) -> TorchTensor: ...
-    def q_per_channel_zero_points(self) -> TorchTensor: ...
-    def int_repr(self) -> TorchTensor: ...
-    def detach(self) -> TorchTensor: ...
-    def numpy(self) -> Array: ...
-    def item(self) -> float: ...
-    def is_contiguous(self, *, memory_format: object = ...) -> bool: ...
-
-
-class FxNode(Protocol):
-    """A node of a graph of torch.fx."""
-
-    op: str
-    name: str
-    target: object
-    args: Sequence[object]
-    kwargs: Mapping[str, object]
-
-
-class FxGraph(Protocol):
-    @property
-    def nodes(self) -> Iterable[FxNode]: ...
-
-
-class _Embedding(Protocol):
-    """A table whose rows are looked up."""
-
-    weight: TorchTensor
-
-
-class GraphModule(Protocol):
-    """A module that FX traced and converted."""
-
-    graph: FxGraph
-
-    def get_submodule(self, target: str) -> object: ...
 
 
 INPUTS = {"float32": "FLOAT", "int32": "INT32", "int64": "INT64"}
@@ -114,7 +75,7 @@ class _Reader:
         self.module = module
         self.engine = engine
         self.remarks: list[str] = []
-        self.values = _run(module, examples)
+        self.values = run_nodes(module, examples)
         self.calls: list[Call] = []
         self.constants: dict[str, Constant] = {}
         self.index = 0
@@ -136,7 +97,7 @@ class _Reader:
                     Sequence[FxNode], returned if several else [returned]
                 ):
                     outputs.append(value.name)
-            elif self.is_computed(node):
+            elif self.is_dynamic(node) or self.is_computed(node):
                 self.calls.append(self.call(node))
         return Program(
             NAME,
@@ -165,6 +126,13 @@ class _Reader:
         return node.op != "get_attr" and all(
             hasattr(value, "is_quantized") for value in self.parts(node)
         )
+
+    def is_dynamic(self, node: FxNode) -> bool:
+        """Whether the node is a module that quantizes its input as it runs."""
+        if node.op != "call_module":
+            return False
+        module = self.module.get_submodule(cast(str, node.target))
+        return ".dynamic" in type(module).__module__
 
     def parts(self, node: FxNode) -> Sequence[object]:
         """What a node gives, of several values each."""
@@ -250,11 +218,8 @@ class _Reader:
         module = self.module.get_submodule(cast(str, node.target))
         kind = type(module).__name__
         arguments: dict[str, Argument] = {"self": self.argument(node.args[0])}
-        if ".dynamic" in type(module).__module__:
-            raise self.error(
-                f"node {self.index} {kind}: dynamic quantization is not supported;"
-                " expected scales that calibration found (static quantization)"
-            )
+        if self.is_dynamic(node):
+            return self.dynamic(node, module, kind)
         if kind in WEIGHTED and hasattr(module, "_packed_params"):
             name, relu = WEIGHTED[kind]
             arguments["relu"] = relu
@@ -263,7 +228,7 @@ class _Reader:
                 self.check_transposed(node, name, module)
             return self.made(name, arguments, node)
         if kind == "Embedding":
-            array = _array(cast(_Embedding, module).weight)
+            array = array_of(cast(Embedding, module).weight)
             return self.made(
                 "embedding",
                 {
@@ -278,6 +243,22 @@ class _Reader:
         for key in keys:
             arguments[key] = self.argument(getattr(module, key))
         return self.made(name, arguments, node)
+
+    def dynamic(self, node: FxNode, module: object, kind: str) -> Call:
+        """A module that quantizes its input by its range when it runs."""
+        if kind not in ("Linear", "LinearReLU"):
+            raise self.error(
+                f"node {self.index} {kind}: a module that quantizes its input as it"
+                " runs is not supported; expected Linear or LinearReLU"
+            )
+        arguments = self.weights(node, module, is_linear=True)
+        zeros = arguments.pop("weight_zero_point")
+        assert isinstance(zeros, Tensor)
+        array = self.constants[zeros.name].array
+        if array is not None and array.any():
+            raise self.error(f"{node.name}: weights have a zero point, expected 0")
+        arguments |= {"input": self.argument(node.args[0]), "relu": "ReLU" in kind}
+        return Call(self.index, RANGED_LINEAR, arguments, (node.name,))
 
     def argument(self, value: object) -> Argument:
         """A value of the graph, a number that it computes, or what is written there."""
@@ -376,18 +357,20 @@ class _Reader:
         if str(getattr(weight, "dtype", "")) != "torch.qint8":
             raise self.error(f"{node.name}: weights of 8 bits are supported only")
         try:
-            scales = _array(weight.q_per_channel_scales()).astype(np.float32)
-            zeros = _array(weight.q_per_channel_zero_points()).astype(np.int8)
+            scales = array_of(weight.q_per_channel_scales()).astype(np.float32)
+            zeros = array_of(weight.q_per_channel_zero_points()).astype(np.int8)
         except RuntimeError:
             scales = np.array(weight.q_scale(), np.float32)
             zeros = np.array(weight.q_zero_point(), np.int8)
         found: dict[str, Argument] = {
-            "weight": self.constant(node, "weight", _array(weight.int_repr()), "INT8"),
+            "weight": self.constant(
+                node, "weight", array_of(weight.int_repr()), "INT8"
+            ),
             "weight_scale": self.constant(node, "weight_scale", scales, "FLOAT"),
             "weight_zero_point": self.constant(node, "weight_zero", zeros, "INT8"),
         }
         if bias is not None:
-            array = _array(bias).astype(np.float32)
+            array = array_of(bias).astype(np.float32)
             found["bias"] = self.constant(node, "bias", array, "FLOAT")
         if not is_linear:
             for key in ("stride", "padding", "dilation", "groups", "output_padding"):
@@ -402,24 +385,3 @@ class _Reader:
 
 def _methods(module: object) -> dict[str, object]:
     return {name: getattr(module, name) for name in ("weight", "bias")}
-
-
-def _array(tensor: TorchTensor) -> Array:
-    return tensor.detach().numpy()
-
-
-def _run(module: GraphModule, examples: Sequence[TorchTensor]) -> dict[str, object]:
-    """The value of each node of the graph for these examples."""
-    torch = import_module("torch")
-    interpreter = import_module("torch.fx").Interpreter(module)
-    values: dict[str, object] = {}
-    run_node: Callable[[FxNode], object] = interpreter.run_node
-
-    def record(node: FxNode) -> object:
-        values[node.name] = run_node(node)
-        return values[node.name]
-
-    interpreter.run_node = record
-    with torch.no_grad():
-        interpreter.run(*examples)
-    return values

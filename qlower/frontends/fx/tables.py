@@ -16,6 +16,9 @@ WEIGHTED = {
 }
 """Quantized modules with weights: the operator, and whether a RELU follows."""
 
+RANGED_LINEAR = "fx.ranged_linear"
+"""A call of a linear layer that quantizes its whole input by its range."""
+
 MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "AdaptiveAvgPool2d": ("adaptive_avg_pool2d", ("output_size",)),
     "AvgPool2d": (

@@ -130,6 +130,18 @@ def import_attention_scale(node: NodeContext) -> None:
 
 def import_dynamic_linear(node: NodeContext) -> None:
     """Rows as integers by their own symmetric range, times stored weights."""
+    _hybrid_linear(node, CONTRACT, "", is_symmetric=True)
+
+
+def import_ranged_linear(node: NodeContext) -> None:
+    """All rows as integers by one range, times stored weights, and a bias."""
+    activation = "relu" if node.flag("relu", False) else ""
+    _hybrid_linear(node, "pytorch-fbgemm", activation, is_symmetric=False)
+
+
+def _hybrid_linear(
+    node: NodeContext, contract: str, activation: str, *, is_symmetric: bool
+) -> None:
     value = real_operand(node, 0)
     stored = np.asarray(node.array(1, "weights"))
     scales = np.asarray(node.array(2, "scales"), np.float32)
@@ -139,15 +151,21 @@ def import_dynamic_linear(node: NodeContext) -> None:
             f"an input of shape {list(value.shape)} with weights of shape"
             f" {[units, depth]}"
         )
-    element = QuantizedType.per_axis(8, True, 0, scales.tolist(), [0] * units)
+    if scales.size == 1:
+        element = QuantizedType.per_tensor(8, True, float(scales.reshape(())))
+    else:
+        element = QuantizedType.per_axis(8, True, 0, scales.tolist(), [0] * units)
     constant = qnn.ConstantOp(dense(stored, i8), TensorType(element, stored.shape))
     weights = node.emit(constant, "weights")
+    bias = real_tensor(node, 3).ssa if node.has(3) else None
     matrix = _rows(node, value, depth)
     rows = math.prod(value.shape) // depth
     node.check_elements(rows * units)
-    layer = qnn.HybridLinearOp(matrix, weights, None, TensorType(f32, (rows, units)))
-    layer.fallback, layer.symmetric = CONTRACT, True
-    _define_rows(node, node.emit(layer), (rows, units))
+    layer = qnn.HybridLinearOp(matrix, weights, bias, TensorType(f32, (rows, units)))
+    layer.fallback, layer.symmetric = contract, is_symmetric
+    if activation:
+        layer.activation = activation
+    _define_rows(node, node.emit(layer), (*value.shape[:-1], units))
 
 
 def import_quantized_rows(node: NodeContext) -> None:
@@ -173,6 +191,7 @@ def import_quantized_rows(node: NodeContext) -> None:
 
 IMPORTERS = {
     (TORCH, "DynamicLinear"): takes("x, weights, scales", import_dynamic_linear),
+    (TORCH, "RangedLinear"): takes("x, weights, scales, bias?", import_ranged_linear),
     (TORCH, "QuantizedRows"): takes("x", import_quantized_rows),
     (TORCH, "Linear"): takes("x, weights, bias?", import_linear),
     (TORCH, "LayerNorm"): takes("x, scale?, bias?", import_layer_norm),
