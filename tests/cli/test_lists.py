@@ -27,7 +27,7 @@ def printed(capsys: Capture, *arguments: str) -> str:
 
 def test_targets(capsys: Capture):
     rows = json.loads(printed(capsys, "targets", "--json"))["rows"]
-    assert len(rows) == 10
+    assert len(rows) == 12
     for row in rows:
         for cpu in row["cpus"]:
             assert resolve_target(row["triple"], cpu).cpu == cpu

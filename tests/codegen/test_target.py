@@ -143,6 +143,7 @@ def test_levels_of_aarch64(
         ("riscv32imc-unknown-none-elf", "+zbb", 32, DotKind.SINGLES, True),
         ("thumbv7em-none-eabi", None, 32, DotKind.SINGLES, True),
         ("thumbv7em-none-eabihf", None, 32, DotKind.SINGLES, True),
+        ("thumbv8m.main-none-eabi", None, 32, DotKind.SINGLES, True),
         ("thumbv8.1m.main-none-eabi", None, 128, DotKind.SINGLES, True),
         ("thumbv8.1m.main-none-eabihf", "+mve.fp", 128, DotKind.SINGLES, True),
         ("wasm32-unknown-unknown", None, 32, DotKind.SINGLES, True),
@@ -227,8 +228,8 @@ def test_unknown_names(options: dict[str, str], message: str, help: str | None):
 @pytest.mark.parametrize(
     ("options", "note"),
     [
-        ({"target": "thumbv8m.main-none-eabi"}, "thumbv7em objects run on Cortex-M33"),
-        ({"target": "thumbv8m.main-none-eabi", "cpu": "cortex-m55"}, "DSP extension"),
+        ({"target": "thumbv7em-none-eabi", "cpu": "cortex-m33"}, "thumbv8m.main-none"),
+        ({"target": "thumbv8m.main-none-eabi", "cpu": "cortex-m85"}, "thumbv8.1m.main"),
         ({"target": "thumbv7em-none-eabi", "cpu": "cortex-m55"}, "thumbv8.1m.main"),
         ({"target": "thumbv6m-none-eabi"}, "least cores are Cortex-M4 and M7"),
         ({"target": "thumbv7m-none-eabi", "cpu": "cortex-m3"}, "least cores"),

@@ -27,6 +27,7 @@ TRIPLES = [
 MACHINES = [
     *((triple, None) for triple in TRIPLES),
     ("thumbv7em-none-eabihf", "cortex-m4"),
+    ("thumbv8m.main-none-eabi", "cortex-m33"),
 ]
 
 

@@ -33,6 +33,7 @@ TARGETS = [
     ("riscv32im-unknown-none-elf", "generic-rv32", "tflm"),
     ("thumbv7em-none-eabi", "cortex-m4", "tflm"),
     ("thumbv7em-none-eabi", "cortex-m7", "tflite-xnnpack"),
+    ("thumbv8m.main-none-eabi", "cortex-m33", "tflm"),
 ]
 
 PROGRAM = """\

@@ -11,6 +11,7 @@ from qlower.tables.table import Column, Table
 SYSTEMS = {
     "riscv32": ("unknown-none-elf",),
     "thumbv7em": ("none-eabi", "none-eabihf"),
+    "thumbv8m.main": ("none-eabi", "none-eabihf"),
     "thumbv8.1m.main": ("none-eabi", "none-eabihf"),
     "wasm32": ("unknown-unknown",),
     "c99": ("none",),

@@ -1,4 +1,5 @@
-"""Thumb of microcontrollers: ARMv7E-M (Cortex-M4 and M7).
+"""Thumb of microcontrollers: ARMv7E-M (Cortex-M4 and M7), and ARMv8-M with the same DSP
+instructions (Cortex-M33).
 
 Objects for `thumbv7em-none-eabi` go into firmware with the soft-float ABI, whether its
 compiler uses the unit for floats inside (softfp) or not; those for
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from qlower.codegen.targets.architecture import Architecture, cpu_table
+from qlower.codegen.targets.architecture import Architecture, cpu_table, with_least
 from qlower.codegen.targets.base import Halves, Target
 from qlower.codegen.targets.scalar import SCALAR
 from qlower.codegen.targets.thumb_routines import (
@@ -75,4 +76,23 @@ ARM_M = Architecture(
     implied=_IMPLIED,
     required=frozenset(("dsp", "thumb2")),
     table=_table,
+)
+
+_LEAST = "+dsp"
+"""What ARMv8-M leaves to its cores."""
+
+
+def _mainline_table(
+    triple: str, cpu: str, features: str, present: frozenset[str]
+) -> Target:
+    return _table(triple, cpu, with_least(_LEAST, features), present)
+
+
+ARM_V8M = Architecture(
+    names=("thumbv8m.main",),
+    cpus=cpu_table({"": "generic", "vfp4d16sp": "cortex-m33 cortex-m35p"}),
+    features=_FEATURES,
+    implied=_IMPLIED,
+    required=frozenset(("dsp", "thumb2")),
+    table=_mainline_table,
 )

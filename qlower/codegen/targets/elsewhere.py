@@ -7,11 +7,7 @@ import re
 _WASM = (
     "a WebAssembly runtime on {} runs code for wasm32-unknown-unknown (untested there)"
 )
-_DSP = (
-    "thumbv7em objects run on {} cores that have the DSP extension: with it ARMv8-M "
-    "has all instructions of ARMv7E-M (untested there)"
-)
-_MVE = "{} cores have code of their own: --target thumbv8.1m.main-none-eabi"
+_OWN = "{} cores have code of their own: --target {}-none-eabi"
 _NO_DSP = (
     "{} cores lack the DSP instructions of ARMv7E-M, which code for thumbv7em uses: "
     "the least cores are Cortex-M4 and M7"
@@ -22,8 +18,8 @@ _ARM32 = (
 )
 
 _SERVED = {
-    r"thumbv8m\.main|cortex-m(33|35p)": _DSP.format("Cortex-M33 and M35P"),
-    r"cortex-m(52|55|85)": _MVE.format("Cortex-M52, M55 and M85"),
+    r"cortex-m(33|35p)": _OWN.format("Cortex-M33 and M35P", "thumbv8m.main"),
+    r"cortex-m(52|55|85)": _OWN.format("Cortex-M52, M55 and M85", "thumbv8.1m.main"),
     r"thumbv(6m|7m|8m\.base)|cortex-m(0|0plus|1|3|23)": _NO_DSP.format(
         "Cortex-M0+, M3 and M23"
     ),

@@ -114,7 +114,7 @@ _SYNTAX = {
         indirect=r"\tcall_indirect",
     ),
 }
-_SYNTAX["thumbv8.1m.main"] = _SYNTAX["thumbv7em"]
+_SYNTAX["thumbv8m.main"] = _SYNTAX["thumbv8.1m.main"] = _SYNTAX["thumbv7em"]
 _SYNTAX["riscv32"] = _SYNTAX["riscv64"]
 """By architecture. Of WebAssembly, what lies in linear memory."""
 
