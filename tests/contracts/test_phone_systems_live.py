@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from support import random_modules
 from support.lanes import LARGE_VARIABLE, is_asked_for
+from support.mnn_layers import run_mnn
 from support.native import machine_levels
 from support.near_ties import (
     Change,
@@ -25,7 +26,6 @@ from support.near_ties import (
 from support.phone_systems import (
     One,
     one_of,
-    run_mnn,
     run_ncnn,
     run_openvino,
     run_openvino_avx2,
@@ -231,7 +231,10 @@ SYSTEMS = {
             ),
         },
         signs=(True,),
-        kinds=("conv2d", "depthwise_conv2d", "linear"),
+        kinds=(
+            *("conv2d", "depthwise_conv2d", "linear"),
+            *("add", "sub", "mul", "avg_pool2d"),
+        ),
         takes=has_single_outputs,
     ),
 }

@@ -1,4 +1,4 @@
-"""Modules of one qnn operation on OpenVINO, ncnn and MNN.
+"""Modules of one qnn operation on OpenVINO and ncnn.
 
 Needs the optional packages; tests skip without them. All get codes as real numbers, and
 give codes: a layer of theirs that gives integers comes before or after, as they want.
@@ -12,7 +12,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from json import dumps
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,9 +40,14 @@ class One:
     """The operation of a layer, with its constants as numbers."""
 
     op: Operation
-    codes: Array
+    inputs: Sequence[Array]
     x: QuantizedType
     y: QuantizedType
+
+    @property
+    def codes(self) -> Array:
+        """The first input."""
+        return self.inputs[0]
 
     @property
     def weights(self) -> Array:
@@ -81,7 +85,7 @@ class One:
 
 
 def one_of(layer: RandomLayer) -> One:
-    """The operation of a layer that has one, and one input."""
+    """The operation of a layer that has one."""
     main = layer.module.body.block.first_op
     assert isinstance(main, FuncOp)
     ops = main.body.block.ops
@@ -89,10 +93,10 @@ def one_of(layer: RandomLayer) -> One:
     y = quantized_element(op.results[0].type)
     is_real = isinstance(op, qnn.QuantizeOp)
     x = y if is_real else quantized_element(op.operands[0].type)
-    return One(op, layer.inputs[0], x, y)
+    return One(op, layer.inputs, x, y)
 
 
-def _channels_last(found: Array) -> Array:
+def channels_last(found: Array) -> Array:
     return found.transpose(0, 2, 3, 1) if found.ndim == 4 else found
 
 
@@ -130,7 +134,7 @@ class _OpenVino:
         low, high = (self._range(one.y)[i].astype(np.float64) for i in (0, 1))
         steps = found.astype(np.float64) / ((high - low) / 255)
         codes = np.rint(steps) + one.y.zero_point
-        return codes.ravel() if one.codes.ndim == 1 else _channels_last(codes)
+        return codes.ravel() if one.codes.ndim == 1 else channels_last(codes)
 
     def _result(self, one: One, x: Any) -> Any:
         ops, op = self.ops, one.op
@@ -244,7 +248,7 @@ def run_ncnn(layer: RandomLayer, *, packed: bool = False) -> Array:
     codes = np.stack(found)
     if len(shape) == 4:
         count, height, width, channels = shape
-        codes = _channels_last(codes.reshape(count, channels, height, width))
+        codes = channels_last(codes.reshape(count, channels, height, width))
     return codes.astype(np.int8)
 
 
@@ -290,121 +294,3 @@ def _write_ncnn(one: One, path: Path) -> None:
             file.write(np.asarray(numbers, F).tobytes())
         if isinstance(op, qnn.LinearOp):
             file.write(y.tobytes())
-
-
-# ---------------------------------------------------------------- MNN
-
-
-def run_mnn(layer: RandomLayer) -> Array:
-    """What MNN gives for a layer with weights: codes.
-
-    Its extension modules are used alone: `MNN.tools` installs packages and reports to a
-    server as it is imported.
-    """
-    one = one_of(layer)
-    converter: Any = import_module("_tools")
-    mnn: Any = import_module("_mnncengine")
-    codes = one.codes if one.codes.ndim == 4 else one.codes[:, None, None, :]
-    shape = shape_of(one.op.results[0])
-    shape = shape if len(shape) == 4 else (shape[0], 1, 1, shape[1])
-    first = np.ascontiguousarray(codes.transpose(0, 3, 1, 2))
-    steps = first.astype(F) - F(one.x.zero_point)
-    real = (steps * F(one.x.scales[0])).astype(F)
-    with TemporaryDirectory() as folder:
-        text, made = f"{folder}/layer.json", f"{folder}/layer.mnn"
-        Path(text).write_text(dumps(_mnn_graph(one, real.shape)))
-        names = ["mnnconvert", "-f", "JSON", "--modelFile", text, "--MNNModel", made]
-        converter.mnnconvert([*names, "--bizCode", "qlower"])
-        net = mnn.Interpreter(made)
-        session = net.createSession({"numThread": 1})
-        entry = net.getSessionInput(session)
-        caffe = mnn.Tensor_DimensionType_Caffe
-        float_type = mnn.Halide_Type_Float
-        entry.copyFrom(mnn.Tensor(real.shape, float_type, real, caffe))
-        net.runSession(session)
-        count, height, width, channels = shape
-        size = (count, channels, height, width)
-        host = mnn.Tensor(size, float_type, np.zeros(size, F), caffe)
-        net.getSessionOutput(session).copyToHostTensor(host)
-        found = np.array(host.getData(), np.float64).reshape(size)
-    stored = np.rint(found / float(F(one.y.scales[0]))) + one.y.zero_point
-    result = stored.transpose(0, 2, 3, 1).reshape(shape_of(one.op.results[0]))
-    return result.astype(np.int8)
-
-
-def _mnn_graph(one: One, shape: tuple[int, ...]) -> dict[str, object]:
-    """Input, a layer, output, with conversions of layout between; weights as indices of
-    all bytes."""
-    op, count = one.op, shape_of(one.op.results[0])[-1]
-    is_depthwise = isinstance(op, qnn.DepthwiseConv2DOp)
-    weights = one.weights
-    kernel = weights.shape[1:3] if weights.ndim == 4 else (1, 1)
-    stride = dilation = (1, 1)
-    pad = (0, 0, 0, 0)
-    if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp):
-        stride, dilation, pad = op.stride, op.dilation, op.pad
-        weights = weights.transpose((3, 0, 1, 2) if is_depthwise else (0, 3, 1, 2))
-    rows = np.ascontiguousarray(weights).reshape(count, -1)
-    sizes = [n for size in rows.shape for n in (size & 255, size >> 8)]
-    stored = [2, *sizes, 0, *range(128, 256), *range(128), *(rows.ravel() + 128)]
-    buffer = np.array(stored, np.uint8).astype(np.int8).tolist()
-    top, bottom, left, right = pad
-    common = {
-        **{"kernelX": kernel[1], "kernelY": kernel[0]},
-        **{"strideX": stride[1], "strideY": stride[0]},
-        **{"dilateX": dilation[1], "dilateY": dilation[0]},
-        **{"padMode": "CAFFE", "pads": [top, left, bottom, right]},
-        **{"padX": left, "padY": top, "hasOutputShape": False},
-        **{"group": count if is_depthwise else 1, "outputCount": count},
-        **{"inputCount": shape[1], "relu": one.relu, "relu6": False},
-    }
-    ends = {"clampMin": one.y.storage_min, "clampMax": one.y.storage_max}
-    quantized = {
-        **{"buffer": buffer, "alpha": one.weight_scales.tolist(), "type": 1},
-        **{"scaleIn": one.x.scales[0], "scaleOut": one.y.scales[0]},
-        **{"quantScale": 1.0, "aMaxOrBits": 8, "scaleStorage": "FP32"},
-    }
-    layer = {
-        "common": common,
-        "bias": one.bias.tolist(),
-        "quanParameter": quantized,
-        "symmetricQuan": {
-            **{"method": "DEFAULT", "nbits": 8, "outputDataType": "DT_INT8"},
-            **{"zeroPoint": one.x.zero_point, "outputZeroPoint": one.y.zero_point},
-            **ends,
-        },
-    }
-    kind = "ConvolutionDepthwise" if is_depthwise else "Convolution"
-    entry = {"dims": list(shape), "dtype": "DT_FLOAT", "dformat": "NCHW"}
-    to_blocks = {"source": "NCHW", "dest": "NC4HW4"}
-    back = {"source": "NC4HW4", "dest": "NCHW"}
-    steps: list[tuple[str, str, object]] = [
-        ("Input", "Input", entry),
-        ("ConvertTensor", "TensorConvertInfo", to_blocks),
-        (kind, "Convolution2D", layer),
-        ("ConvertTensor", "TensorConvertInfo", back),
-    ]
-    ops = [
-        {
-            **({"inputIndexes": [at - 1]} if at else {}),
-            **{"type": type, "main_type": main, "main": body, "name": f"t{at}"},
-            **{"outputIndexes": [at], "defaultDimentionFormat": "NHWC"},
-        }
-        for at, (type, main, body) in enumerate(steps)
-    ]
-    infos = [
-        {
-            "index": at,
-            "quantInfo": {
-                **{"scale": type.scales[0], "zero": float(type.zero_point)},
-                **{"min": float(type.storage_min), "max": float(type.storage_max)},
-                "type": "DT_INT8",
-            },
-        }
-        for at, type in enumerate((one.x, one.x, one.y, one.y))
-    ]
-    return {
-        **{"bizCode": "qlower", "extraTensorDescribe": infos, "oplists": ops},
-        **{"outputName": ["t3"], "preferForwardType": "CPU", "sourceType": "ONNX"},
-        **{"tensorName": [f"t{at}" for at in range(4)], "usage": "INFERENCE"},
-    }

@@ -347,6 +347,9 @@ def _operand_ratio(draw: Draw) -> float:
 add = _binary(
     lambda a, b, y, f: qnn.AddOp(a, b, y, activation=f).result, lambda a, b: 1.0
 )
+sub = _binary(
+    lambda a, b, y, f: qnn.SubOp(a, b, y, activation=f).result, lambda a, b: 1.0
+)
 # The product of both scales is a small part of a step.
 mul = _binary(
     lambda a, b, y, f: qnn.MulOp(a, b, y, activation=f).result,
