@@ -170,4 +170,4 @@ def percent(share: float) -> str:
     if not share:
         return "0 %"
     digits = max(0, 1 - math.floor(math.log10(100 * share)))
-    return f"{100 * share:.{min(digits, 4)}f} %"
+    return f"{100 * share:.{digits}f} %"
