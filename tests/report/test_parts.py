@@ -239,7 +239,7 @@ def test_maps_of_differences() -> None:
 
 def test_maps_of_values() -> None:
     """A cell has the first of its elements."""
-    found = value_map(
+    found: Any = value_map(
         "v",
         np.arange(10, dtype=np.int32).reshape(2, 5),
         Grid((1, 2, 5), (1, 1, 2), False),
