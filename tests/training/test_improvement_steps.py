@@ -261,20 +261,6 @@ def test_errors_of_channels() -> None:
     assert errors(a, b, is_common=True).tolist() == [14.0]
 
 
-def test_roundings_are_pressed_to_be_whole() -> None:
-    """The exponent falls from 20 to 2; a stretched sigmoid reaches 0 and 1."""
-    import torch
-
-    rounding = vars(room("rounding"))
-    undecided, stretched = rounding["_undecided"], rounding["_stretched"]
-    up = torch.tensor([0.0, 0.5, 1.0, 0.75])
-    assert undecided(up, 0.2).item() == pytest.approx(1 + 1 - 0.5**20)
-    assert undecided(up, 0.6).item() == pytest.approx(1 + 1 - 0.5**11)
-    assert undecided(up, 1.0).item() == pytest.approx(1 + 1 - 0.5**2)
-    values = stretched(torch.tensor([0.0, 9.0, -9.0, math.log(3)]))
-    np.testing.assert_allclose(values, [0.5, 1, 0, 0.75 * 1.2 - 0.1], rtol=1e-6)
-
-
 def test_weights_are_sought_in_a_file(tmp_path: Path) -> None:
     """Initializers and constants of real numbers, in any order of dimensions; one whose
     noise is above a tenth is another one."""
@@ -352,6 +338,36 @@ def test_precisions_and_their_bytes() -> None:
     assert wide_scale(type) == np.float32(0.5 * 138 / 32767)
     type = QuantizedType.per_tensor(8, True, 0.5, -128)
     assert wide_scale(type) == np.float32(0.5 * 255 / 32767)
+
+
+def test_weights_per_channel_and_wide_activations() -> None:
+    """A scale that just holds each channel, where a tensor has one; 16 bits around 0
+    that hold what 8 bits hold, the inputs with the same real values."""
+    sensitivity, given = room("sensitivity"), work()
+    examples = room("figures").Examples((X,), [(), ()])
+    changed, same = vars(sensitivity)["_per_channel"](given, examples)
+    assert same is examples
+    types = weight_types(changed.model.module)
+    found = {name: (type.axis, type.scales) for name, type in types.items()}
+    assert found["conv2d.weight"] == (0, (0.25, 0.5, 1.0))
+    assert found["depthwise_conv2d.weight"][0] == 3
+    np.testing.assert_allclose(
+        found["depthwise_conv2d.weight"][1], np.array([1, 0.5, 2]) / 127
+    )
+    assert found["linear.weight"][0] == 0
+    np.testing.assert_allclose(found["linear.weight"][1], np.array([9, 6]) * 0.25 / 127)
+    assert types["linear.weight"].storage_min == -127
+    wide, wider = vars(sensitivity)["_wide"](given, examples)
+    results = result_types(wide.model.module)
+    assert {(type.storage_width, type.zero_point) for type in results.values()} == {
+        (16, 0),
+    }
+    assert results["linear"].scale == np.float32(2.0 * 138 / 32767)
+    assert results["conv2d"].scale == np.float32(255 / 32767)
+    step = float(np.float32(0.5 * 130 / 32767))
+    expected = np.rint((X + 3.0) * 0.5 / step)
+    assert np.abs(wider.inputs[0] - expected).max() <= 1
+    assert wide.inputs[0] is wider.inputs[0]
 
 
 def test_biases_move_by_the_mean_error() -> None:

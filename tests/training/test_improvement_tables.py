@@ -21,6 +21,20 @@ def room(name: str) -> Any:
     return import_module(f"qlower.improvement.{name}")
 
 
+def test_roundings_are_pressed_to_be_whole() -> None:
+    """The exponent falls from 20 to 2; a stretched sigmoid reaches 0 and 1."""
+    import torch
+
+    rounding = vars(room("rounding"))
+    undecided, stretched = rounding["_undecided"], rounding["_stretched"]
+    up = torch.tensor([0.0, 0.5, 1.0, 0.75])
+    assert undecided(up, 0.2).item() == pytest.approx(1 + 1 - 0.5**20)
+    assert undecided(up, 0.6).item() == pytest.approx(1 + 1 - 0.5**11)
+    assert undecided(up, 1.0).item() == pytest.approx(1 + 1 - 0.5**2)
+    values = stretched(torch.tensor([0.0, 9.0, -9.0, math.log(3)]))
+    np.testing.assert_allclose(values, [0.5, 1, 0, 0.75 * 1.2 - 0.1], rtol=1e-6)
+
+
 def test_figures_against_the_real_network() -> None:
     """Of four examples two have the real network's largest output, one of two labels
     is right."""
