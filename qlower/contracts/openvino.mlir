@@ -25,7 +25,9 @@
 // - A mean is over rows and columns.
 // - Additions, multiplications and functions are fused into the convolution before them, in
 //   float32 between quantizations that differ from graph to graph: such operations have no
-//   rule here.
+//   rule here. What a convolution gives to an addition is clamped to the range of the
+//   quantization between them, but not rounded: none of 393,216 outputs of six such layers
+//   differs from the rounded real sum, and 18,379 do if the codes between are summed.
 // # Not matched
 // - Activations but ReLU, and pools that leave padding out.
 // - Refused: pools and means where il or ih is within 1e-6 of a whole number that it isn't (one
