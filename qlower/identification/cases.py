@@ -62,12 +62,14 @@ class Layer:
 class Case:
     """A kind of layer, and the points that it may have, one an element of the result.
 
-    `layer` makes one that has some of the points, [point, ...].
+    `layer` makes one that has some of the points, [point, ...]. Points for contracts
+    alone are few: the family's members show in other layers.
     """
 
     name: str
     points: Reals
     layer: Callable[[Reals], Layer]
+    for_family: bool = True
 
 
 class Cases:
@@ -95,6 +97,11 @@ class Cases:
             yield Case(f"{name}_ties", codes, self._binary(op, (0.25, 0.125, 0.5)))
             yield Case(f"{name}_near", codes, self._binary(op, (0.09, 0.05, 0.11)))
         yield Case("avg_pool", self._codes(9), self._pool)
+        if self.signed:
+            ties = self._convolution(1 / 16, 1 / 16, has_zero_points=False)
+            yield Case("conv_plain_ties", self._ties(), ties, for_family=False)
+            near = self._convolution(*UGLY, has_zero_points=False)
+            yield Case("conv_plain_near", self._near(), near, for_family=False)
 
     def type(self, shape: Sequence[int], scale: float, zero_point: int = 0) -> Type:
         """A type of activations, its zero point counted from the middle of the
@@ -156,20 +163,25 @@ class Cases:
         input: float,
         output: float,
         bias_of: Callable[[Integers], Integers] | None = None,
+        *,
+        has_zero_points: bool = True,
     ) -> Callable[[Reals], Layer]:
         """A convolution with the ratios and sums of points; a weight's scale is the
         ratio, divided by that of the other scales. Sums are biases of an input at its
-        zero point, or of biases by `bias_of` and products with weights."""
+        zero point, or of biases by `bias_of` and products with weights. Many devices
+        have no zero points."""
 
         def layer(points: Reals) -> Layer:
             count, depth = len(points), 1 if bias_of is None else len(FACTORS)
-            x = self.type([1, 1, 1, depth], input, 3 if bias_of is None else -128)
-            y = self.type([1, 1, 1, count], output, -5 if bias_of is None else 6)
+            zeros = (3, -5) if bias_of is None else (-128, 6)
+            zeros = zeros if has_zero_points else (0, 0)
+            x = self.type([1, 1, 1, depth], input, zeros[0])
+            y = self.type([1, 1, 1, count], output, zeros[1])
             scales = [float(scale) for scale in points[:, 0].astype(np.float32)]
             type = build.quantized_per_axis([count, 1, 1, depth], 0, scales)
             sums = points[:, 1].astype(np.int64)
             biases, weights = sums, np.ones((count, 1), np.int64)
-            codes = np.array([3])
+            codes = np.array(zeros[:1])
             if bias_of is not None:
                 biases = bias_of(sums)
                 weights, codes = weights_for(sums - biases), FACTORS - 128

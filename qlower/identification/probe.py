@@ -136,7 +136,7 @@ def make_probe(layers: Mapping[str, Layer]) -> Probe:
 
 def chosen(case: Case, contracts: Mapping[str, Contract]) -> Layer:
     """The case's layer with the points that distinguish contracts, and for convolutions
-    and linear layers members of the family."""
+    and linear layers, unless they are for contracts alone, members of the family."""
     everything = make_probe({case.name: case.layer(case.points)})
     (output,) = everything.model.outputs
     nothing = np.zeros(output.shape, output.numpy_dtype)
@@ -144,14 +144,14 @@ def chosen(case: Case, contracts: Mapping[str, Contract]) -> Layer:
     own = replay.run(0, {**everything.inputs, output.name: nothing})
     made = (array for values in own for array in values.values())
     rows: list[Array] = [array for array in made if not isinstance(array, str)]
-    if replay.observed:
+    if replay.observed and case.for_family:
         places = np.arange(nothing.size)
         evidence = Evidence(replay.observed, load_contract("exact"), places)
         results = (evidence.results(one) for one in _members())
         rows += [array for array in results if array is not None]
     values = np.stack([array.reshape(-1) for array in rows])
     points = set(separating(values, TIMES))
-    if replay.observed:
+    if replay.observed and case.for_family:
         tells = np.flatnonzero(np.ptp(values.astype(np.int32), axis=0))
         points.update(tells[:: max(1, len(tells) // MORE)].tolist())
     return case.layer(case.points[sorted(points)])
