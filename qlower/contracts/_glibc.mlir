@@ -2,7 +2,7 @@
 // system calls that library. It defines no rule. Each function takes the library's steps in its
 // order; where that is in float64, so is the text. Infinities, NaN and zeros give what C says.
 
-module {
+module attributes {contract.base = "_steps"} {
 
 // ---------------------------------------------------------------- exponential
 
@@ -95,7 +95,7 @@ func.func private @binary_logarithm(%index: i32) -> f64 attributes {contract.tab
 
 // x = 2^k z, with z in a part: r = z / (the part's middle) - 1, nearly. A subnormal number is
 // raised by 2^23 first. For a number that isn't positive and finite, any r, k and part.
-func.func private @reduced(%x: f32) -> (f64, f64, i32) {
+func.func private @reduced_to_one(%x: f32) -> (f64, f64, i32) {
   %is_small = arith.cmpf olt, %x, 1.1754943508222875e-38 : f32
   %raised = arith.mulf %x, 8388608.0 : f32
   %normal = arith.select %is_small, %raised, %x : f32
@@ -118,7 +118,7 @@ func.func private @reduced(%x: f32) -> (f64, f64, i32) {
 
 // sysdeps/ieee754/flt-32/e_logf.c
 func.func private @logf(%x: f32) -> f32 {
-  %r, %k, %part = func.call @reduced(%x) : (f32) -> (f64, f64, i32)
+  %r, %k, %part = func.call @reduced_to_one(%x) : (f32) -> (f64, f64, i32)
   %multiple = arith.mulf %k, 0.6931471805599453 : f64
   %logarithm = func.call @natural_logarithm(%part) : (i32) -> f64
   %base = arith.addf %multiple, %logarithm : f64
@@ -141,7 +141,7 @@ func.func private @logf(%x: f32) -> f32 {
 
 // sysdeps/ieee754/flt-32/e_powf.c, log2_inline: of a number that isn't negative.
 func.func private @wide_log2(%x: f32) -> f64 {
-  %r, %k, %part = func.call @reduced(%x) : (f32) -> (f64, f64, i32)
+  %r, %k, %part = func.call @reduced_to_one(%x) : (f32) -> (f64, f64, i32)
   %logarithm = func.call @binary_logarithm(%part) : (i32) -> f64
   %base = arith.addf %logarithm, %k : f64
   %square = arith.mulf %r, %r : f64
@@ -456,7 +456,7 @@ func.func private @times_power(%x: f32, %k: i32) -> f32 {
 }
 
 // expm1f(x) below 0, else x, which -0 and NaN are. From -19 down it is -1.
-func.func private @elu(%x: f32) -> f32 {
+func.func private @real_elu(%x: f32) -> f32 {
   %is_negative = arith.cmpf olt, %x, 0.0 : f32
   %is_low = arith.cmpf olt, %x, -19.0 : f32
   %bounded = arith.select %is_low, -19.0, %x : f32

@@ -3,7 +3,7 @@
 // onnxruntime/core/mlas/lib: tanh.cpp, erf.cpp and compute.cpp have the numbers, the kernels of
 // x86_64 for FMA and AVX-512 the order. It defines no rule.
 
-module attributes {contract.base = "_steps"} {
+module attributes {contract.base = "_glibc"} {
 
 // tanh.cpp, of an argument in [-9, 9]: x times one polynomial of x^2 by another.
 func.func private @tanh(%x: f32) -> f32 {
@@ -50,7 +50,7 @@ func.func private @erf(%x: f32) -> f32 {
   %e2 = math.fma %e3, %r, 0.499999851 : f32
   %e1 = math.fma %e2, %r, 1.0 : f32
   %y = math.fma %e1, %r, 1.0 : f32
-  %tail = func.call @times_power(%y, %k) : (f32, f32) -> f32
+  %tail = func.call @scaled_by_power(%y, %k) : (f32, f32) -> f32
   %large = arith.subf 1.0, %tail : f32
   %is_large = arith.cmpf ogt, %size, 0.921875 : f32
   %magnitude = arith.select %is_large, %large, %small : f32
@@ -69,7 +69,7 @@ func.func private @exp(%x: f32) -> f32 {
   %e2 = math.fma %e3, %r, 0.49999985 : f32
   %e1 = math.fma %e2, %r, 1.0 : f32
   %y = math.fma %e1, %r, 1.0 : f32
-  %result = func.call @times_power(%y, %k) : (f32, f32) -> f32
+  %result = func.call @scaled_by_power(%y, %k) : (f32, f32) -> f32
 }
 
 // x / ln(2), rounded to a whole number: 1.5 * 2^23 is added, and taken away again.
@@ -85,7 +85,7 @@ func.func private @without_ln2(%x: f32, %k: f32) -> f32 {
 }
 
 // y 2^k
-func.func private @times_power(%y: f32, %k: f32) -> f32 {
+func.func private @scaled_by_power(%y: f32, %k: f32) -> f32 {
   %exponent = fixed.convert %k {rounding = toward_zero} : f32 to i32
   %result = func.call @times_power_of_two(%y, %exponent) : (f32, i32) -> f32
 }
@@ -93,14 +93,14 @@ func.func private @times_power(%y: f32, %k: f32) -> f32 {
 // In two steps, of which the second may give a denormal.
 func.func private @times_power_of_two(%y: f32, %exponent: i32) -> f32 {
   %half = arith.shrsi %exponent, 1 : i32
-  %first = func.call @power_of_two(%half) : (i32) -> f32
+  %first = func.call @single_power_of_two(%half) : (i32) -> f32
   %once = arith.mulf %y, %first : f32
   %rest = arith.subi %exponent, %half : i32
-  %second = func.call @power_of_two(%rest) : (i32) -> f32
+  %second = func.call @single_power_of_two(%rest) : (i32) -> f32
   %result = arith.mulf %once, %second : f32
 }
 
-func.func private @power_of_two(%exponent: i32) -> f32 {
+func.func private @single_power_of_two(%exponent: i32) -> f32 {
   %biased = arith.addi %exponent, 127 : i32
   %bits = arith.shli %biased, 23 : i32
   %result = arith.bitcast %bits : i32 to f32

@@ -22,6 +22,14 @@
 //   (of weights [outputs, K] a single row) has eight sums side by side
 // - real_conv2d, real_depthwise_conv2d: so, too, channel by channel of what a window sees, and at
 //   last `F(sum + b)`; places of the image are the columns, one filter a group is a row
+// - real_average_pool: `F(sum / n)`, the rows of a window column by column, then these sums;
+//   real_loop_average_pool: in raster order; real_global_average: in four lanes
+// - real_softmax: `F(e F(1 / sum))`, e = exp(F(x - max)) by MLAS's polynomial, sums in sixteen lanes;
+//   real_log_softmax: `F(F(x - max) - logf(sum))`
+// - real_layer_norm: `fma(F(F(x - m) F(1 / d)), scale, bias)`, m of sums of float64 in four lanes, d of
+//   eight lanes of FMAs; real_rms_norm: `F(F(x F(1 / d)) scale)`; real_loop_layer_norm: by Welford's
+//   corrections, `F(F(F(F(x - m) / d) scale) + bias)`
+// - real_instance_norm, real_group_norm: sums in Eigen's packets
 // - hybrid_linear, hybrid_conv2d, hybrid_depthwise_conv2d: the whole input by one range,
 //   `s = F(F(max - min) / 255)`, `q = rne(F(x / s)) + z`; `y = F(F(acc F(s s_w)) + b)`
 // - quantize: `y = rne(F(x / s_y)) + z`; dequantize: `F((x - z_x) s_x)`
@@ -213,6 +221,252 @@ func.func private @clamp_real(%y: f32, %activation_min: f32, %activation_max: f3
   %lowered = arith.minimumf %above, %activation_max : f32
   %has_max = arith.cmpf olt, %activation_max, 0x7F800000 : f32
   %result = arith.select %has_max, %lowered, %above : f32
+}
+
+// ---------------------------------------------------------------- rows of real numbers
+
+// core/mlas/lib/pooling.cpp: rows of a window column by column, then these sums, where steps, sides
+// and rows are small; else, as in ONNX Runtime's own loops (since opset 19, and for rows of numbers
+// and blocks of channels), all in raster order. Padding adds 0. Windows over the whole image are in
+// four lanes.
+func.func @real_average_pool() -> f32 {
+  %result = func.call @mean_of(@taps) : (f32) -> f32
+}
+
+func.func @real_loop_average_pool() -> f32 {
+  %result = func.call @mean_of(@elements_in_turn) : (f32) -> f32
+}
+
+func.func @real_volume_average_pool() -> f32 {
+  %result = func.call @mean_of(@columns) : (f32) -> f32
+}
+
+func.func @real_global_average() -> f32 {
+  %result = func.call @mean_of(@elements_in_lanes) : (f32) -> f32
+}
+
+func.func @real_max_pool() -> f32 {
+  %y = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
+  %result = func.call @clamp_real(%y) : (f32) -> f32
+}
+
+func.func private @mean_of(%sum: f32) -> f32 {
+  %n = arith.sitofp %count : i32 to f32
+  %mean = arith.divf %sum, %n : f32
+  %result = func.call @clamp_real(%mean) : (f32) -> f32
+}
+
+func.func private @taps(%input: f32) -> f32
+    attributes {contract.rows = ["columns_first", "sequential"], contract.choice = @taps_order} {
+  return %input : f32
+}
+
+func.func private @taps_order() -> i32 {
+  %side = arith.maxsi %kernel_height, %kernel_width : i32
+  %is_large = arith.cmpi sgt, %side, 32 : i32
+  %is_coarse = arith.cmpi sgt, %stride_width, 2 : i32
+  %padded = arith.addi %image_width, %pad_left : i32
+  %width = arith.addi %padded, %pad_right : i32
+  %is_wide = arith.cmpi sgt, %width, 2045 : i32
+  %is_either = arith.ori %is_large, %is_coarse : i1
+  %is_any = arith.ori %is_either, %is_wide : i1
+  %result = arith.select %is_any, 1, 0 : i32
+}
+
+func.func private @elements_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
+  return %input : f32
+}
+
+func.func private @columns(%input: f32) -> f32 attributes {contract.rows = "columns_first"} {
+  return %input : f32
+}
+
+func.func private @elements_in_lanes(%input: f32) -> f32 attributes {contract.rows = "lanes"} {
+  return %input : f32
+}
+
+// core/mlas/lib/compute.cpp and x86_64/TransKernelAvx512F.S. With AVX2 alone there are eight lanes.
+func.func @real_softmax(%input: f32) -> f32 {
+  %e = func.call @exponential(%input) : (f32) -> f32
+  %result = arith.mulf %e, @share_of_exponentials : f32
+}
+
+func.func @real_log_softmax(%input: f32) -> f32 {
+  %below = arith.subf %input, @largest : f32
+  %result = arith.subf %below, @log_of_exponentials : f32
+}
+
+func.func private @largest() -> f32 {
+  %result = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
+}
+
+func.func private @exponential(%input: f32) -> f32 attributes {contract.rows = "each"} {
+  %below = arith.subf %input, @largest : f32
+  %result = func.call @exp(%below) : (f32) -> f32
+}
+
+func.func private @exponentials(%input: f32) -> f32 attributes {contract.rows = "sixteens"} {
+  %result = func.call @exponential(%input) : (f32) -> f32
+}
+
+func.func private @share_of_exponentials() -> f32 attributes {contract.rows = "row"} {
+  %result = arith.divf 1.0, @exponentials : f32
+}
+
+func.func private @log_of_exponentials() -> f32 attributes {contract.rows = "row"} {
+  %result = func.call @logf(@exponentials) : (f32) -> f32
+}
+
+// The kernel of onnxruntime 1.31's wheel for x86-64 with AVX2: the mean from sums of float64 in four
+// lanes, the squared distances in eight lanes of FMAs.
+func.func @real_layer_norm(%input: f32, %scale: f32, %bias: f32) -> f32 {
+  %distance = func.call @distance(%input) : (f32) -> f32
+  %normal = arith.mulf %distance, @inverse_deviation : f32
+  %result = math.fma %normal, %scale, %bias : f32
+}
+
+func.func private @sum_of_row(%input: f32) -> f64 attributes {contract.rows = "lanes"} {
+  %result = arith.extf %input : f32 to f64
+}
+
+func.func private @mean_of_row() -> f32 attributes {contract.rows = "row"} {
+  %n = arith.sitofp %count : i32 to f64
+  %mean = arith.divf @sum_of_row, %n : f64
+  %result = arith.truncf %mean : f64 to f32
+}
+
+func.func private @distance(%input: f32) -> f32 {
+  %result = arith.subf %input, @mean_of_row : f32
+}
+
+func.func private @squared_distances(%input: f32) -> f32
+    attributes {contract.rows = "squares_in_fused_lanes"} {
+  %result = func.call @distance(%input) : (f32) -> f32
+}
+
+func.func private @inverse_deviation() -> f32 attributes {contract.rows = "row"} {
+  %result = func.call @inverse_deviation_of(@squared_distances) : (f32) -> f32
+}
+
+func.func private @inverse_deviation_of(%sum: f32) -> f32 {
+  %deviation = func.call @deviation_of(%sum) : (f32) -> f32
+  %result = arith.divf 1.0, %deviation : f32
+}
+
+func.func private @deviation_of(%sum: f32) -> f32 {
+  %n = arith.sitofp %count : i32 to f32
+  %square = arith.divf %sum, %n : f32
+  %moved = arith.addf %square, %epsilon : f32
+  %result = math.sqrt %moved : f32
+}
+
+func.func @real_rms_norm(%input: f32, %scale: f32) -> f32 {
+  %normal = arith.mulf %input, @inverse_norm : f32
+  %result = arith.mulf %normal, %scale : f32
+}
+
+func.func private @fused_squares(%input: f32) -> f32
+    attributes {contract.rows = "squares_in_fused_lanes"} {
+  return %input : f32
+}
+
+func.func private @inverse_norm() -> f32 attributes {contract.rows = "row"} {
+  %result = func.call @inverse_deviation_of(@fused_squares) : (f32) -> f32
+}
+
+// core/providers/cpu/nn/layer_norm_impl.cc, rows of fewer than 8 (16) numbers, and
+// contrib_ops/cpu/skip_layer_norm.cc: each number corrects the mean and the sum of squares, as
+// Welford has it; without a mean squares are added in turn.
+func.func @real_loop_layer_norm(%input: f32, %scale: f32, %bias: f32) -> f32 {
+  %mean, %total = func.call @welford(0.0, 0.0) : (f32, f32) -> (f32, f32)
+  %distance = arith.subf %input, %mean : f32
+  %normal = arith.divf %distance, @deviation_by_turns : f32
+  %scaled = arith.mulf %normal, %scale : f32
+  %result = arith.addf %scaled, %bias : f32
+}
+
+func.func private @welford(%mean: f32, %total: f32, %input: f32, %turn: f32) -> (f32, f32)
+    attributes {contract.rows = "fold"} {
+  %distance = arith.subf %input, %mean : f32
+  %share = arith.divf %distance, %turn : f32
+  %moved = arith.addf %mean, %share : f32
+  %after = arith.subf %input, %moved : f32
+  %product = arith.mulf %distance, %after : f32
+  %sum = arith.addf %total, %product : f32
+  return %moved, %sum : f32, f32
+}
+
+func.func private @deviation_by_turns() -> f32 attributes {contract.rows = "row"} {
+  %mean, %total = func.call @welford(0.0, 0.0) : (f32, f32) -> (f32, f32)
+  %result = func.call @deviation_of(%total) : (f32) -> f32
+}
+
+func.func @real_loop_rms_norm(%input: f32, %scale: f32) -> f32 {
+  %normal = arith.divf %input, @norm_by_turns : f32
+  %result = arith.mulf %normal, %scale : f32
+}
+
+func.func private @squares_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
+  %result = arith.mulf %input, %input : f32
+}
+
+func.func private @norm_by_turns() -> f32 attributes {contract.rows = "row"} {
+  %result = func.call @deviation_of(@squares_in_turn) : (f32) -> f32
+}
+
+// core/providers/cpu/nn/instance_norm.cc: sums by Eigen, those of squares of what was computed
+// before, which begins at an aligned address.
+func.func @real_instance_norm(%input: f32) -> f32 {
+  %scaled = arith.mulf %input, @instance_scale : f32
+  %result = arith.addf %scaled, @instance_offset : f32
+}
+
+func.func private @elements_in_packets(%input: f32) -> f32 attributes {contract.rows = "packets"} {
+  return %input : f32
+}
+
+func.func private @instance_mean() -> f32 attributes {contract.rows = "row"} {
+  %result = func.call @mean_of(@elements_in_packets) : (f32) -> f32
+}
+
+func.func private @instance_squares(%input: f32) -> f32
+    attributes {contract.rows = "aligned_packets"} {
+  %d = arith.subf %input, @instance_mean : f32
+  %result = arith.mulf %d, %d : f32
+}
+
+func.func private @instance_scale(%scale: f32) -> f32 attributes {contract.rows = "row"} {
+  %inverse = func.call @inverse_deviation_of(@instance_squares) : (f32) -> f32
+  %result = arith.mulf %inverse, %scale : f32
+}
+
+func.func private @instance_offset(%bias: f32) -> f32 attributes {contract.rows = "row"} {
+  %moved = arith.mulf @instance_mean, @instance_scale : f32
+  %result = arith.subf %bias, %moved : f32
+}
+
+// The operator's function in ONNX's schema, with Eigen's sums.
+func.func @real_group_norm(%input: f32, %scale: f32, %bias: f32) -> f32 {
+  %distance = arith.subf %input, @instance_mean : f32
+  %normal = arith.divf %distance, @group_deviation : f32
+  %scaled = arith.mulf %scale, %normal : f32
+  %result = arith.addf %scaled, %bias : f32
+}
+
+func.func private @squares_in_packets(%input: f32) -> f32 attributes {contract.rows = "packets"} {
+  %result = arith.mulf %input, %input : f32
+}
+
+func.func private @group_deviation() -> f32 attributes {contract.rows = "row"} {
+  %of_squares = func.call @mean_of(@squares_in_packets) : (f32) -> f32
+  %square = arith.mulf @instance_mean, @instance_mean : f32
+  %variance = arith.subf %of_squares, %square : f32
+  %moved = arith.addf %variance, %epsilon : f32
+  %result = math.sqrt %moved : f32
+}
+
+func.func private @maximum(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
+  %result = arith.maximumf %so_far, %input : f32
 }
 
 // ---------------------------------------------------------------- real numbers, stored weights

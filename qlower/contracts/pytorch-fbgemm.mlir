@@ -16,6 +16,9 @@
 // - hybrid_linear, whose input is quantized by its range to 7 bits: `x = rne(fma(x, F(1 / s_x), z_x))`,
 //   `y = fma(acc, F(s_x s_w), b)`
 // - concat of differing scales: `y = rne(fma(F((x - z_x) s_x), F(1 / s_y), z))`
+// - real_average_pool: `F(sum / n)`, one element after the other; real_global_average: cascades of sums
+//   of 16, of rows in eight lanes, of columns alone
+// - real_layer_norm: `F(F(F(F(x r) + F(-m r)) scale) + bias)`, r = F(1 / d)
 // # Ties
 // Half to even. The zero point is added after the rounding in convolutions, linear layers,
 // mul and the bodies of add and avg_pool2d, inside it elsewhere: there the parity of the zero
@@ -325,6 +328,77 @@ func.func private @store_sum(%real: f32, %output_zero_point: i32) -> i32 {
   %z = arith.sitofp %output_zero_point : i32 to f32
   %moved = arith.addf %real, %z : f32
   %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
+}
+
+// ---------------------------------------------------------------- rows of real numbers
+
+// ATen/native/cpu/AvgPoolKernel.cpp, channels last: taps in raster order
+func.func @real_average_pool() -> f32
+    serves real_average_pool, real_loop_average_pool, real_volume_average_pool {
+  %n = arith.sitofp %count : i32 to f32
+  %result = arith.divf @elements_in_turn, %n : f32
+}
+
+// ATen/native/cpu/SumKernel.cpp, of which there is no form for AVX-512: cascades of rows, whose
+// elements lie together, or of columns.
+func.func @real_mean() -> f32 serves real_global_average {
+  %n = arith.sitofp %count : i32 to f32
+  %result = arith.divf @cascade, %n : f32
+}
+
+func.func @real_max_pool() -> f32 {
+  %result = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
+}
+
+// ATen/native/cpu/layer_norm_kernel.cpp: r = F(1 / root). Its sums aren't known, and are taken one
+// number after the other.
+func.func @real_layer_norm(%input: f32, %scale: f32, %bias: f32) -> f32
+    serves real_layer_norm, real_loop_layer_norm {
+  %scaled = arith.mulf %input, @inverse_deviation : f32
+  %normal = arith.addf %scaled, @opposite_of_mean : f32
+  %product = arith.mulf %normal, %scale : f32
+  %result = arith.addf %product, %bias : f32
+}
+
+func.func private @mean_of_row() -> f32 attributes {contract.rows = "row"} {
+  %n = arith.sitofp %count : i32 to f32
+  %result = arith.divf @elements_in_turn, %n : f32
+}
+
+func.func private @squared_distances(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
+  %d = arith.subf %input, @mean_of_row : f32
+  %result = arith.mulf %d, %d : f32
+}
+
+func.func private @inverse_deviation() -> f32 attributes {contract.rows = "row"} {
+  %n = arith.sitofp %count : i32 to f32
+  %variance = arith.divf @squared_distances, %n : f32
+  %moved = arith.addf %variance, %epsilon : f32
+  %root = math.sqrt %moved : f32
+  %result = arith.divf 1.0, %root : f32
+}
+
+func.func private @opposite_of_mean() -> f32 attributes {contract.rows = "row"} {
+  %moved = arith.mulf @mean_of_row, @inverse_deviation : f32
+  %result = arith.negf %moved : f32
+}
+
+func.func private @elements_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
+  return %input : f32
+}
+
+func.func private @cascade(%input: f32) -> f32 attributes {
+    contract.rows = ["cascaded_rows", "cascaded_columns"], contract.choice = @cascade_order} {
+  return %input : f32
+}
+
+func.func private @cascade_order() -> i32 {
+  %is_column = arith.cmpi sgt, %column_count, 1 : i32
+  %result = arith.select %is_column, 1, 0 : i32
+}
+
+func.func private @maximum(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
+  %result = arith.maximumf %so_far, %input : f32
 }
 
 // ---------------------------------------------------------------- elementwise

@@ -51,10 +51,26 @@ class Rule:
 
     def evaluate(self, values: Mapping[str, Array | np.generic]) -> tuple[Array, ...]:
         """The results of the rule for these values; arrays broadcast against each
-        other."""
+        other. Of a rule on rows these lie along their last dimension."""
         from qlower.interp import evaluate_function
 
+        if self.is_of_rows:
+            return self.evaluate_rows(values)[0]
         return evaluate_function(self.function, [values[name] for name in self.values])
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether the rule is given the elements of rows."""
+        return RULES[self.name].of_rows if self.name in RULES else False
+
+    def evaluate_rows(
+        self, values: Mapping[str, Array | np.generic]
+    ) -> tuple[tuple[Array, ...], Mapping[str, Array]]:
+        """The results of a rule on rows, and those of its helpers on rows, by name."""
+        from qlower.contracts.rows import evaluate_rows
+
+        arrays = {name: np.asarray(value) for name, value in values.items()}
+        return evaluate_rows(self.function, self.values, arrays)
 
     def evaluate_each(
         self, values: Mapping[str, Array | np.generic], shape: Sequence[int]
@@ -90,7 +106,12 @@ def read_functions(
     if base is not None:
         known = inherit(module, base_name, base.written)
     if verify:
+        from qlower.contracts.rows import check_rows
+
         check_functions(module)
+        for op in module.body.ops:
+            assert isinstance(op, FuncOp)
+            check_rows(op)
     written = module.clone()
     complete_calls(module)
     if verify:

@@ -80,6 +80,8 @@ def _is_function(name: str) -> bool:
     signature = RULES.get(name)
     if signature is None or name.endswith(OF_WORDS) or signature.results is None:
         return False
+    if signature.of_rows:
+        return False
     return len(signature.results) == 1 and bool(signature.runtime)
 
 

@@ -26,11 +26,13 @@ Values = Mapping[str, Attribute]
 @dataclass(frozen=True)
 class RuleSignature:
     """The values that a rule may ask for, and its result (`None`: types of its own
-    choice)."""
+    choice). A rule on rows may have helpers that look at all elements of one
+    (`rows.py`)."""
 
     runtime: Values
     constants: Values
     results: tuple[Attribute, ...] | None = (i32,)
+    of_rows: bool = False
 
     @property
     def values(self) -> Values:
@@ -198,6 +200,25 @@ _REAL_SIZES = (
     ("real_matmul", _REAL_PRODUCT),
 )
 _CHOICES = ("product", "block")
+# Of an element of a row: how many there are, and the bounds of an activation; of a
+# window, which counts the taps inside of an image of that width, its sizes; of a row
+# along some dimensions, how many elements those behind them have together.
+_REAL_ROWS = RuleSignature(
+    # The element's number in its row, from 1.
+    {"input": f32, "scale": f32, "bias": f32, "turn": f32},
+    {
+        "epsilon": f32,
+        "beta": f32,
+        "count": i32,
+        "activation_min": f32,
+        "activation_max": f32,
+        **_DILATED,
+        "image_width": i32,
+        "column_count": i32,
+    },
+    (f32,),
+    of_rows=True,
+)
 _CODE: Values = {"input_scale": f32, "input_factor": f32, "input_zero_point": i32}
 _HYBRID = _inlined(
     {"accumulator": i32, "input_scale": f32, "real_bias": f32},
@@ -249,6 +270,7 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     # from the bias unless the rule asks for that; -0 stands for none.
     **{rule: _REAL_SUM for rule, _ in _REAL_SIZES},
     **{f"{rule}_{choice}": sizes for rule, sizes in _REAL_SIZES for choice in _CHOICES},
+    **{f"real_{function}": _REAL_ROWS for function in qnn.ROW_FUNCTIONS},
     # Of the lowest and the highest number of a range, with 0 among them: a scale, a
     # factor for the rule hybrid_code, and the code of 0. Codes are signed, of 8 bits.
     **dict.fromkeys(

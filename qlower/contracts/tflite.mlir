@@ -36,6 +36,10 @@
 //   `y = F(F(acc F(s s_w)) + b)`, of convolutions with a scale for each filter `F(F(F(acc s_w) s) + b)`
 // - real_conv2d, real_depthwise_conv2d, real_linear: `y = clamp(F(sum + b))`, the sum made one
 //   product after the other from 0, each product and each sum rounded; real_matmul: that sum
+// - real_average_pool, real_global_average: `y = clamp(F(sum / n))`, one element after the other from
+//   0; real_l2_pool: `clamp(F(sqrt(F(sum / n))))` of squares F(x x); real_max_pool
+// - real_softmax: `F(e / sum)`, e = expf(F(F(x - max) beta)); real_log_softmax: `F(F(x - max) -
+//   logf(sum))`; real_l2_normalize: `F(x / max(F(sqrt(sum)), 1e-6))`; sums one after the other
 // - lstm: each gate `sat16(D(sum_h, s_h s_w 2^12) + sat16(D(sum_x, s_x s_w 2^12)))` in Q3.12, by
 //   gemmlowp's int16 logistic or tanh to Q0.15; the cell's products half away, its sum saturates;
 //   `y = clamp(D(output * tanh(cell), 2^-30 / s_y) + z)`
@@ -100,7 +104,7 @@
 // - kernel_util.cc, PopulateConvolutionQuantizationParams, CalculateActivationRangeQuantized
 // - google/gemmlowp, fixedpoint/fixedpoint.h
 
-module attributes {contract.family = "TensorFlow Lite", contract.base = "_steps",
+module attributes {contract.family = "TensorFlow Lite", contract.base = "_glibc",
     contract.summary = "LiteRT reference kernels: double rounding, float64 fully connected"} {
 
 // ---------------------------------------------------------------- fixed-point steps
@@ -232,6 +236,83 @@ func.func private @clamp_real(%x: f32, %activation_min: f32, %activation_max: f3
 // internal/reference/batch_matmul.h
 func.func @real_matmul(%sum: f32) -> f32 attributes {contract.product = "sequential"} {
   return %sum : f32
+}
+
+// ---------------------------------------------------------------- rows of real numbers
+
+// internal/reference/pooling.h: loops over rows and columns. Taps outside of the image are skipped
+// there; here they are 0, which changes no sum, or the lowest number.
+func.func @real_average_pool() -> f32
+    serves real_average_pool, real_loop_average_pool, real_volume_average_pool, real_global_average {
+  %n = arith.sitofp %count : i32 to f32
+  %mean = arith.divf @elements_in_turn, %n : f32
+  %result = func.call @clamp_real(%mean) : (f32) -> f32
+}
+
+func.func @real_l2_pool() -> f32 {
+  %n = arith.sitofp %count : i32 to f32
+  %mean = arith.divf @squares_in_turn, %n : f32
+  %root = math.sqrt %mean : f32
+  %result = func.call @clamp_real(%root) : (f32) -> f32
+}
+
+func.func @real_max_pool() -> f32 {
+  %y = func.call @larger(-3.4028234663852886e+38) : (f32) -> f32
+  %result = func.call @clamp_real(%y) : (f32) -> f32
+}
+
+func.func private @elements_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
+  return %input : f32
+}
+
+func.func private @squares_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
+  %result = arith.mulf %input, %input : f32
+}
+
+// std::max: what was there before stays where they are equal, or one isn't a number.
+func.func private @larger(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
+  %is_larger = arith.cmpf ogt, %so_far, %input : f32
+  %result = arith.select %is_larger, %so_far, %input : f32
+}
+
+// internal/reference/softmax.h, log_softmax.h: the C library's expf and logf
+func.func @real_softmax(%input: f32) -> f32 {
+  %e = func.call @exponential(%input) : (f32) -> f32
+  %result = arith.divf %e, @exponentials : f32
+}
+
+func.func @real_log_softmax(%input: f32) -> f32 {
+  %below = arith.subf %input, @largest : f32
+  %result = arith.subf %below, @log_of_exponentials : f32
+}
+
+func.func private @largest() -> f32 {
+  %result = func.call @larger(-3.4028234663852886e+38) : (f32) -> f32
+}
+
+func.func private @exponential(%input: f32) -> f32 attributes {contract.rows = "each"} {
+  %below = arith.subf %input, @largest : f32
+  %scaled = arith.mulf %below, %beta : f32
+  %result = func.call @expf(%scaled) : (f32) -> f32
+}
+
+func.func private @exponentials(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
+  %result = func.call @exponential(%input) : (f32) -> f32
+}
+
+func.func private @log_of_exponentials() -> f32 attributes {contract.rows = "row"} {
+  %result = func.call @logf(@exponentials) : (f32) -> f32
+}
+
+// internal/reference/l2normalization.h: std::max keeps NaN
+func.func @real_l2_normalize(%input: f32) -> f32 {
+  %result = arith.divf %input, @norm_of_row : f32
+}
+
+func.func private @norm_of_row() -> f32 attributes {contract.rows = "row"} {
+  %root = math.sqrt @squares_in_turn : f32
+  %is_small = arith.cmpf olt, %root, 9.999999974752427e-07 : f32
+  %result = arith.select %is_small, 9.999999974752427e-07, %root : f32
 }
 
 // ---------------------------------------------------------------- real numbers, stored weights

@@ -166,14 +166,16 @@ def activation_values(
     return output_values(contract, type, bounds)
 
 
-def window_values(op: qnn.ConvolutionOp | qnn.PoolOp, kernel: Sequence[int]) -> Values:
+def window_values(
+    op: qnn.ConvolutionOp | qnn.PoolOp | qnn.RealPool2DOp, kernel: Sequence[int]
+) -> Values:
     """Size, steps and padding of a window."""
     sides = {
         "kernel": (("height", "width"), kernel),
         "stride": (("height", "width"), op.stride),
         "pad": (("top", "bottom", "left", "right"), op.pad),
     }
-    if isinstance(op, qnn.ConvolutionOp):
+    if not isinstance(op, qnn.PoolOp):
         sides["dilation"] = (("height", "width"), op.dilation)
     return {
         f"{name}_{side}": np.array(number, np.int32)

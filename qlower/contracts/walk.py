@@ -15,11 +15,15 @@ from qlower.contracts.tables import TABLE
 
 Value = TypeVar("Value")
 
+ROWS = "contract.rows"
+"""The attribute of a helper that looks at all elements of a row (`rows.py`)."""
+
 
 @dataclass(frozen=True)
 class _Step:
     """An op of a rule, and which of the values so far are its operands; its results
-    follow them. An op that calls a table has that as its `callee`."""
+    follow them. An op that calls a table, or a helper on rows, has that as its
+    `callee`."""
 
     op: Operation
     operands: tuple[int, ...]
@@ -30,13 +34,13 @@ def walk_function(
     function: FuncOp,
     arguments: Sequence[Value],
     run: Callable[[Operation, Sequence[Value]], Sequence[Value]],
-    look_up: Callable[[FuncOp, Sequence[Value]], Value | None] | None = None,
+    look_up: Callable[[FuncOp, Sequence[Value]], Sequence[Value] | None] | None = None,
 ) -> Sequence[Value]:
     """The results of a checked contract's function.
 
     `run` gives the results of an op for its operands; each call of a function has its
-    own values. The result of a call of a table may come from `look_up`, where that
-    gives one.
+    own values. The results of a call of a table or a helper on rows may come from
+    `look_up`, where that gives some.
     """
     steps, results = _inlined(function)
     known = list(arguments)
@@ -47,16 +51,35 @@ def walk_function(
             continue
         found = None if look_up is None else look_up(step.callee, operands)
         if found is None:
-            known.extend(walk_function(step.callee, operands, run, look_up))
-        else:
-            known.append(found)
+            found = walk_function(step.callee, operands, run, look_up)
+        known.extend(found)
     return [known[result] for result in results]
+
+
+_APART = {TABLE, ROWS}
+
+
+def callees(function: FuncOp) -> list[FuncOp]:
+    """The tables and the helpers on rows that a function calls, not those of these."""
+    steps, _ = _inlined(function)
+    return [step.callee for step in steps if step.callee is not None]
+
+
+def used_arguments(function: FuncOp, starts: int = 0) -> set[int]:
+    """The arguments that a function's own steps look at, not only helpers on rows; of
+    those the operands before number `starts` are looked at."""
+    steps, results = _inlined(function)
+    used = set(results)
+    for step in steps:
+        is_apart = step.callee is not None and ROWS in step.callee.attributes
+        used.update(step.operands[:starts] if is_apart else step.operands)
+    return used
 
 
 @lru_cache(maxsize=1 << 12)
 def _inlined(function: FuncOp) -> tuple[Sequence[_Step], Sequence[int]]:
-    """The steps of a function without its calls, but for those of tables, and which
-    values it returns; a contract's functions stay what they are."""
+    """The steps of a function without its calls, but for those of tables and helpers on
+    rows, and which values it returns; a contract's functions stay what they are."""
     steps: list[_Step] = []
     arguments = range(len(function.body.block.args))
     count = len(arguments)
@@ -70,7 +93,7 @@ def _inlined(function: FuncOp) -> tuple[Sequence[_Step], Sequence[int]]:
             if isinstance(op, ReturnOp):
                 return operands
             callee = _callee(op) if isinstance(op, CallOp) else None
-            if callee is not None and TABLE not in callee.attributes:
+            if callee is not None and not _APART & callee.attributes.keys():
                 results = inline(callee, operands)
             else:
                 steps.append(_Step(op, operands, callee))

@@ -10,7 +10,7 @@ an operation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -18,12 +18,13 @@ import numpy as np
 from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import IntegerType, ModuleOp, i32
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.math import FmaOp
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qlower.contracts import Rule, load_contract
 from qlower.contracts.tables import table_size
-from qlower.contracts.walk import walk_function
+from qlower.contracts.walk import ROWS, walk_function
 from qlower.diagnostics import QlowerError
 from qlower.interp import evaluate_function, make_interpreter
 from qlower.interp.values import Array
@@ -31,6 +32,9 @@ from qlower.model.nests import Nest, extract, to_index
 
 Value: TypeAlias = SSAValue | Array
 """A value of the rule: already in the nest, or known now."""
+
+Rows: TypeAlias = Callable[[FuncOp, Sequence[Value], Nest], Sequence[Value]]
+"""From a helper on rows, the operands of its call and a nest to its results there."""
 
 
 def call_function(nest: Nest, library: str, name: str, *operands: SSAValue) -> SSAValue:
@@ -44,7 +48,7 @@ def call_results(
     nest: Nest, library: str, name: str, *operands: SSAValue
 ) -> tuple[SSAValue, ...]:
     """`call_function` for a function of several results."""
-    return _inline(_function(library, name), operands, nest)
+    return inline_function(_function(library, name), operands, nest)
 
 
 @lru_cache(maxsize=1 << 8)
@@ -67,16 +71,17 @@ def inline_rule(
     arguments: list[Value] = [
         runtime[name] if name in runtime else constants[name] for name in rule.values
     ]
-    return _inline(rule.function, arguments, nest)
+    return inline_function(rule.function, arguments, nest)
 
 
-def _inline(
-    function: FuncOp, arguments: Sequence[Value], nest: Nest
+def inline_function(
+    function: FuncOp, arguments: Sequence[Value], nest: Nest, rows: Rows | None = None
 ) -> tuple[SSAValue, ...]:
-    """Append a function of a contract to the body of a nest, and return its results."""
+    """Append a function of a contract to the body of a nest, and return its results;
+    `rows` gives those of helpers on rows."""
     module = function.parent_op()
     assert isinstance(module, ModuleOp)
-    inliner = _Inliner(module, nest)
+    inliner = _Inliner(module, nest, rows)
     results = walk_function(function, arguments, inliner.inline, inliner.look_up)
     types = function.function_type.outputs
     return tuple(
@@ -98,8 +103,9 @@ def _constant(op: Operation, module: ModuleOp) -> tuple[Array, ...]:
 
 
 class _Inliner:
-    def __init__(self, module: ModuleOp, nest: Nest) -> None:
+    def __init__(self, module: ModuleOp, nest: Nest, rows: Rows | None) -> None:
         self._module = module
+        self._rows = rows
         self._interpreter = _interpreter(module)
         self._nest = nest
 
@@ -109,8 +115,14 @@ class _Inliner:
             return value
         return self._nest.constant(value, type)
 
-    def look_up(self, table: FuncOp, operands: Sequence[Value]) -> Value | None:
-        """An entry of a table whose index alone is not known yet."""
+    def look_up(
+        self, table: FuncOp, operands: Sequence[Value]
+    ) -> Sequence[Value] | None:
+        """An entry of a table whose index alone is not known yet; what a helper makes
+        of rows."""
+        if ROWS in table.attributes:
+            assert self._rows is not None, "rules on rows are inlined with those"
+            return self._rows(table, operands, self._nest)
         index, *others = operands
         known = [value for value in others if not isinstance(value, SSAValue)]
         if not isinstance(index, SSAValue) or len(known) < len(others):
@@ -124,7 +136,7 @@ class _Inliner:
         stored, widen = _narrowest(entries) if type == i32 else (type, None)
         constant = self._nest.emitter.constant(entries, stored)
         entry = extract(self._nest, constant, [to_index(self._nest, index)])
-        return entry if widen is None else self._nest.add(widen(entry, i32)).result
+        return [entry if widen is None else self._nest.add(widen(entry, i32)).result]
 
     def inline(self, op: Operation, operands: Sequence[Value]) -> Sequence[Value]:
         """The result of an op: evaluated now, or computed by a copy of the op in the
@@ -145,6 +157,10 @@ class _Inliner:
                 return [operands[1] if condition.all() else operands[2]]
         if isinstance(op, arith.AddfOp) and _is_nothing(operands[1]):
             return [operands[0]]
+        if isinstance(op, FmaOp) and _is_nothing(operands[2]):
+            factors = zip(operands[:2], op.operands, strict=False)
+            x, y = (self.materialize(value, one.type) for value, one in factors)
+            return self._nest.add(arith.MulfOp(x, y)).results
         values = [
             self.materialize(value, operand.type)
             for value, operand in zip(operands, op.operands, strict=True)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, f32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.math import FmaOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from qlower.emit.tensors import constant_of, reshape
+from qlower.dialects.types import element_type, shape_of
+from qlower.emit.tensors import reshape
 from qlower.model.nests import Combine, Emitter, Index, Nest, scalar_constant
 from qlower.operators.orders import Summing
-from qlower.operators.products import IMAGES, Operand, Products, Steps
+from qlower.operators.products import Operand, Products, Steps
 
 Loops = Mapping[str, AffineExpr]
 """What stands for each loop of the products, in a nest."""
@@ -32,14 +32,37 @@ class Factors:
     lhs: SSAValue
     rhs: SSAValue
 
-    def read(self, nest: Nest, loops: Loops) -> tuple[SSAValue, SSAValue]:
-        """The two factors of a product, in a nest."""
+    type = f32
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.products.result.values())
+
+    @property
+    def count(self) -> int:
+        return self.products.count
+
+    @property
+    def lane_axis(self) -> int:
+        return len(self.shape)
+
+    def read(
+        self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr
+    ) -> Sequence[SSAValue]:
+        (depth,) = self.products.depth
+        named = zip(self.products.result, loops, strict=True)
+        return self.seen(nest, {**dict(named), depth: place})
+
+    def seen(self, nest: Nest, loops: Loops) -> Sequence[SSAValue]:
+        """The two factors of a product, in a nest with these loops."""
         sides = (self.products.lhs, self.lhs), (self.products.rhs, self.rhs)
-        left, right = (_read(nest, *side, loops) for side in sides)
-        return left, right
+        return [read_operand(nest, *side, loops) for side in sides]
 
 
-def _read(nest: Nest, operand: Operand, value: SSAValue, loops: Loops) -> SSAValue:
+def read_operand(
+    nest: Nest, operand: Operand, value: SSAValue, loops: Loops
+) -> SSAValue:
+    """The element of an operand in a nest with these loops."""
     seen = reshape(nest.emitter, value, operand.shape)
     return nest.input(seen, [_index(index, loops) for index in operand.indices])
 
@@ -64,19 +87,107 @@ def chain(
     alone = {loop for index in indices if [*index.values()] == [1] for loop in index}
     if hidden := [products.loops[loop] for loop in products.depth.keys() - alone]:
         nest.window(sorted(hidden))
-    x, w = factors.read(nest, loops)
+    seen = factors.seen(nest, loops)
     init = emit.filled(nest.output_shape, f32, 0.0) if start is None else start
-    return nest.reduce([init], _accumulate(nest, x, w, fused=fused))[0]
+    return nest.reduce([init], accumulate(nest, seen, fused=fused))[0]
 
 
-def _accumulate(nest: Nest, x: SSAValue, w: SSAValue, *, fused: bool) -> Combine:
+def accumulate(nest: Nest, factors: Sequence[SSAValue], *, fused: bool) -> Combine:
+    """The step that adds a term, which is one number or the product of two."""
+
     def combine(sums: Sequence[BlockArgument]) -> Sequence[SSAValue]:
         if fused:
-            return [nest.add(FmaOp(x, w, sums[0])).result]
-        product = nest.add(arith.MulfOp(x, w)).result
-        return [nest.add(arith.AddfOp(sums[0], product)).result]
+            one, other = factors
+            return [nest.add(FmaOp(one, other, sums[0])).result]
+        return [nest.add(arith.AddfOp(sums[0], _term(nest, factors))).result]
 
     return combine
+
+
+class Terms(Protocol):
+    """Terms of sums, one sum for each element of `shape`.
+
+    Lanes of sums become a dimension before number `lane_axis`.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def type(self) -> Attribute: ...
+
+    @property
+    def lane_axis(self) -> int: ...
+
+    def read(
+        self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr
+    ) -> Sequence[SSAValue]:
+        """Return the factors of a term in a nest: one or two numbers."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """Every `stride`-th term from `first` on, as far as all lanes have equally many."""
+
+    terms: Terms
+    stride: int
+    first: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape, at = self.terms.shape, self.lane_axis
+        return (*shape[:at], self.stride, *shape[at:])
+
+    @property
+    def count(self) -> int:
+        return (self.terms.count - self.first) // self.stride
+
+    @property
+    def type(self) -> Attribute:
+        return self.terms.type
+
+    @property
+    def lane_axis(self) -> int:
+        return self.terms.lane_axis
+
+    def read(
+        self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr
+    ) -> Sequence[SSAValue]:
+        at = self.lane_axis
+        place = place * self.stride + loops[at] + self.first
+        return self.terms.read(nest, [*loops[:at], *loops[at + 1 :]], place)
+
+
+@dataclass(frozen=True)
+class _Stacked:
+    """Terms that are in a tensor [terms, ...]."""
+
+    tensor: SSAValue
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.tensor)[1:]
+
+    @property
+    def count(self) -> int:
+        return shape_of(self.tensor)[0]
+
+    @property
+    def type(self) -> Attribute:
+        return element_type(self.tensor.type)
+
+    @property
+    def lane_axis(self) -> int:
+        return len(self.shape)
+
+    def read(
+        self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr
+    ) -> Sequence[SSAValue]:
+        return [nest.input(self.tensor, [place, *loops])]
 
 
 class NestSums(Summing[SSAValue]):
@@ -84,24 +195,31 @@ class NestSums(Summing[SSAValue]):
     the result, and the caller builds it."""
 
     def __init__(
-        self, emit: Emitter, factors: Factors, start: SSAValue | None, block: int
+        self,
+        emit: Emitter,
+        terms: Terms,
+        start: SSAValue | None = None,
+        block: int | None = None,
+        nest: Nest | None = None,
     ) -> None:
-        """The products have one loop over the sum; the start has the loops' shape."""
-        self._emit, self._factors, self._start = emit, factors, start
-        products = factors.products
-        self.count, self.block, self.last = products.count, block, products.last
-        self._shape = tuple(products.result.values())
-        (self._depth,) = products.depth
+        """The start has the shape of the loops over the result."""
+        self._emit, self._terms, self._start = emit, terms, start
+        self.count = terms.count
+        self.block = terms.count if block is None else block
+        self.last = next((size for size in reversed(terms.shape) if size > 1), 1)
+        self._nest = nest
 
-    @cached_property
+    @property
     def nest(self) -> Nest:
-        return Nest(self._emit, self._shape)
+        if self._nest is None:
+            self._nest = Nest(self._emit, self._terms.shape)
+        return self._nest
 
     def start(self) -> SSAValue | None:
         return None if self._start is None else self._here(self._start)
 
     def zero(self) -> SSAValue:
-        return self.nest.constant(np.zeros((), np.float32), f32)
+        return self.nest.constant(np.zeros(()), self._terms.type)
 
     def add(self, one: SSAValue, other: SSAValue) -> SSAValue:
         return _add(self.nest, one, other)
@@ -109,39 +227,49 @@ class NestSums(Summing[SSAValue]):
     def term(self, place: int) -> SSAValue:
         return self._term(self.nest, AffineConstantExpr(place))
 
-    def chains(self, first: int, count: int, size: int) -> Sequence[SSAValue]:
-        rank = len(self._shape)
-        nest = Nest(self._emit, (count, *self._shape, size), reductions=1)
-        nest.window((0, rank + 1))
-        place = AffineDimExpr(0) * size + AffineDimExpr(rank + 1) + first
-        x, w = self._factors.read(nest, self._loops(place, outer=1))
-        zeros = self._emit.filled(nest.output_shape, f32, 0)
-        (sums,) = nest.reduce([zeros], _accumulate(nest, x, w, fused=True))
-        return [
-            self.nest.input(sums, [AffineConstantExpr(number), *range(rank)])
-            for number in range(count)
-        ]
+    def fused(self, place: int, total: SSAValue) -> SSAValue:
+        here = AffineConstantExpr(place)
+        one, other = self._terms.read(self.nest, self._loops(), here)
+        return self.nest.add(FmaOp(one, other, total)).result
 
-    def lanes(self, count: int) -> Sequence[SSAValue]:
-        rank = len(self._shape)
-        bounds = (*self._shape, count, self.count // count)
-        nest = Nest(self._emit, bounds, reductions=1)
-        nest.window((rank, rank + 1))
-        place = AffineDimExpr(rank + 1) * count + AffineDimExpr(rank)
-        x, w = self._factors.read(nest, self._loops(place))
-        zeros = self._emit.filled(nest.output_shape, f32, 0)
-        (sums,) = nest.reduce([zeros], _accumulate(nest, x, w, fused=False))
+    def chain(self, first: int = 0, *, fused: bool = False) -> SSAValue:
+        rank = len(self._terms.shape)
+        nest = Nest(self._emit, (*self._terms.shape, self.count - first), reductions=1)
+        nest.window((rank,))
+        place = AffineDimExpr(rank) + first
+        return self._here(self._reduced(nest, self._loops(), place, fused=fused))
+
+    def chains(self, first: int, count: int, size: int) -> Sequence[SSAValue]:
+        return self._grouped(first, count, size, fused=True).all_terms()
+
+    def every(
+        self,
+        count: int,
+        build: Callable[[Summing[SSAValue]], SSAValue],
+        first: int = 0,
+    ) -> Sequence[SSAValue]:
+        at = self._terms.lane_axis
+        lanes = NestSums(self._emit, _Lanes(self._terms, count, first))
+        (sums,) = lanes.nest.build([build(lanes)])
+        before, after = range(at), range(at, len(self._terms.shape))
         return [
-            self.nest.input(sums, [*range(rank), AffineConstantExpr(lane)])
+            self.nest.input(sums, [*before, AffineConstantExpr(lane), *after])
             for lane in range(count)
         ]
 
+    def grouped(self, size: int) -> NestSums:
+        return self._grouped(0, self.count // size, size, fused=False)
+
+    def all_terms(self) -> Sequence[SSAValue]:
+        """The terms one by one."""
+        return [self.term(place) for place in range(self.count)]
+
     def groups(self, size: int) -> SSAValue:
-        rank = len(self._shape)
-        init = self._start
+        shape = self._terms.shape
+        rank, init = len(shape), self._start
         if init is None:
-            init = self._emit.filled(self._shape, f32, 0)
-        nest = Nest(self._emit, (*self._shape, self.count // size), reductions=1)
+            init = self._emit.filled(shape, self._terms.type, 0)
+        nest = Nest(self._emit, (*shape, self.count // size), reductions=1)
         nest.window((rank,))
         first = AffineDimExpr(rank) * size
         group = [self._term(nest, first + place) for place in range(size)]
@@ -153,137 +281,48 @@ class NestSums(Summing[SSAValue]):
 
     def before(self, end: int, one: SSAValue, other: SSAValue) -> SSAValue:
         inner = max(
-            (axis for axis, size in enumerate(self._shape) if size > 1), default=0
+            (axis for axis, size in enumerate(self._terms.shape) if size > 1), default=0
         )
         index = self.nest.add(IndexOp(inner)).result
         limit = self.nest.add(scalar_constant(end, IndexType())).result
         is_before = self.nest.add(arith.CmpiOp(index, limit, "ult")).result
         return self.nest.add(arith.SelectOp(is_before, one, other)).result
 
+    def _grouped(self, first: int, count: int, size: int, *, fused: bool) -> NestSums:
+        """Sums from 0 of groups of terms, as terms."""
+        shape = self._terms.shape
+        nest = Nest(self._emit, (count, *shape, size), reductions=1)
+        nest.window((0, len(shape) + 1))
+        place = AffineDimExpr(0) * size + AffineDimExpr(len(shape) + 1) + first
+        sums = self._reduced(nest, self._loops(1), place, fused=fused)
+        return NestSums(self._emit, _Stacked(sums), nest=self.nest)
+
+    def _reduced(
+        self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr, *, fused: bool
+    ) -> SSAValue:
+        """The terms of a nest's last loop added in turn, from 0."""
+        factors = self._terms.read(nest, loops, place)
+        init = self._emit.filled(nest.output_shape, self._terms.type, 0)
+        return nest.reduce([init], accumulate(nest, factors, fused=fused))[0]
+
     def _term(self, nest: Nest, place: AffineExpr) -> SSAValue:
-        x, w = self._factors.read(nest, self._loops(place))
-        return nest.add(arith.MulfOp(x, w)).result
+        return _term(nest, self._terms.read(nest, self._loops(), place))
 
     def _here(self, sums: SSAValue) -> SSAValue:
-        return self.nest.input(sums, range(len(self._shape)))
+        return self.nest.input(sums, range(len(self._terms.shape)))
 
-    def _loops(self, place: AffineExpr, outer: int = 0) -> Loops:
-        """The loops of a nest with that number of loops before the result's."""
-        result = self._factors.products.result
-        loops = {name: AffineDimExpr(outer + at) for at, name in enumerate(result)}
-        return {**loops, self._depth: place}
+    def _loops(self, outer: int = 0) -> Sequence[AffineExpr]:
+        """The loops over the result, in a nest with that number of loops before."""
+        return [AffineDimExpr(outer + at) for at in range(len(self._terms.shape))]
+
+
+def _term(nest: Nest, factors: Sequence[SSAValue]) -> SSAValue:
+    """One number, or the rounded product of two."""
+    one, *other = factors
+    for factor in other:
+        one = nest.add(arith.MulfOp(one, factor)).result
+    return one
 
 
 def _add(nest: Nest, one: SSAValue, other: SSAValue) -> SSAValue:
     return nest.add(arith.AddfOp(one, other)).result
-
-
-ROWS, TERMS, LANES = "p", "s", "lane"
-"""The loops of windows seen as rows: over places of all images, and over a sum; and
-over results that lie in one panel of the weights."""
-
-
-def as_rows(emit: Emitter, factors: Factors) -> Factors:
-    """Products with one loop over each sum: the elements that a window sees at each
-    place of the result become a row.
-
-    Rows are [places, groups, K], but [places, K, groups] where a group has one result;
-    weights are [K, groups, results], but [groups, results, K] where an image has one
-    place. Without groups the dimension is left out. Constant weights of a sum that has
-    one loop already become [K, results], too.
-    """
-    products = factors.products
-    if len(products.depth) == 1:
-        return _in_panels(emit, factors)
-    *places, share = products.result
-    group = [loop for loop in places if loop not in (IMAGES, "h", "w")]
-    sizes = {
-        ROWS: math.prod(products.result[loop] for loop in places if loop not in group),
-        TERMS: products.count,
-        **{loop: products.result[loop] for loop in (*group, share)},
-    }
-    is_deep = sizes[share] > 1
-    row = [ROWS, *group, TERMS] if is_deep else [ROWS, TERMS, *group]
-    weight = [TERMS, *group, share]
-    if products.places == 1 and is_deep:
-        weight = [*group, share, TERMS]
-
-    def operand(loops: Sequence[str]) -> Operand:
-        return Operand(
-            tuple(sizes[loop] for loop in loops), tuple({loop: 1} for loop in loops)
-        )
-
-    split = {ROWS: [loop for loop in places if loop not in group]}
-    split[TERMS] = [*products.depth]
-
-    def gathered(side: Operand, value: SSAValue, loops: Sequence[str]) -> SSAValue:
-        each = [loop for name in loops for loop in split.get(name, [name])]
-        elements = _gathered(emit, products, side, value, each)
-        return reshape(emit, elements, operand(loops).shape)
-
-    lhs = gathered(products.lhs, factors.lhs, row)
-    rhs = gathered(products.rhs, factors.rhs, weight)
-    rows = replace(
-        products,
-        result={loop: sizes[loop] for loop in (ROWS, *group, share)},
-        depth={TERMS: products.count},
-        lhs=operand(row),
-        rhs=operand(weight),
-    )
-    return Factors(rows, lhs, rhs)
-
-
-PANEL = 16
-"""Neighbouring results of a row whose weights lie together, sum after sum."""
-
-
-def _in_panels(emit: Emitter, factors: Factors) -> Factors:
-    """Products whose constant weights [results, K] lie with those of neighbouring
-    results side by side: as [K, results], and of a single row, which reads each weight
-    once, as [results / 16, K, 16]."""
-    products, array = factors.products, constant_of(factors.rhs)
-    (depth,), share = products.depth, [*products.result][-1]
-    if array is None or products.rhs.indices != ({share: 1}, {depth: 1}):
-        return factors
-    count, terms = products.rhs.shape
-    weights = array.reshape(count, terms).T
-    result, indices = products.result, [{depth: 1}, {share: 1}]
-    if products.places == 1 and count % PANEL == 0:
-        weights = weights.reshape(terms, count // PANEL, PANEL).swapaxes(0, 1)
-        result = {**result, share: count // PANEL, LANES: PANEL}
-        indices = [{share: 1}, {depth: 1}, {LANES: 1}]
-    rhs = Operand(weights.shape, tuple(indices))
-    columns = replace(products, result=result, rhs=rhs)
-    return Factors(columns, factors.lhs, emit.constant(weights, f32))
-
-
-def _gathered(
-    emit: Emitter,
-    products: Products,
-    operand: Operand,
-    value: SSAValue,
-    loops: Sequence[str],
-) -> SSAValue:
-    """The elements of an operand along these loops."""
-    sizes = {**products.result, **products.depth}
-    bounds = [sizes[loop] for loop in loops]
-    steps = operand.steps
-    strides = [steps.get(loop, 0) for loop in loops]
-    varying = [at for at, size in enumerate(bounds) if size > 1]
-    whole = np.cumprod([1, *bounds[:0:-1]])[::-1].tolist()
-    is_whole = math.prod(bounds) == math.prod(operand.shape)
-    if is_whole and all(strides[at] == whole[at] for at in varying):
-        return reshape(emit, value, bounds)
-    array = constant_of(value)
-    if array is not None:
-        places = sum(
-            np.arange(size).reshape([-1, *[1] * (len(bounds) - at - 1)]) * stride
-            for at, (size, stride) in enumerate(zip(bounds, strides, strict=True))
-        )
-        return emit.constant(array.reshape(-1)[places], f32)
-    nest = Nest(emit, bounds)
-    nest.window(range(len(bounds)))
-    x = _read(
-        nest, operand, value, {n: AffineDimExpr(at) for at, n in enumerate(loops)}
-    )
-    return nest.build([x])[0]

@@ -17,6 +17,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qlower.contracts import Rule
@@ -230,16 +231,32 @@ def rule_chain(
     values: Mapping[str, Array],
     meant: Mapping[str, Array] | None = None,
     before: str = "",
+    orders: Mapping[str, str] | None = None,
 ) -> Chain:
     """Run a rule on the values of one element; steps that don't reach the result are
     left out. `meant` has those values as the model means them, and `before` says why
-    they may differ."""
+    they may differ. `orders` are those of sums of rows, by the names of helpers."""
     walk = _Walk(rule)
+    # a rule on rows may only pass an element on
     arguments = [
-        walk.add(name, None, (), values[name], name in RULES[rule.name].runtime)
+        walk.add(
+            *(name, None, ()),
+            values.get(name, np.array(np.nan)),
+            name in RULES[rule.name].runtime,
+        )
         for name in rule.values
     ]
-    (result,) = walk_function(rule.function, arguments, walk.run)
+
+    def made(helper: FuncOp, _: Sequence[int]) -> Sequence[int] | None:
+        """A helper's result for the element's row."""
+        name = helper.sym_name.data
+        if name not in values:
+            return None
+        order = (orders or {}).get(name, "").replace("_", " ")
+        shown = f"{name}, {order}" if order else name
+        return [walk.add(shown, None, (), values[name], True)]
+
+    (result,) = walk_function(rule.function, arguments, walk.run, made)
     given = exact_result(rule.name, values)
     exact = given if meant is None else exact_result(rule.name, meant)
     return Chain(rule.name, walk.needed(result), exact, given, before)

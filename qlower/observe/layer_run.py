@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,6 +16,7 @@ from xdsl.ir import Operation
 from qlower.contracts import Contract, Rule, load_contract
 from qlower.contracts.contractions import product_of, start_of_sum
 from qlower.contracts.products import EXACT
+from qlower.contracts.real_rows import orders_of, row_values
 from qlower.contracts.real_sums import block_of, order_of, starts_from_bias
 from qlower.contracts.rules import OF_OPERANDS, RULES
 from qlower.contracts.values import LoadContract, contract_of
@@ -63,8 +65,19 @@ class _WatchedRule(Rule):
 
     def evaluate(self, values: Mapping[str, Array | np.generic]) -> tuple[Array, ...]:
         wanted = {name: np.asarray(value) for name, value in values.items()}
-        self.seen.append(Evaluation(self, wanted))
-        return super().evaluate(values)
+        if not self.is_of_rows:
+            self.seen.append(Evaluation(self, wanted))
+            return super().evaluate(values)
+        results, made = self.evaluate_rows(values)
+        # of these a result has one for each row, or for each element
+        size = results[0].shape[-1]
+        fitting = {
+            name: value[..., 0] if size == 1 and value.ndim else value
+            for name, value in {**wanted, **made}.items()
+            if not value.ndim or value.shape[-1] in (1, size)
+        }
+        self.seen.append(Evaluation(self, fitting))
+        return results
 
 
 @dataclass(frozen=True)
@@ -91,9 +104,9 @@ class LayerRun:
             values = evaluation.at(place, shape)
             if values is not None:
                 meant = values | self._exact_sum(index)
-                chains.append(
-                    rule_chain(evaluation.rule, values, meant, self.cut(index))
-                )
+                cut = self.cut(index)
+                rule = evaluation.rule
+                chains.append(rule_chain(rule, values, meant, cut, self.row_orders))
         return chains
 
     def _places(self, index: Index) -> Iterator[tuple[Evaluation, Index, Index]]:
@@ -103,6 +116,13 @@ class LayerRun:
         are the four gates [batch, gate, unit], the cell and the state [batch, unit].
         """
         shape = self.result.shape
+        if isinstance(self.op, qnn.RealRowsOp):
+            outer, depth = self.op.loops
+            is_reduced = math.prod(shape) == math.prod(outer)
+            places = outer if is_reduced else (*outer, math.prod(depth))
+            place = np.unravel_index(np.ravel_multi_index(index, shape), places)
+            yield self.evaluations[-1], tuple(map(int, place)), places
+            return
         if isinstance(self.op, qnn.HybridOp):
             # those before are of rows and of the input
             yield self.evaluations[-1], index, shape
@@ -139,11 +159,21 @@ class LayerRun:
         where weights are stored; None for other layers."""
         if isinstance(self.op, qnn.HybridOp):
             return self.contract.rule(self.op.kind).products[0]
+        if isinstance(self.op, qnn.RealRowsOp):
+            return ", ".join(self.row_orders.values()).replace("_", " ")
         if not isinstance(self.op, qnn.RealOp):
             return None
         name = order_of(self.contract, self.op)
         size = f" of {block_of(self.contract, self.op)}" if "blocks" in name else ""
         return name.replace("_", " ") + size
+
+    @cached_property
+    def row_orders(self) -> Mapping[str, str]:
+        """The order of each sum that a rule on rows has, by its helper's name."""
+        if not isinstance(self.op, qnn.RealRowsOp):
+            return {}
+        rule = self.contract.rule(self.op.rules[0])
+        return orders_of(rule.function, row_values(self.op))
 
     @cached_property
     def exact_sums(self) -> Array | None:
@@ -181,8 +211,8 @@ class LayerRun:
         means them; None where a rule isn't of the result's elements."""
         if not self.evaluations or isinstance(self.op, qnn.LstmOp):
             return None
-        last = self.evaluations[-1]
-        values = last.at(index, self.result.shape)
+        *_, (last, place, shape) = self._places(index)
+        values = last.at(place, shape)
         if values is None:
             return None
         return last.rule.name, values | self._exact_sum(index)

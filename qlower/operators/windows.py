@@ -6,7 +6,11 @@ own words; they differ in what they allow, not in the numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +55,24 @@ def same_padding(size: int, extent: int, stride: int) -> tuple[int, int]:
     results = -(-size // stride)
     total = max((results - 1) * stride + extent - size, 0)
     return total // 2, total - total // 2
+
+
+def taps_inside(
+    image: Sequence[int],
+    result: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilation: Sequence[int] = (1, 1),
+) -> NDArray[np.int32]:
+    """How many taps lie in the image, int32 for each [y, x, 1] of the result.
+
+    Sizes and steps are [h, w], `pad` is [top, bottom, left, right].
+    """
+
+    def inside(axis: int) -> NDArray[np.int_]:
+        first = np.arange(result[axis]) * stride[axis] - pad[2 * axis]
+        places = first[:, np.newaxis] + np.arange(kernel[axis]) * dilation[axis]
+        return np.logical_and(places >= 0, places < image[axis]).sum(axis=1)
+
+    return np.outer(inside(0), inside(1)).astype(np.int32)[:, :, np.newaxis]

@@ -29,6 +29,7 @@ from .hybrid import HybridFunctions
 from .movement import MovementFunctions
 from .pooling import PoolingFunctions
 from .real import RealFunctions
+from .real_rows import RealRowFunctions
 from .recurrent import RecurrentFunctions
 from .rules import stored_dtype
 
@@ -51,6 +52,7 @@ def make_qnn_interpreter(
     for functions in (
         ContractionFunctions(contract, load, sums),
         RealFunctions(contract, load),
+        RealRowFunctions(contract, load),
         HybridFunctions(contract, load),
         PoolingFunctions(contract, load),
         ElementwiseFunctions(contract, load),

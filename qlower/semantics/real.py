@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from xdsl.interpreter import PythonValues
@@ -19,10 +17,10 @@ from qlower.dialects import qnn
 from qlower.dialects.operations import operations_of
 from qlower.dialects.types import shape_of
 from qlower.interp.engine import implement, register_implementations
-from qlower.interp.math import fma
+from qlower.interp.ordered_sums import ArraySums
 from qlower.interp.values import Array
 from qlower.operators.movement import Pad
-from qlower.operators.orders import ORDERS, Summing
+from qlower.operators.orders import ORDERS
 from qlower.operators.products import Operand, Products
 
 from .rules import RuleFunctions
@@ -43,89 +41,15 @@ class RealFunctions(RuleFunctions):
         if starts_from_bias(contract, op):
             loops = tuple(products.result.values())
             start = np.broadcast_to(bias[0], shape).reshape(loops)
-        sums = ArraySums(products, *seen_factors(op, products, lhs, rhs), start)
-        if order.build is None:
-            total = sums.chain(fused=order.fused)
-        else:
+        factors = seen_factors(op, products, lhs, rhs)
+        sums = ArraySums(factors, tuple(products.depth.values()), start)
+        if order.build is not None:
             sums.block = block_of(contract, op)
-            total = order.build(sums)
+        total = sums.ordered(order)
         values = {"sum": total.reshape(shape), **real_values(op)}
         if start is None and bias:
             values["real_bias"] = bias[0]
         return self.finish(op, op.kind, values, op.results[0])
-
-
-class ArraySums(Summing[Array]):
-    """Sums of products on arrays over the loops of the result."""
-
-    def __init__(
-        self, products: Products, left: Array, right: Array, start: Array | None
-    ) -> None:
-        """Factors have all loops, those of the result first."""
-        self._factors = left, right
-        self._start = start
-        self._result = tuple(products.result.values())
-        self._depth = tuple(products.depth.values())
-        self.count = self.block = products.count
-        self.last = products.last
-
-    def start(self) -> Array | None:
-        return self._start
-
-    def zero(self) -> Array:
-        return np.zeros(self._result, np.float32)
-
-    def add(self, one: Array, other: Array) -> Array:
-        return np.asarray(np.add(one, other))
-
-    def term(self, place: int) -> Array:
-        return np.asarray(np.multiply(*self._pair(place)))
-
-    def chain(self, *, fused: bool) -> Array:
-        """All products one after the other, from the start."""
-        total = self.zero() if self._start is None else self._start
-        if fused:
-            return self._fused(total, range(self.count))
-        for place in range(self.count):
-            total = self.add(total, self.term(place))
-        return total
-
-    def chains(self, first: int, count: int, size: int) -> Sequence[Array]:
-        starts = range(first, first + count * size, size)
-        return [self._fused(self.zero(), range(s, s + size)) for s in starts]
-
-    def lanes(self, count: int) -> Sequence[Array]:
-        whole = self.count - self.count % count
-        sums = [self.zero() for _ in range(count)]
-        for place in range(whole):
-            sums[place % count] = self.add(sums[place % count], self.term(place))
-        return sums
-
-    def groups(self, size: int) -> Array:
-        total = self.zero() if self._start is None else self._start
-        for first in range(0, self.count - self.count % size, size):
-            group = [self.term(place) for place in range(first, first + size)]
-            total = self.add(self.add_in_turn(group), total)
-        return total
-
-    def before(self, end: int, one: Array, other: Array) -> Array:
-        inner = max(
-            (axis for axis, size in enumerate(self._result) if size > 1), default=0
-        )
-        index = np.arange(self._result[inner]).reshape(
-            [-1 if axis == inner else 1 for axis in range(len(self._result))]
-        )
-        return np.where(index < end, one, other)
-
-    def _fused(self, total: Array, places: range) -> Array:
-        for place in places:
-            total = np.asarray(fma(*self._pair(place), total))
-        return total
-
-    def _pair(self, place: int) -> tuple[Array, Array]:
-        left, right = self._factors
-        index = np.unravel_index(place, self._depth)
-        return left[(..., *index)], right[(..., *index)]
 
 
 def seen_factors(

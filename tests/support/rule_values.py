@@ -206,6 +206,14 @@ def codes(layer: Layer, rule: str, salt: int = 0) -> Array:
 
 
 @cache
+def rows(layer: Layer) -> Array:
+    """Rows of 37 real numbers of many sizes, of which large ones cancel."""
+    draw = np.random.default_rng(layer.seed)
+    values = draw.standard_normal((40, 37)) * np.exp2(draw.integers(-12, 12, (40, 37)))
+    values[:, 1::4] = -values[:, ::4][:, :9]
+    return values.astype(np.float32)
+
+
 def reals(layer: Layer) -> Array:
     """Real numbers: ties of the output's codes, their neighbours, and special ones."""
     steps = np.arange(-70, 6, dtype=np.float32) + np.float32(0.5)
@@ -271,6 +279,13 @@ class LayerValues:
                 for name, type in zip(rule.values, types, strict=True)
             }
 
+    def of_rows(self) -> Values:
+        """All that a rule on rows may ask for, or choose an order by."""
+        return {
+            name: np.asarray(self.value(name, type)).astype(_dtype(type))
+            for name, type in RULES[self.rule].values.items()
+        }
+
     def value(self, name: str, type: Attribute) -> Array:
         if name in ("term", "sum"):
             return self._of_contract(name)
@@ -287,6 +302,8 @@ class LayerValues:
 
     def _runtime(self, name: str, type: Attribute) -> Array:
         layer = self.layer
+        if RULES[self.rule].of_rows:
+            return rows(layer)
         if isinstance(type, AnyFloat):
             return reals(layer)
         if name == "element":
@@ -458,6 +475,11 @@ def answers(
     far as none is refused.
     """
     found = contract.rule(rule)
+    if found.is_of_rows:
+        return {
+            layer.name: found.evaluate(LayerValues(layer, contract, rule).of_rows())
+            for layer in layers
+        }
     try:
         each = [LayerValues(layer, contract, rule).of(found) for layer in layers]
     except QlowerError as error:

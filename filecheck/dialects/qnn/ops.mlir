@@ -222,6 +222,23 @@ func.func @real(%x: tensor<1x5x6x2xf32>, %w: tensor<2x3x3x1xf32>, %d: tensor<1x3
   return
 }
 
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<1x5x6x2xf32>, %p: tensor<6x1xf32>) {
+  // CHECK-NEXT: qnn.real_pool2d %x {stride = [2, 2], pad = [1, 0, 0, 1], function = "average_pool", kernel = [3, 2], dilation = [1, 2], activation = "relu6", contract = "tflite", count_include_pad = true} : (tensor<1x5x6x2xf32>) -> tensor<1x2x3x2xf32>
+  %a = qnn.real_pool2d %x {stride = [2, 2], pad = [1, 0, 0, 1], function = "average_pool", kernel = [3, 2], dilation = [1, 2], activation = "relu6", contract = "tflite", count_include_pad = true}
+     : (tensor<1x5x6x2xf32>) -> tensor<1x2x3x2xf32>
+  // CHECK-NEXT: qnn.real_reduce %x {function = "global_average", axes = [1, 2], fallback = "onnxruntime", keep_dims = true} : (tensor<1x5x6x2xf32>) -> tensor<1x1x1x2xf32>
+  %r = qnn.real_reduce %x {function = "global_average", axes = [1, 2], fallback = "onnxruntime", keep_dims = true}
+     : (tensor<1x5x6x2xf32>) -> tensor<1x1x1x2xf32>
+  // CHECK-NEXT: qnn.real_normalize %x, %p, %p {function = "layer_norm", axis = 2, epsilon = 1.000000e-03 : f32, fallback = "onnxruntime"} : (tensor<1x5x6x2xf32>, tensor<6x1xf32>, tensor<6x1xf32>) -> tensor<1x5x6x2xf32>
+  %n = qnn.real_normalize %x, %p, %p {function = "layer_norm", axis = 2, epsilon = 1.0e-03, fallback = "onnxruntime"}
+     : (tensor<1x5x6x2xf32>, tensor<6x1xf32>, tensor<6x1xf32>) -> tensor<1x5x6x2xf32>
+  // CHECK-NEXT: qnn.real_normalize %x {function = "softmax", axis = 3, beta = 2.000000e+00 : f32} :
+  %s = qnn.real_normalize %x {function = "softmax", axis = 3, beta = 2.0}
+     : (tensor<1x5x6x2xf32>) -> tensor<1x5x6x2xf32>
+  return
+}
+
 !h = !quant.uniform<i8:f32, 0.25>
 
 // CHECK-LABEL: func.func @hybrid

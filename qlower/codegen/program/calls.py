@@ -1,4 +1,4 @@
-"""The functions of kernels, how they are called, and the buffers that they are given."""
+"""The functions of kernels, how they are called, and the buffers they are given."""
 
 from __future__ import annotations
 

@@ -39,6 +39,7 @@ from .hybrid import *
 from .movement import *
 from .pooling import *
 from .real import *
+from .real_rows import *
 from .recurrent import *
 
 QNN = Dialect("qnn", operations_of(QnnOp))

@@ -22,10 +22,10 @@ from ..quant import quantized_element
 from .constraints import Real, Weight, operand_of, optional_operand_of
 from .contraction import ConvolutionOp, GroupedConvolutionOp, RowsOp
 from .fields import flag_field
-from .real import FallbackOp
+from .real import SummingOp
 
 
-class HybridOp(FallbackOp, ABC):
+class HybridOp(SummingOp, ABC):
     """
     An op on f32 with stored weights. `symmetric` says that codes have no zero point,
     where the contract knows such ranges.

@@ -52,6 +52,10 @@ class FallbackOp(ActivatedOp, ABC):
     def rules(self) -> tuple[str, ...]:
         return (self.kind,)
 
+
+class SummingOp(FallbackOp, ABC):
+    """An op on f32 that sums products."""
+
     @property
     @abstractmethod
     def sums(self) -> Sums:
@@ -61,7 +65,7 @@ class FallbackOp(ActivatedOp, ABC):
         check_operands(self, self.sums)
 
 
-class RealOp(FallbackOp, ABC):
+class RealOp(SummingOp, ABC):
     """
     An op that sums products of f32.
 

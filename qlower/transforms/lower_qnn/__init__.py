@@ -34,6 +34,7 @@ from qlower.transforms.lower_qnn import (
     movement,
     pooling,
     real,
+    real_rows,
     recurrent,
     softmax,
 )
@@ -60,6 +61,9 @@ LOWERINGS: Rows = {
     qnn.LinearOp: contraction.lower_contraction,
     qnn.MatMulOp: contraction.lower_matmul,
     qnn.RealOp: real.lower_products,
+    qnn.RealPool2DOp: real_rows.lower_pool,
+    qnn.RealReduceOp: real_rows.lower_reduce,
+    qnn.RealNormalizeOp: real_rows.lower_normalize,
     qnn.HybridOp: hybrid.lower_hybrid,
     qnn.AvgPool2DOp: pooling.lower_avg_pool2d,
     qnn.AdaptiveAvgPool2DOp: pooling.lower_adaptive_avg_pool2d,

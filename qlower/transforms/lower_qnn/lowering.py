@@ -128,9 +128,9 @@ class Lowering(LoweredFunction):
         return result
 
     def pad(
-        self, value: SSAValue, low: Sequence[int], high: Sequence[int], stored: int
+        self, value: SSAValue, low: Sequence[int], high: Sequence[int], stored: float
     ) -> SSAValue:
-        """`value` surrounded by the stored integer (`value` itself if by nothing)."""
+        """`value` surrounded by the stored number (`value` itself if by nothing)."""
         return pad(self.emit, value, low, high, stored)
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:

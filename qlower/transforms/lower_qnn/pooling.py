@@ -22,7 +22,7 @@ from qlower.emit.inline_rule import inline_rule
 from qlower.emit.reductions import axes_nest, reduced_by, summed, window_nest
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index
-from qlower.model.windows import taps_inside
+from qlower.operators.windows import taps_inside
 from qlower.transforms.lower_qnn.lowering import Lowering
 
 

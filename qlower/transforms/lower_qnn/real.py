@@ -17,7 +17,8 @@ from qlower.contracts.real_sums import (
 )
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
-from qlower.emit.ordered_sums import Factors, NestSums, as_rows, chain
+from qlower.emit.ordered_sums import Factors, NestSums, chain
+from qlower.emit.window_rows import as_rows
 from qlower.model.nests import Nest, broadcast_indices
 from qlower.operators.orders import ORDERS
 from qlower.transforms.lower_qnn.lowering import Lowering

@@ -20,7 +20,7 @@ from qlower.emit.reductions import (
 )
 from qlower.interp.values import integer_width
 from qlower.model.nests import Nest, narrow
-from qlower.model.windows import taps_inside
+from qlower.operators.windows import taps_inside
 from qlower.transforms.lower_tosa.lowering import Lowering, array, known_number
 
 

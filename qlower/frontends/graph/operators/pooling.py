@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from xdsl.dialects.arith import AddfOp, MaximumfOp
 from xdsl.dialects.builtin import Float32Type
-from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
-from qlower.dialects.types import shape_of
 
 from ...entry import RESULT, quantized, takes
-from ...scalars import divided
 from .. import volumes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
-from ..orders import channels_last, identity
+from ..orders import identity
 from ..values import Value
 from ..volumes import Volume
 from ..window import Pair, Window, as_image, from_image, read_window
@@ -50,47 +47,27 @@ def import_average_pool(node: NodeContext) -> None:
     real_pools.import_average_pool(node, kernel_of(node))
 
 
-def _sums_of_volume(node: NodeContext, volume: Volume, value: Value) -> SSAValue:
-    """All taps in raster order; before opset 19, of narrow steps, those of each column
-    first, as in images."""
-
-    def summed(part: Volume, of: Value) -> SSAValue:
-        image = part.seen(of, 0.0, taps_last=False)
-        _, places, taps, _ = image.type.get_shape()
-        emit = node.builder.emitter(node.place(), "sums")
-        window = replace(volumes.POINT, sizes=(places, 1))
-        return real_pools.pooled(emit, image.ssa, window, (1, taps), AddfOp, 0.0)
-
-    *_, width = value.shape
-    width += volume.low[2] + volume.high[2]
-    if (
-        node.graph.model.opset >= real_pools.RASTER_SINCE
+def _averages(node: NodeContext, volume: Volume, value: Value, image: Value) -> Value:
+    """What a volume's windows see as images: all taps in raster order; before opset 19,
+    of narrow steps, those of each column first."""
+    width = value.shape[-1] + volume.low[2] + volume.high[2]
+    has_loops = (
+        node.graph.model.opset >= real_pools.LOOPS_SINCE
         or volume.stride[2] > real_pools.LARGEST_STEP
         or max(volume.kernel) > real_pools.LARGEST_SIDE
         or width > real_pools.WIDEST
-    ):
-        return summed(volume, value)
-    columns = replace(
-        volume,
-        kernel=(*volume.kernel[:2], 1),
-        stride=(*volume.stride[:2], 1),
-        sizes=(*volume.sizes[:2], width),
     )
-    found = summed(columns, value)
-    batch, _, _, channels = shape_of(found)
-    shape = (batch, channels, *columns.sizes)
-    flat = Value(found, identity(4), is_real=True)
-    order = channels_last(volumes.RANK)
-    middle = node.builder.reshape(flat, shape, order, node.place())
-    none, ones = (0, 0, 0), (1, 1)
-    rows = replace(
-        volume,
-        kernel=(*ones, volume.kernel[2]),
-        stride=(*ones, volume.stride[2]),
-        low=none,
-        high=none,
-    )
-    return summed(rows, middle)
+    function = "loop_average_pool" if has_loops else "volume_average_pool"
+    *sides, columns = volume.kernel
+    kernel = (math.prod(sides), columns)
+    batch, places, _, channels = image.type.get_shape()
+    shape = (batch * places, *kernel, channels)
+    order = identity(4)
+    windows = node.builder.reshape(image, shape, order, node.place())
+    pool = real_pools.pool_of(windows, volumes.POINT, kernel, function)
+    means = Value(node.emit(pool, "mean"), order, is_real=True)
+    shape = (batch, places, 1, channels)
+    return node.builder.reshape(means, shape, order, node.place())
 
 
 def _import_average_of_volume(node: NodeContext, value: Value) -> None:
@@ -111,9 +88,7 @@ def _import_average_of_volume(node: NodeContext, value: Value) -> None:
         type = node.typed(type, (batch, places, 1, channels), image.order)
         volume.define(qnn.AvgPool2DOp(image.ssa, type, kernel=(1, taps)), image)
         return
-    sums = _sums_of_volume(node, volume, value)
-    emit = node.builder.emitter(node.place(), "mean")
-    volume.define(divided(emit, sums, taps), image)
+    volume.define(_averages(node, volume, value, image).ssa, image)
 
 
 def import_qlinear_average_pool(node: NodeContext) -> None:
@@ -160,11 +135,7 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
         batch, height, width, channels = image.type.get_shape()
         window = replace(volumes.POINT, sizes=(height, 1))
         if isinstance(element, Float32Type):
-            emit = node.builder.emitter(node.place(), "largest")
-            taken = (1, width)
-            largest = real_pools.pooled(
-                emit, image.ssa, window, taken, MaximumfOp, LOWEST
-            )
+            largest = real_pools.pool_of(image, window, (1, width), "max_pool")
             volume.define(largest, image)
             return
         type = node.typed(element, (batch, height, 1, channels), image.order)

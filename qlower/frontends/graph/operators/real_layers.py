@@ -30,6 +30,10 @@ from ..window import as_image, read_window
 from .contraction import filters_of, group_count
 from .real import activation, body_of, elementwise, real_operand, sum_of
 
+FALLBACK = "onnxruntime"
+"""The contract that gives layers on real numbers their arithmetic where another has no
+rule for them."""
+
 
 def import_conv(node: NodeContext) -> None:
     """Columns of the image's windows times the filters, and the bias."""
@@ -120,7 +124,7 @@ def layer(
 
     Weights that a node dequantizes are computed: they aren't packed before the model
     runs."""
-    operation.fallback = "onnxruntime"
+    operation.fallback = FALLBACK
     operation.computed_weights = is_computed
     return node.emit(operation, suffix)
 

@@ -9,60 +9,43 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.dialects.arith import AddfOp
-from xdsl.dialects.builtin import f32
-
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
-from qlower.files.arrays import Array
-from qlower.model.nests import Nest
-from qlower.model.windows import taps_inside
+from qlower.model.windows import padded_image
 
 from ...entry import takes
 from ...graph.context import NodeContext
 from ...graph.operators.pooling import kernel_of
 from ...graph.operators.real import real_operand
-from ...graph.operators.real_pools import pooled
+from ...graph.operators.real_pools import pool_of
 from ...graph.orders import Order, identity, stored_shape
 from ...graph.values import Value
-from ...graph.window import Window, as_image, define_image, read_window
-from ...scalars import Scalars, divided
+from ...graph.window import as_image, from_image, read_window
+from ...scalars import divided
 from ..translating import TORCH
+from .contraction import CONTRACT
 from .sums import sum_columns, sum_rows
 
 
 def import_average_pool(node: NodeContext) -> None:
-    """`F(sum / count)`; padding counts unless count_include_pad is 0."""
+    """`F(sum / count)`; the padding that was asked for counts unless count_include_pad
+    is 0, and what lies beyond it doesn't."""
     kernel = kernel_of(node)
     image = as_image(node, real_operand(node, 0), False)
-    batch, height, width, channels = image.type.get_shape()
+    height, width = image.type.get_shape()[1:3]
     window = read_window(node, (height, width), kernel, has_ceil_mode=True)
-    emit = node.builder.emitter(node.place())
-    sums = pooled(emit, image.ssa, window, kernel, AddfOp, 0.0)
-    nest = Nest(emit, (batch, *window.sizes, channels))
-    counts = nest.constant(_counts(node, window, image, kernel), f32)
-    mean = Scalars(nest).divide(nest.input(sums, range(4)), counts)
-    (means,) = nest.build([mean])
-    define_image(node, means, replace(image, is_real=True), False)
-
-
-def _counts(
-    node: NodeContext, window: Window, image: Value, kernel: tuple[int, int]
-) -> Array:
-    """What sums are divided by, for each [y, x, 1] of the result.
-
-    That is how many taps are inside of the image, or with count_include_pad inside of
-    the padding that was asked for.
-    """
+    pads = node.integer_list("pads", None, 0)
+    *_, bottom, right = [0, *pads[len(pads) // 2 :]]
+    top, below, left, behind = window.pad
     includes = node.flag("count_include_pad", True)
-    given = node.integer_list("pads", None, 0)
-    after = given[len(given) // 2 :]
-    sides, pad = image.type.get_shape()[1:3], window.pad
-    if includes:
-        ends = zip((pad[0], pad[2]), [0] * (2 - len(after)) + after, strict=True)
-        sides = [size + sum(end) for size, end in zip(sides, ends, strict=True)]
-        pad = (0, 0, 0, 0)
-    return taps_inside(sides, window.sizes, kernel, window.stride, pad)
+    if includes and (bottom, right) != (below, behind):
+        padded = padded_image(image.ssa, (top, bottom, left, right))
+        image = replace(image, ssa=node.emit(padded, "padded"))
+        window = replace(window, pad=(0, below - bottom, 0, behind - right))
+        includes = False
+    pool = pool_of(image, window, kernel, "average_pool", CONTRACT)
+    pool.count_include_pad = includes
+    from_image(node, pool, replace(image, is_real=True), False)
 
 
 def import_adaptive_pool(node: NodeContext) -> None:

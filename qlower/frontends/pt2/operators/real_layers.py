@@ -18,15 +18,15 @@ from qlower.dialects.quant import QuantizedType
 from qlower.emit.inline_rule import call_function, call_results
 from qlower.emit.reductions import ranges_of_rows
 from qlower.files.arrays import Array
-from qlower.model.nests import Emitter, Nest, dense
+from qlower.model.nests import Nest, dense
 
 from ...entry import takes
 from ...graph.context import NodeContext
-from ...graph.operators.real import body_of, elementwise, number, real_operand
+from ...graph.operators.real import body_of, elementwise, real_operand
 from ...graph.operators.real_layers import layer, real_tensor
 from ...graph.orders import identity
 from ...graph.values import Value
-from ...scalars import Scalars, divided
+from ...scalars import Scalars
 from ..translating import TORCH
 from .contraction import CONTRACT
 
@@ -69,54 +69,40 @@ def import_linear(node: NodeContext) -> None:
 
 
 def import_layer_norm(node: NodeContext) -> None:
-    """`F(F(F(x r) + F(-m r)) w) + b` with the mean m of a row and r, 1 over the root of
-    the mean square of what differs from it (layer_norm_kernel.cpp)."""
+    """Rows of the last dimensions, by their mean and mean square."""
     value = real_operand(node, 0)
     sizes = node.integer_list("sizes", None, 1)
     if not sizes or list(value.shape[-len(sizes) :]) != sizes:
         raise node.error(
             f"normalized_shape {sizes} of an input of shape {list(value.shape)}"
         )
-    size = math.prod(sizes)
-    matrix = _rows(node, value, size)
-    rows = math.prod(value.shape) // size
-    emit = node.builder.emitter(node.place(), "norm")
-    means = _means(emit, matrix, None, (rows, size))
-    variances = _means(emit, matrix, means, (rows, size))
-    nest = Nest(emit, (rows, size))
-    steps = Scalars(nest)
-    epsilon = number(nest, node.number("epsilon", 1e-5))
-    root = steps.sqrt(steps.add(nest.input(variances, (0,)), epsilon))
-    factor = steps.divide(number(nest, 1.0), root)
-    offset = steps.negate(steps.multiply(nest.input(means, (0,)), factor))
-    result = steps.add(steps.multiply(nest.input(matrix, (0, 1)), factor), offset)
-    for operand, combine in ((1, steps.multiply), (2, steps.add)):
-        if node.has(operand):
-            parameter = nest.constant(_parameter(node, operand, size), f32, [1])
-            result = combine(result, parameter)
-    _define_rows(node, nest.build([result])[0], value.shape)
+    whole = node.builder.in_order(value, identity(len(value.shape)), node.place())
+    parameters = [
+        node.builder.constant(_parameter(node, at, sizes), f32, node.place())
+        for at in (1, 2)
+        if node.has(1) or node.has(2)
+    ]
+    norm = qnn.RealNormalizeOp(
+        whole.ssa,
+        parameters,
+        TensorType(f32, value.shape),
+        function="layer_norm",
+        axis=len(value.shape) - len(sizes),
+        epsilon=node.number("epsilon", 1e-5),
+        fallback=CONTRACT,
+    )
+    node.define(Value(node.emit(norm), identity(len(value.shape)), is_real=True))
 
 
-def _parameter(node: NodeContext, operand: int, size: int) -> Array:
+def _parameter(node: NodeContext, operand: int, sizes: Sequence[int]) -> Array:
+    """Factors or offsets of a row's elements, those that change nothing if not
+    given."""
+    if not node.has(operand):
+        return np.full(sizes, 1.0 if operand == 1 else -0.0, np.float32)
     array = np.asarray(node.array(operand, "parameter"), np.float32)
-    if array.size != size:
-        raise node.error(f"{array.size} parameters for rows of {size}")
-    return array.reshape(size)
-
-
-def _means(
-    emit: Emitter, matrix: SSAValue, means: SSAValue | None, shape: tuple[int, int]
-) -> SSAValue:
-    """The mean of each row, or of the squares of what differs from `means`."""
-    rows, size = shape
-    nest = Nest(emit, shape, reductions=1)
-    steps = Scalars(nest)
-    element: SSAValue = nest.input(matrix, (0, 1))
-    if means is not None:
-        difference = steps.subtract(element, nest.input(means, (0,)))
-        element = steps.multiply(difference, difference)
-    (sums,) = nest.reduce([emit.filled((rows,), f32, 0.0)], nest.adding(element))
-    return divided(emit, sums, size)
+    if array.size != math.prod(sizes):
+        raise node.error(f"{array.size} parameters for rows of {math.prod(sizes)}")
+    return array.reshape(sizes)
 
 
 def import_attention_scale(node: NodeContext) -> None:

@@ -14,7 +14,7 @@ from ..context import OperatorContext
 from ..types import LEAST_SCALE
 from .plain import c_function, litert, map_elements, unary
 from .quantized import quantized
-from .real_norms import import_real_log_softmax, import_real_softmax
+from .real_norms import normalization
 
 
 def _clamp(low: float, high: float | None) -> Entry[OperatorContext]:
@@ -93,11 +93,10 @@ IMPORTERS = {
     "LOGISTIC": quantized(qnn.SigmoidOp) | unary(litert("logistic")),
     "TANH": quantized(qnn.TanhOp) | unary(c_function("tanhf")),
     "HARD_SWISH": quantized(qnn.HardSwishOp) | unary(litert("hard_swish")),
-    "ELU": quantized(qnn.EluOp) | unary(c_function("elu")),
+    "ELU": quantized(qnn.EluOp) | unary(c_function("real_elu")),
     "LEAKY_RELU": quantized(qnn.LeakyReluOp, "x: STORED", "alpha")
     | takes("x: REAL", import_real_leaky_relu),
-    "SOFTMAX": takes("x: REAL", import_real_softmax)
-    | takes("x: STORED", import_softmax),
-    "LOG_SOFTMAX": takes("x: REAL", import_real_log_softmax)
+    "SOFTMAX": normalization("softmax") | takes("x: STORED", import_softmax),
+    "LOG_SOFTMAX": normalization("log_softmax")
     | quantized(qnn.LogSoftmaxOp, "x: BYTE"),
 }

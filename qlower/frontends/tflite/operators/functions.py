@@ -33,7 +33,7 @@ from .plain import (
     unary,
 )
 from .quantized import quantized, reduced
-from .real_norms import import_real_l2_normalization
+from .real_norms import normalization
 
 LARGEST_EXPONENT = float(1 << 31)
 WHOLE_WITHIN = float(np.float32(1e-5))
@@ -152,8 +152,7 @@ IMPORTERS = {
     "REDUCE_PROD": takes("x: BOOL, axes", folded_bits("and"))
     | takes("x: NUMBER, axes", folding(Scalars.multiply, "1"))
     | takes("x: INT8 | INT16, axes", import_product),
-    "L2_NORMALIZATION": takes("x: REAL", import_real_l2_normalization)
-    | quantized(qnn.L2NormalizeOp),
+    "L2_NORMALIZATION": normalization("l2_normalize") | quantized(qnn.L2NormalizeOp),
     **{
         name: _comparison(predicate)
         for name, predicate in (

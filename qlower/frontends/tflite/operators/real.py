@@ -17,16 +17,13 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
-from qlower.emit.reductions import window_nest
-from qlower.model.windows import taps_inside
-from qlower.operators.sums import POOL_2D, Sums, slides
 
 from ...scalars import Scalars, folded, mapped
 from ..context import OperatorContext
 from ..nests import emitter, finish, start
 from ..weights import read_real_bias
 from ..window import read_pool
-from .plain import LOWEST, activated, reduced_shape
+from .plain import activated, reduced_shape
 
 
 def is_real(op: OperatorContext) -> bool:
@@ -50,35 +47,30 @@ def product_batch(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> tuple[in
     return batch
 
 
+POOLS = {
+    "AVERAGE_POOL_2D": "average_pool",
+    "L2_POOL_2D": "l2_pool",
+    "MAX_POOL_2D": "max_pool",
+}
+
+
 def import_real_pool(op: OperatorContext) -> None:
     """The largest element, the mean of those inside the image, or the root of the mean
     of their squares."""
-    batch, height, width, channels = op.shape(0)
+    batch, _, _, channels = op.shape(0)
     kernel, window = read_pool(op)
-    result = (batch, *window.size, channels)
-    is_average = op.operator.name != "MAX_POOL_2D"
-    is_root = op.operator.name == "L2_POOL_2D"
-    windows = Sums(POOL_2D, slides(window.stride, window.pad, (1, 1)))
-    padding = 0.0 if is_average else LOWEST
-    nest, x = window_nest(emitter(op), windows, op.value(0), kernel, padding)
-    steps = Scalars(nest)
-    init = nest.emitter.filled(result, f32, padding)
-    combine = steps.add if is_average else steps.larger
-    term = steps.multiply(x, x) if is_root else x
-    (pooled,) = nest.reduce([init], lambda before: [combine(before[0], term)])
-    nest = start(op, result)
-    steps = Scalars(nest)
-    value: SSAValue = nest.input(pooled, range(4))
-    if is_average:
-        inside = taps_inside(
-            (height, width), window.size, kernel, window.stride, window.pad
-        )
-        counts = nest.constant(inside, f32)
-        value = steps.divide(value, counts)
-    if is_root:
-        value = steps.sqrt(value)
-    value = activated(op, steps, value)
-    finish(op, nest.build([value])[0])
+    op.check_type(op.output(), "FLOAT32")
+    pool = qnn.RealPool2DOp(
+        op.value(0),
+        op.result_type((batch, *window.size, channels)),
+        function=POOLS[op.operator.name],
+        kernel=kernel,
+        stride=window.stride,
+        pad=window.pad,
+        activation=op.activation(),
+        fallback="tflite",
+    )
+    op.finish(pool)
 
 
 def import_plain_mean(op: OperatorContext) -> None:

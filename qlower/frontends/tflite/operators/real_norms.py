@@ -1,12 +1,12 @@
-"""Rows of float32 by their sums, in the order of LiteRT's reference kernels: SOFTMAX,
-LOG_SOFTMAX, L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION.
+"""Rows of float32 by their sums: SOFTMAX, LOG_SOFTMAX, L2_NORMALIZATION and
+LOCAL_RESPONSE_NORMALIZATION.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32, f64
 from xdsl.ir import SSAValue
@@ -15,47 +15,32 @@ from xdsl.ir.affine import AffineDimExpr
 from qlower.dialects import qnn
 from qlower.emit.reductions import summed
 
-from ...entry import takes
-from ...scalars import Scalars, Unary, folded, mapped, square, subtract_both, text
+from ...entry import Entry, takes
+from ...scalars import Scalars, Unary, square
 from ..context import OperatorContext
-from ..nests import emitter, finish, finish_map, start
+from ..nests import finish_map, start
 from ..window import MAX_KERNEL
-from .plain import LOWEST
-
-LEAST_NORM = float(np.float32(1e-6))
 
 
-def import_real_softmax(op: OperatorContext) -> None:
-    """The exponentials of each row, divided by their sum."""
-    last = len(_rows(op)) - 1
-    emit = emitter(op)
-    terms = _terms(op, _largest(op, last), op.number("beta"))
-    sums = folded(emit, terms, [last], Scalars.add, 0.0)
-    finish(op, mapped(emit, Scalars.divide, terms, sums))
+def normalization(function: str) -> Entry[OperatorContext]:
+    """A normalization of rows of real numbers."""
+    return takes("x: REAL", partial(_import_normalization, function=function))
 
 
-def import_real_log_softmax(op: OperatorContext) -> None:
-    """How far each element is below the largest of its row, less the logarithm of the
-    sum of exponentials."""
-    last = len(_rows(op)) - 1
-    emit, most = emitter(op), _largest(op, last)
-    sums = folded(emit, _terms(op, most, 1.0), [last], Scalars.add, 0.0)
-    logarithms = mapped(emit, text("_glibc", "logf"), sums)
-    finish(op, mapped(emit, subtract_both, op.value(0), most, logarithms))
-
-
-def import_real_l2_normalization(op: OperatorContext) -> None:
-    """Rows by the root of the sum of their squares, which is at least 1e-6."""
-    last = len(_rows(op)) - 1
-    emit, x = emitter(op), op.value(0)
-    squares = folded(emit, x, [last], Scalars.add, 0.0, square)
-    finish(op, mapped(emit, _normalized, x, squares))
-
-
-def _normalized(steps: Scalars, x: SSAValue, squares: SSAValue) -> SSAValue:
-    """std::max, which keeps NaN"""
-    norm = steps.clamp(steps.sqrt(squares), LEAST_NORM, None)
-    return steps.divide(x, norm)
+def _import_normalization(op: OperatorContext, function: str) -> None:
+    """Each element by a function of its row, which has the last dimension."""
+    shape = _rows(op)
+    op.check_type(op.output(), "FLOAT32")
+    operation = qnn.RealNormalizeOp(
+        op.value(0),
+        [],
+        op.result_type(shape),
+        function=function,
+        axis=len(shape) - 1,
+        beta=op.number("beta") if "beta" in op.options else 1.0,
+        fallback="tflite",
+    )
+    op.finish(operation)
 
 
 def import_local_response_normalization(op: OperatorContext) -> None:
@@ -113,23 +98,6 @@ def _rows(op: OperatorContext) -> tuple[int, ...]:
     if not shape:
         raise op.error(f"{op.input(0)}: rank 0, expected at least 1")
     return shape
-
-
-def _largest(op: OperatorContext, axis: int) -> SSAValue:
-    """The largest element of each row."""
-    return folded(emitter(op), op.value(0), [axis], Scalars.larger, LOWEST)
-
-
-def _terms(op: OperatorContext, most: SSAValue, factor: float) -> SSAValue:
-    """The exponentials of how far elements are below the largest, times a factor."""
-
-    def compute(steps: Scalars, x: SSAValue, most: SSAValue) -> SSAValue:
-        below = steps.subtract(x, most)
-        if factor != 1:
-            below = steps.multiply(below, steps.constant(factor, f32))
-        return steps.c("expf", below)
-
-    return mapped(emitter(op), compute, op.value(0), most)
 
 
 IMPORTERS = {
