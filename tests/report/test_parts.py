@@ -225,10 +225,10 @@ def cells(found: Any) -> list[str]:
 def test_maps_of_differences() -> None:
     """A cell has the difference farthest from 0; before the channels there is a plane
     of all."""
-    a = np.zeros((1, 2, 4, 2), np.int16)
+    a = np.arange(16, dtype=np.int16).reshape(1, 2, 4, 2)
     b = a.copy()
-    b[0, :, :, 0] = [[1, -3, 0, 0], [2, 0, 0, 0]]
-    b[0, :, :, 1] = [[0, 200, 0, 5], [0, 0, 0, -6]]
+    b[0, :, :, 0] += np.array([[1, -3, 0, 0], [2, 0, 0, 0]], np.int16)
+    b[0, :, :, 1] += np.array([[0, 200, 0, 5], [0, 0, 0, -6]], np.int16)
     found = difference_map("x", a, b, Grid((2, 2, 4), (1, 2, 2), False))
     assert (found["rows"], found["columns"], found["first"]) == (1, 2, 1)
     assert found["planes"] == ["all channels", "channel 0", "channel 1"]
