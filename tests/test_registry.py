@@ -131,9 +131,15 @@ def has_lowering(op: type[Operation]) -> bool:
     return find_lowering(rows, op) is not None
 
 
-@pytest.mark.parametrize(
-    "op", operations((tosa.TOSA, stablehlo.STABLEHLO)), ids=lambda op: op.name
-)
+READ = [
+    op
+    for op in operations((tosa.TOSA, stablehlo.STABLEHLO))
+    if not issubclass(op, stablehlo.ReturnOp)
+]
+"""All but the end of a body, which means nothing by itself."""
+
+
+@pytest.mark.parametrize("op", READ, ids=lambda op: op.name)
 def test_every_operation_that_is_read_is_complete(op: type[Operation]) -> None:
     assert not list(missing_of_read(op))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.stablehlo import has_interpreter, run_interpreter
 
 import qlower
 from qlower.interp.values import Array
@@ -194,3 +195,48 @@ def test_choices(direction: str, type: str, tmp_path: Path) -> None:
         for both in zip(x.tolist(), y.tolist(), strict=True)
     ]
     check(tmp_path / "choice.mlir", text, [x, y], np.where(holds, x, y))
+
+
+@pytest.mark.parametrize("step", ["add", "maximum", "minimum", "multiply"])
+@pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("width", [8, 32])
+def test_reductions(
+    step: str, axes: tuple[int, ...], width: int, tmp_path: Path
+) -> None:
+    """Sums and products wrap, and all begin with a number that is given."""
+    shape = (3, 4, 5)
+    kept = [size for axis, size in enumerate(shape) if axis not in axes]
+    element = f"i{width}"
+    result = "x".join([*map(str, kept), element])
+    text = f"""
+    func.func @main(%x: tensor<3x4x5x{element}>, %n: tensor<{element}>)
+        -> tensor<{result}> {{
+      %y = stablehlo.reduce(%x init: %n) applies stablehlo.{step}
+        across dimensions = {list(axes)}
+        : (tensor<3x4x5x{element}>, tensor<{element}>) -> tensor<{result}>
+      return %y : tensor<{result}>
+    }}"""
+    random = np.random.default_rng(0)
+    x = array(random.integers(-(2**31), 2**31, shape).reshape(-1).tolist(), element)
+    x, n = x.reshape(shape), array([-3], element).reshape(())
+    whole = np.moveaxis(x, axes, range(len(axes))).reshape(-1, *kept).astype(object)
+    combine = {"add": np.add, "multiply": np.multiply}.get(
+        step, np.maximum if step == "maximum" else np.minimum
+    )
+    total = combine(np.asarray(combine.reduce(whole, axis=0), object), int(n))
+    wanted = array(np.asarray(total, object).reshape(-1).tolist(), element)
+    check(tmp_path / "reduce.mlir", text, [x, n], wanted.reshape(kept))
+    if has_interpreter():
+        (theirs,) = run_interpreter(text, [x, n])
+        np.testing.assert_array_equal(theirs, wanted.reshape(kept))
+
+
+def test_positions(tmp_path: Path) -> None:
+    text = """
+    func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3xi32> {
+      %p = stablehlo.iota dim = 1 : tensor<2x3xi32>
+      %y = stablehlo.add %x, %p : tensor<2x3xi32>
+      return %y : tensor<2x3xi32>
+    }"""
+    x = np.arange(6, dtype=np.int32).reshape(2, 3) * 10
+    check(tmp_path / "iota.mlir", text, [x], x + np.arange(3, dtype=np.int32))

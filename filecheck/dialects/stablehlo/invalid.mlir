@@ -207,3 +207,75 @@ func.func @f(%p: tensor<2xi1>, %a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.select %p, %a, %a : tensor<2xi1>, tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>, %r: tensor<2x8xf32>, %z: tensor<f32>) {
+  // CHECK: error: stablehlo.reduce: elements of f32; signless integers of several bits are reduced
+  %0 = stablehlo.reduce(%r init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2x8xf32>, tensor<f32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>, %r: tensor<2x8xf32>, %z: tensor<f32>) {
+  // CHECK: error: stablehlo.reduce: dimension 2 is out of range [0, 1]
+  %0 = stablehlo.reduce(%x init: %n) applies stablehlo.add across dimensions = [2] : (tensor<2x8xi32>, tensor<i32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>, %r: tensor<2x8xf32>, %z: tensor<f32>) {
+  // CHECK: error: stablehlo.reduce: dimensions [1, 1]: each one once
+  %0 = stablehlo.reduce(%x init: %n) applies stablehlo.add across dimensions = [1, 1] : (tensor<2x8xi32>, tensor<i32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>, %r: tensor<2x8xf32>, %z: tensor<f32>) {
+  // CHECK: error: stablehlo.divide isn't supported; expected stablehlo.add
+  %0 = stablehlo.reduce(%x init: %n) applies stablehlo.divide across dimensions = [1] : (tensor<2x8xi32>, tensor<i32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>, %r: tensor<2x8xf32>, %z: tensor<f32>) {
+  // CHECK: error: stablehlo.reduce: an init of tensor<f32>, expected tensor<i32>
+  %0 = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    "stablehlo.return"(%m) : (tensor<i32>) -> ()
+  }) : (tensor<2x8xi32>, tensor<f32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>, %r: tensor<2x8xf32>, %z: tensor<f32>) {
+  // CHECK: error: stablehlo.reduce: the body must be one operation on its two arguments
+  %0 = "stablehlo.reduce"(%x, %n) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %a : tensor<i32>
+    "stablehlo.return"(%m) : (tensor<i32>) -> ()
+  }) : (tensor<2x8xi32>, tensor<i32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>, %r: tensor<2x8xf32>, %z: tensor<f32>) {
+  // CHECK: error: stablehlo.iota: dimension 2 is out of range [0, 1]
+  %0 = stablehlo.iota dim = 2 : tensor<2x4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>, %r: tensor<2x8xf32>, %z: tensor<f32>) {
+  // CHECK: error: stablehlo.iota: position 128 is none of i8
+  %0 = stablehlo.iota dim = 0 : tensor<129xi8>
+  return
+}

@@ -131,3 +131,20 @@ func.func @choice(%a: tensor<4xi32>, %b: tensor<4xi32>, %p: tensor<i1>, %q: tens
   %3 = stablehlo.select %p, %q, %q : (tensor<i1>, tensor<4x!q>, tensor<4x!q>) -> tensor<4x!q>
   return %3 : tensor<4x!q>
 }
+
+// CHECK-LABEL: func.func @reductions
+func.func @reductions(%x: tensor<2x3x4xi32>, %n: tensor<i32>) -> tensor<3xi32> {
+  // CHECK: stablehlo.reduce(%x init: %n) applies stablehlo.add across dimensions = [0, 2] : (tensor<2x3x4xi32>, tensor<i32>) -> tensor<3xi32>
+  %0 = stablehlo.reduce(%x init: %n) applies stablehlo.add across dimensions = [0, 2] : (tensor<2x3x4xi32>, tensor<i32>) -> tensor<3xi32>
+  // CHECK-NEXT: stablehlo.reduce(%x init: %n) applies stablehlo.maximum across dimensions = [1]
+  %1 = "stablehlo.reduce"(%x, %n) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.maximum %a, %b : tensor<i32>
+    "stablehlo.return"(%m) : (tensor<i32>) -> ()
+  }) : (tensor<2x3x4xi32>, tensor<i32>) -> tensor<2x4xi32>
+  // CHECK-NEXT: stablehlo.iota dim = 1 : tensor<2x4xf32>
+  %2 = stablehlo.iota dim = 1 : tensor<2x4xf32>
+  // CHECK-NEXT: stablehlo.iota dim = 0 : tensor<100xi8>
+  %3 = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<100xi8>
+  return %0 : tensor<3xi32>
+}

@@ -17,9 +17,10 @@ from .convolution import *
 from .elementwise import *
 from .gather import *
 from .movement import *
+from .reduction import *
 
 STABLEHLO = Dialect(
     "stablehlo",
-    operations_of(StablehloOp),
+    [*operations_of(StablehloOp), ReturnOp],
     [ComparisonAttr, ConvAttr, DirectionAttr, DotAttr, GatherAttr, PrecisionAttr],
 )

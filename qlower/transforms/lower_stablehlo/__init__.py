@@ -19,7 +19,13 @@ from qlower.transforms.lower_movement import (
     lower_movement,
     lower_pad,
 )
-from qlower.transforms.lower_stablehlo import choice, contraction, elementwise, movement
+from qlower.transforms.lower_stablehlo import (
+    choice,
+    contraction,
+    elementwise,
+    movement,
+    reduction,
+)
 from qlower.transforms.lower_stablehlo.lowering import Lowering
 from qlower.transforms.lowered_function import Rows
 
@@ -33,8 +39,10 @@ LOWERINGS: Rows = {
     stablehlo.ConvolutionOp: contraction.lower_convolution,
     stablehlo.DotGeneralOp: contraction.lower_dot_general,
     stablehlo.GatherOp: movement.lower_gather,
+    stablehlo.IotaOp: reduction.lower_iota,
     stablehlo.MovementOp: lower_movement,
     stablehlo.PadOp: lower_pad,
+    stablehlo.ReduceOp: reduction.lower_reduce,
     stablehlo.UniformDequantizeOp: elementwise.lower_dequantize,
     stablehlo.UniformQuantizeOp: elementwise.lower_quantize,
     stablehlo.ShiftOp: elementwise.lower_shift,
