@@ -16,6 +16,7 @@ from qlower.bench.comparison import (
     model_name,
 )
 from qlower.bench.emulated import count_kernels, count_table
+from qlower.bench.microcontrollers import ModelCount, model_table
 from qlower.bench.peers import PEERS
 from qlower.bench.report import as_data, as_html, as_markdown, as_text, comparison_table
 from qlower.bench.roof import measured_roof
@@ -108,6 +109,7 @@ def _emulate(options: argparse.Namespace) -> int:
     named = options.target, options.cpu, options.features
     layers = layer_contracts(options.layer_contract)
     found: list[dict[str, object]] = []
+    models: list[ModelCount] = []
     parts: list[str] = []
     for path in map(check_model_path, options.models):
         compilation = Compilation(
@@ -116,7 +118,8 @@ def _emulate(options: argparse.Namespace) -> int:
             resolve_target(*named).optimized(options.optimize),
             layer_contracts=layers,
         )
-        counts = count_table(count_kernels(compilation.object))
+        kernels = count_kernels(compilation.object)
+        counts = count_table(kernels)
         package = compile_levels({compilation.target.cpu: compilation}, None)
         memory = package.memory(with_stack=compilation.target.is_bare_metal)
         name = model_name(path)
@@ -128,9 +131,14 @@ def _emulate(options: argparse.Namespace) -> int:
             memory.table().render(options.format),
             "",
         ]
-        kernels = counts.records()
-        found.append({"model": name, "kernels": kernels, "memory": memory.to_json()})
+        records = counts.records()
+        found.append({"model": name, "kernels": records, "memory": memory.to_json()})
+        sha256 = package.interface.model_sha256
+        models.append(ModelCount(name, sha256, kernels, memory))
     clear_status()
+    if len(models) > 1:
+        cpu = resolve_target(*named).cpu
+        parts = [model_table(models, cpu=cpu).render(options.format), "", *parts]
     if options.json != STANDARD_OUTPUT:
         print("\n".join(parts[:-1]))
     if options.json is not None:

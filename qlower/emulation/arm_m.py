@@ -6,6 +6,7 @@ import struct
 from collections.abc import Sequence
 
 from qlower.emulation.compiler_runtime import ARM_RUNTIME
+from qlower.emulation.cortex_m_cycles import TAKEN, block_cycles
 from qlower.emulation.image import Fixup
 from qlower.emulation.processor import Processor
 
@@ -51,4 +52,6 @@ ARM_M = Processor(
     relocate=_relocate,
     is_thumb=True,
     library=ARM_RUNTIME,
+    cycles=block_cycles,
+    taken=TAKEN,
 )
