@@ -119,6 +119,7 @@ def copied_pages() -> dict[Path, str]:
             for path in sorted(ROOT.glob("examples/*/README.md"))
         },
         ROOT / "qlower/bench/RESULTS.md": "speed.md",
+        ROOT / "qlower/bench/MICROCONTROLLERS.md": "speed-of-microcontrollers.md",
         ROOT / "CHANGELOG.md": "changelog.md",
         ROOT / "CONTRIBUTING.md": "contributing.md",
     }
@@ -253,6 +254,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
                 "debugging.md",
                 "glossary.md",
                 "speed.md",
+                "speed-of-microcontrollers.md",
                 "contributing.md",
                 "developer-overview.md",
                 "changelog.md",
