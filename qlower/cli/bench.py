@@ -16,13 +16,13 @@ from qlower.bench.comparison import (
     model_name,
 )
 from qlower.bench.emulated import count_kernels, count_table
-from qlower.bench.microcontrollers import ModelCount, model_table
 from qlower.bench.peers import PEERS
 from qlower.bench.report import as_data, as_html, as_markdown, as_text, comparison_table
 from qlower.bench.roof import measured_roof
 from qlower.cli.given import layer_contracts, model_of
 from qlower.cli.output import terminal_width
 from qlower.cli.progress import clear_status
+from qlower.cli.tables.microcontrollers import ModelCount, model_table
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
