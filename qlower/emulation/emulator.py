@@ -142,7 +142,7 @@ class Emulator:
 
 def _has_emulator(compiled: CompiledObject) -> bool:
     # unicorn knows neither MVE nor RVV 1.0
-    if not {"+mve", "+v"}.isdisjoint(compiled.target.features.split(",")):
+    if compiled.target.widens_in_memory:
         return False
     try:
         elf = read_object(compiled.object_bytes)

@@ -19,6 +19,8 @@ import qlower
 from qlower.codegen.program.machine_code import assembly_text
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
+from qlower.emulation.emulator import EmulatedExecutable
 from qlower.text.parsing import parse_module
 
 TARGETS = {
@@ -75,6 +77,18 @@ def test_loops_are_of_few_instructions(
     sums = next(loop for loop in loops if loop.count(product) == products)
     assert len(re.findall(r"\t(?:vldr|lb|vle)", sums)) == loads
     assert sums.count("\n") < length
+
+
+@machines
+def test_no_other_emulator_runs_it(machine: str) -> None:
+    text, _, _ = build(DENSE, seed=1)
+    with pytest.raises(QlowerError, match="there is no emulator"):
+        EmulatedExecutable(compile_text(text, TARGETS[machine]))
+
+
+def test_a_cpu_with_vectors() -> None:
+    named = resolve_target("riscv64-linux-gnu", "sifive-x280")
+    assert named.vector_bits == TARGETS["rvv"].vector_bits
 
 
 @pytest.mark.long

@@ -202,10 +202,10 @@ class WideRiscvVectors(RiscvVectors):
 
 def qemu_executable(compiled: CompiledObject) -> QemuExecutable | None:
     """The object under QEMU; None for a machine that unicorn knows."""
-    features = compiled.target.features.split(",")
-    if "+mve" in features:
-        return CortexM55(compiled)
-    return RiscvVectors(compiled) if "+v" in features else None
+    if not compiled.target.widens_in_memory:
+        return None
+    is_arm = compiled.target.whole_dot is not None
+    return (CortexM55 if is_arm else RiscvVectors)(compiled)
 
 
 def _run(*command: str) -> str:

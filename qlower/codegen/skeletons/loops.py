@@ -122,9 +122,7 @@ def _lane_bits(nest: Nest, target: Target) -> int:
     if any(table_codes(op, target) is None for op in extracts):
         return max(_FEW_BITS, target.vector_bits // _LOOKED_UP)
     has_columns = nest.reduction and len(nest.parallel) > 1
-    if target.widens_in_memory:
-        return min(_FEW_BITS, widest)
-    if has_columns or widest > _FEW_BITS:
+    if has_columns or widest > _FEW_BITS or target.widens_in_memory:
         return min(_FEW_BITS, widest)
     return 8 * max(result.element_bytes for result in nest.results)
 

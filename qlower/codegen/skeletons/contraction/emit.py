@@ -86,7 +86,12 @@ class _Tiles(Products):
         is_one_column = self.channels.count <= self.column_channels
         # columns are narrower than vectors of results
         if self.target.whole_dot is not None and not is_one_column:
-            return self.tiles(indices, self.row_of_blocks)
+            most = max(self.column_channels, _BLOCK - _BLOCK % self.column_channels)
+            row_bytes = min(most, self.channels.count) * self.sum_bytes
+            height = max(segment.width for segment in self.tiling.segments)
+            scratch = self.f.allocate(height * row_bytes)
+            code = partial(self.row_of_blocks, scratch, row_bytes, most)
+            return self.tiles(indices, code)
         # sums of activations are the same for all columns
         if has_row_factor and not is_one_column:
             return self.tiles(indices, self.row_of_columns)
@@ -132,18 +137,24 @@ class _Tiles(Products):
 
         self.columns(self.channels, column)
 
-    def row_of_blocks(self, height: int, indices: list[Value]) -> None:
-        """All channels of `height` pixels: the sums of a block of columns, and then
-        their results."""
-        f, channels, step = self.f, self.channels, self.column_channels
+    def row_of_blocks(
+        self,
+        scratch: Value,
+        row_bytes: int,
+        most: int,
+        height: int,
+        indices: list[Value],
+    ) -> None:
+        """All channels of `height` pixels: the sums of a block of columns, of at most
+        `most` channels, and then their results."""
+        f, channels = self.f, self.channels
         row_sums = None
         if self.packed.row_factor is not None:
             row_sums = self.row_sums(height, indices)
-        most = max(step, _BLOCK // step * step)
-        row_bytes = min(most, channels.count) * self.sum_bytes
-        scratch = f.allocate(height * row_bytes)
 
         def block(first: Value, count: int) -> None:
+            self.clear(scratch, height * row_bytes)
+
             def column(column: Column) -> None:
                 start = f.scale(column.first, self.dot.lanes)
                 distance = f.add(start, f.scale(first, -1))
@@ -178,10 +189,16 @@ class _Tiles(Products):
         """
         row_bytes = column.vectors * self.dot.lanes * self.sum_bytes
         scratch = self.f.allocate(height * row_bytes)
+        self.clear(scratch, height * row_bytes)
         row_sums = self.put_sums(column, scratch, row_bytes, row_sums, height, indices)
         channel = self.f.scale(column.first, self.dot.lanes)
         place = scratch, row_bytes, channel, column.channels
         self.finish_rows(*place, row_sums, height, indices)
+
+    def clear(self, scratch: Value, size: int) -> None:
+        """Zeros to which the sums of parts are added."""
+        if self.parts is not None:
+            self.f.fill_bytes(scratch, 0, size)
 
     def packed_vector(self, indices: list[Value], number: Value) -> Value:
         """The number of a vector of the group at `indices` in the packed weights."""
@@ -214,9 +231,6 @@ class _Tiles(Products):
                 row_sums = self.store_row_sums([row.pop() for row in rows])
             self.put(rows, scratch, row_bytes)
         else:
-            for row in range(height):
-                line = f.at(scratch, constant(I64, row * row_bytes))
-                f.fill_bytes(line, 0, column.vectors * self.dot.lanes * self.sum_bytes)
 
             def add_part(spans: Spans) -> None:
                 self.put(sums(spans), scratch, row_bytes)
