@@ -34,7 +34,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from qlower.contracts.calls import value_name
-from qlower.contracts.walk import ROWS, callees
+from qlower.contracts.walk import ROWS
 from qlower.diagnostics import QlowerError
 from qlower.interp import evaluate_function, make_interpreter
 from qlower.interp.func import FuncFunctions
@@ -57,11 +57,6 @@ def kinds_of(helper: FuncOp) -> tuple[str, ...]:
     attribute = helper.attributes[ROWS]
     entries = attribute.data if isa(attribute, ArrayAttr) else (attribute,)
     return tuple(entry.data for entry in entries if isinstance(entry, StringAttr))
-
-
-def looks_at_rows(function: FuncOp) -> bool:
-    """Whether a rule's function calls a helper on rows."""
-    return any(ROWS in callee.attributes for callee in callees(function))
 
 
 def check_rows(helper: FuncOp) -> None:

@@ -188,11 +188,6 @@ def square(steps: Scalars, x: SSAValue) -> SSAValue:
     return steps.multiply(x, x)
 
 
-def subtract_both(s: Scalars, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
-    """`F(F(x - y) - z)`"""
-    return s.subtract(s.subtract(x, y), z)
-
-
 def mapped(emit: Emitter, compute: Compute, *values: SSAValue) -> SSAValue:
     """What a function makes of the elements of tensors; the first one has the result's
     shape, another one the first dimensions of it."""

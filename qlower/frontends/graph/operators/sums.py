@@ -25,18 +25,6 @@ def add_in_turn(nest: Nest, numbers: Sequence[SSAValue]) -> SSAValue:
     return first
 
 
-def fold_halves(nest: Nest, numbers: Sequence[SSAValue]) -> SSAValue:
-    """The sum of lanes, a power of 2 of them: those half of them apart are added, and
-    so on."""
-    while len(numbers) > 1:
-        half = len(numbers) // 2
-        numbers = [
-            nest.add(AddfOp(numbers[at], numbers[at + half])).result
-            for at in range(half)
-        ]
-    return numbers[0]
-
-
 def sum_rows(emit: Emitter, matrix: SSAValue, *, is_computed: bool = False) -> SSAValue:
     """The sum of each row of a matrix [R, K], which lies at an aligned address, or with
     `is_computed` nowhere, so that vectors begin where rows do.
