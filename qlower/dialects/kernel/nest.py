@@ -49,7 +49,7 @@ from .copy import CopyOp
 from .maps import verify_maps
 from .memory import BoxAttr, ScratchAttr, UnstoredAttr, verified_shape, verify_buffers
 from .schedule import verify_schedule
-from .text import parse_integers, parse_operands, parse_tail, print_tail
+from .text import parse_integers, parse_operands, parse_tail, print_operands, print_tail
 
 KEPT_CHANNELS = "kept_channels"
 
@@ -235,13 +235,7 @@ class NestOp(IRDLOperation):
             printer.print_string(f" reduction {list(self.reduction_bounds)}")
         printer.print_string(" maps ")
         printer.print_attribute(self.indexing_maps)
-        for keyword, values in (("ins", self.inputs), ("tables", self.tables)):
-            if values:
-                printer.print_string(f" {keyword}(")
-                printer.print_list(values, printer.print_ssa_value)
-                printer.print_string(" : ")
-                printer.print_list(values.types, printer.print_attribute)
-                printer.print_string(")")
+        print_operands(printer, (("ins", self.inputs), ("tables", self.tables)))
         for keyword, region in (
             ("init", self.init),
             ("body", self.body),

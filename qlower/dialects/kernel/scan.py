@@ -37,7 +37,7 @@ from .memory import (
     verified_shape,
     verify_buffers,
 )
-from .text import parse_operands, parse_tail, print_tail
+from .text import parse_operands, parse_tail, print_operands, print_tail
 
 POINTER_BYTES = 8
 """Room for a pointer, on any target."""
@@ -165,13 +165,7 @@ class ScanOp(IRDLOperation):
         printer.print_string(f" {self.count}")
         if self.is_reversed is not None:
             printer.print_string(" reversed")
-        for keyword, values in (("carried", self.carried), ("over", self.over)):
-            if values:
-                printer.print_string(f" {keyword}(")
-                printer.print_list(values, printer.print_ssa_value)
-                printer.print_string(" : ")
-                printer.print_list(values.types, printer.print_attribute)
-                printer.print_string(")")
+        print_operands(printer, (("carried", self.carried), ("over", self.over)))
         printer.print_string(" ")
         printer.print_region(self.body)
         printer.print_string(" -> ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -31,6 +31,21 @@ def parse_operands(parser: Parser, keyword: str) -> Sequence[SSAValue]:
             parser.Delimiter.NONE, parser.parse_type
         )
     return parser.resolve_operands(values, types, position)
+
+
+def print_operands(
+    printer: Printer, named: Iterable[tuple[str, Sequence[SSAValue]]]
+) -> None:
+    """Print ` keyword(%a, %b : type, type)` for each keyword that has values."""
+    for keyword, values in named:
+        if values:
+            printer.print_string(f" {keyword}(")
+            printer.print_list(values, printer.print_ssa_value)
+            printer.print_string(" : ")
+            printer.print_list(
+                [value.type for value in values], printer.print_attribute
+            )
+            printer.print_string(")")
 
 
 def print_tail(
