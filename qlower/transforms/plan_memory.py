@@ -179,11 +179,11 @@ class _Planner:
         if not self.is_tight:
             own = [storage for storage in distinct if storage.output is None]
             return _Plan(place(own, self.alignment), storages, ())
-        end = len(self.block.ops)
+        end = len(self.block.ops) - 1  # the return, where outputs are copied
         returned: list[Storage] = []
         for index, value in enumerate(outputs):
             storage = storages.get(value)
-            if storage is None or storage.output != index:  # it is copied at the end
+            if storage is None or storage.output != index:
                 storage = Storage(byte_size(tensor_type(value)), end, end, index)
                 distinct.append(storage)
             storage.last = end

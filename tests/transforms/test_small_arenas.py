@@ -70,6 +70,31 @@ def test_a_layer_over_its_input(case: Window) -> None:
     np.testing.assert_array_equal(found.reshape(want.shape), want)
 
 
+RETURNED = """
+func.func @main(%x: tensor<24xi8>) -> (tensor<24xi8>, tensor<24xi8>, tensor<24xi8>) {
+  %y = kernel.nest map parallel [24]
+    maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%x : tensor<24xi8>) epilogue {
+    ^bb0(%v: i8):
+      %r = arith.addi %v, %v : i8
+      kernel.yield %r : i8
+    } -> tensor<24xi8>
+  return %x, %y, %y : tensor<24xi8>, tensor<24xi8>, tensor<24xi8>
+}
+"""
+
+
+def test_outputs_that_are_copied() -> None:
+    """An input that is returned, and a result that is returned twice."""
+    module = kernel_module(RETURNED).clone()
+    for each in (SetTargetPass.of(TIGHT), PlanMemoryPass(TIGHT.alignment)):
+        each.apply(make_context(), module)
+    x = np.arange(24, dtype=np.int8)
+    found = run_in_arena(compile_module(module, TIGHT), module, [x])
+    for one, want in zip(found, (x, 2 * x, 2 * x), strict=True):
+        np.testing.assert_array_equal(one, want)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_networks(seed: int) -> None:
     model = qlower.Model(random_network(seed))
