@@ -186,12 +186,14 @@ class ShiftRightOp(IRDLOperation):
 
 @irdl_op_definition
 class ConvertOp(IRDLOperation):
-    """Convert a float to the nearest representable integer: `min(max(round(x),
-    -2^(width-1)), 2^(width-1) - 1)`.
+    """Convert a float to the nearest representable integer:
+    `min(max(round(x), -2^(width-1)), 2^(width-1) - 1)`.
 
     `width` is that of the result. Infinities saturate; NaN becomes 0.
 
-    ```mlir %y = fixed.convert %x {rounding = half_away} : f64 to i32 ```
+    ```mlir
+    %y = fixed.convert %x {rounding = half_away} : f64 to i32
+    ```
     """
 
     name = "fixed.convert"

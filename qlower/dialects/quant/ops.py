@@ -83,8 +83,9 @@ class QuantizeCastOp(_CastOp):
     """Convert real to quantized: `clamp(round(real / scale) + zero_point)`. How to
     round is a numerics contract; `qnn.quantize` carries one.
 
-    ```mlir %q = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32,
-    0.5:-3>> ```
+    ```mlir
+    %q = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 0.5:-3>>
+    ```
     """
 
     name = "quant.qcast"
@@ -97,8 +98,9 @@ class QuantizeCastOp(_CastOp):
 class DequantizeCastOp(_CastOp):
     """Convert quantized to real: `scale * (stored - zero_point)`.
 
-    ```mlir %x = quant.dcast %q : tensor<4x!quant.uniform<i8:f32, 0.5:-3>> to
-    tensor<4xf32> ```
+    ```mlir
+    %x = quant.dcast %q : tensor<4x!quant.uniform<i8:f32, 0.5:-3>> to tensor<4xf32>
+    ```
     """
 
     name = "quant.dcast"
