@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.table_forms import forms
 
 import qlower
 from qlower.bench import comparison
@@ -89,12 +90,9 @@ def test_what_peers_compute_otherwise(monkeypatch: pytest.MonkeyPatch):
     assert differences == dict.fromkeys(("openvino", "torch"), Difference(8, 8))
 
 
-def test_the_timed_code_and_the_peers_contract_may_differ(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """`exact` refuses nothing; a contract that refuses the model leaves no count."""
+def test_outputs_are_held_against_the_timed_code_and_the_peers_contract():
+    """Where there is one that takes the model; else there is no count."""
     timed = relu()
-    refused = replace(timed, contract="nnom")
     found = [np.zeros((1, 8), np.int8)]
     differing: Any = vars(comparison)["_differing"]
     difference: Any = vars(comparison)["_difference"]
@@ -103,7 +101,6 @@ def test_the_timed_code_and_the_peers_contract_may_differ(
     assert difference(found, timed, None, x) == Difference(8, 4)
     assert difference(found, timed, "exact", x) == Difference(8, 4, "exact", 4)
     assert difference(found, timed, "no-such", x) == Difference(8, 4, "no-such")
-    assert refused.contract == "nnom"
 
 
 def test_layers_are_timed_for_a_drawn_input():
@@ -214,6 +211,14 @@ def test_the_report_as_text_and_as_a_page():
         "a <cpu>, 2 cores, load 0.2. qlower 1, litert 2.1.\n\n"
     )
     assert "geometric" not in as_text(bare)
+
+
+def test_the_columns_of_a_comparison():
+    head = ["model, left, cut to 16", "threads, right", "qlower us, right"]
+    litert = ["litert us", "x", "differ", "by tflite-xnnpack"]
+    titles = [*litert, "torch us", "x", "differ"]
+    expected = [*head, *(f"{title}, right" for title in titles)]
+    assert forms(comparison_table(report())) == expected
 
 
 def test_the_report_as_data():

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from support.table_forms import forms
 
 from qlower.bench import emulated
 from qlower.bench.emulated import KernelCount, count_kernels, count_table
@@ -81,6 +82,14 @@ def test_the_table_of_instructions():
         ["copy", "copy", "480", "16.0%", "-"],
         ["(calls)", "20", "0.7%", "-"],
         ["total", "3,000", "1,000"],
+    ]
+    assert forms(table) == [
+        *(
+            "layer, left, cut to 12",
+            "kernel, left, rank 2",
+            "instructions, right, sums",
+        ),
+        *("share, right", "MAC, right, sums", "per MAC, right"),
     ]
     assert table.records()[1] == {
         **{"layer": "copy", "family": "copy", "instructions": 480},

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.circuits import drawn, interpreted, pins_of
 from support.small_model import SMALL_MODEL
+from support.table_forms import forms
 from support.verilog_text import evaluate, ports_of
 
 from qlower.circuits.bench import bench_text, has_vectors
@@ -112,6 +113,11 @@ def test_the_sizes_of_circuits(tmp_path: Path) -> None:
             **{"inputs": "accumulator 15", "saved": "62 %"},
             **{"bits_written": 352, "bits_needed": 134},
         },
+    ]
+    assert forms(found.table) == [
+        *("module, left, cut to 12", "rule, left, rank 2", "inputs, left, cut to 20"),
+        *("multiplies, left, rank 1", "bits written, right, sums"),
+        *("needed, right, sums", "saved, right"),
     ]
     assert found.table.notes == [
         "bits: of all inputs and steps, in the types of the contract's text and in the "

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.table_forms import forms
 
 from qlower.diagnostics import QlowerError
 
@@ -128,6 +129,18 @@ def test_the_tables_of_an_improvement() -> None:
         ["b", "linear", "12.2", "15.0", "exact", "0.00%"],
     ]
     assert found.layer_table().notes[-1] == "b hurts most"
+    assert forms(found.table) == [
+        *("method, left", "kept, left", "dB, right", "argmax agrees, right"),
+        *("top-1, right", "seconds, right, rank 1"),
+    ]
+    assert forms(found.layer_table()) == [
+        *("layer, left, cut to 12", "op, left, rank 1", "alone, right"),
+        *("without, right", "own, right", "saturated, right"),
+    ]
+    assert forms(found.choice_table()) == [
+        *("precision, left", "weights, bytes, right", "dB, right"),
+        *("argmax agrees, right", "top-1, right", "refused, left, cut to 20"),
+    ]
     assert cells(found.choice_table()) == [
         ["precision", "weights, bytes", "dB", "argmax agrees", "top-1", "refused"],
         ["as it is", "1,500", "10.0", "50.00%", "25.00%", ""],
