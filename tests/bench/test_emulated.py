@@ -14,9 +14,9 @@ from qlower.bench.emulated import KernelCount, count_kernels, count_table
 from qlower.codegen.program.compiled import ENTRY
 
 COUNTS = [
-    KernelCount("conv", "contraction", 1000, 2500),
-    KernelCount("copy", "copy", 0, 480),
-    KernelCount("(calls)", "", 0, 20),
+    KernelCount("conv", "contraction", 1000, 2500, 4000, 64),
+    KernelCount("copy", "copy", 0, 480, 600, 0),
+    KernelCount("(calls)", "", 0, 20, 40, 16),
 ]
 
 
@@ -31,7 +31,7 @@ class Emulator:
         *((0x20, 4), (0x60, 8), (0x64, 2), (0x40, 6)),  # conv calls helper
         *((0x64, 2), (0x22, 2), (0x80, 10), (0x48, 2), (0x24, 6), (0x08, 2)),
     )
-    processor = SimpleNamespace(count=lambda code: len(code) // 2)
+    processor = SimpleNamespace(count=lambda code: len(code) // 2, cycles=len, taken=3)
 
     def on_blocks(self, hook: Any) -> None:
         self.hook = hook
@@ -69,6 +69,9 @@ def test_a_routine_is_counted_for_the_kernel_that_calls_it(
     assert [(one.layer, one.instructions) for one in found] == [
         *(("conv", 9), ("copy", 6), ("(calls)", 7)),
     ]
+    # a byte a cycle, and 3 where control goes elsewhere: 4, 2 and 3 times
+    assert [one.cycles for one in found] == [18 + 12, 12 + 6, 14 + 9]
+    assert [one.code for one in found] == [32, 0, 32]
     assert [one.each for one in found] == [1.8, None, None]
     assert [one.products for one in found] == [5, 0, 0]
 
@@ -76,12 +79,12 @@ def test_a_routine_is_counted_for_the_kernel_that_calls_it(
 def test_the_table_of_instructions():
     table = count_table(COUNTS)
     lines = [line.split() for line in table.render("plain").splitlines()]
-    assert [line for line in lines if "-" not in line[0]] == [
-        ["layer", "kernel", "instructions", "share", "MAC", "per", "MAC"],
-        ["conv", "contraction", "2,500", "83.3%", "1,000", "2.50"],
-        ["copy", "copy", "480", "16.0%", "-"],
-        ["(calls)", "20", "0.7%", "-"],
-        ["total", "3,000", "1,000"],
+    assert [" ".join(line) for line in lines if "-" not in line[0]] == [
+        "layer kernel instructions cycles share MAC per MAC code",
+        "conv contraction 2,500 4,000 83.3% 1,000 2.50 64",
+        "copy copy 480 600 16.0% - 0",
+        "(calls) 20 40 0.7% - 16",
+        "total 3,000 4,640 1,000 80",
     ]
     assert forms(table) == [
         *(
@@ -89,10 +92,14 @@ def test_the_table_of_instructions():
             "kernel, left, rank 2",
             "instructions, right, sums",
         ),
-        *("share, right", "MAC, right, sums", "per MAC, right"),
+        *("cycles, right, sums", "share, right", "MAC, right, sums"),
+        *("per MAC, right", "code, right, rank 1, sums"),
     ]
     assert table.records()[1] == {
         **{"layer": "copy", "family": "copy", "instructions": 480},
+        **{"cycles": 600, "code": 0},
         **{"products": None, "instructions_per_product": None},
     }
-    assert "0.0%" in count_table([KernelCount("a", "copy", 0, 0)]).render("plain")
+    nothing = count_table([KernelCount("a", "copy", 0, 0, None, 0)])
+    assert "0.0%" in nothing.render("plain")
+    assert "cycles" not in nothing.render("plain")
