@@ -83,7 +83,11 @@ class ElementwiseFunctions(RuleFunctions):
         (term,) = contract.rule("softmax_term").evaluate_each(values, stored.shape)
         values["term"] = term
         (addends,) = contract.rule("softmax_addend").evaluate_each(values, term.shape)
-        # accumulate, unlike sum, adds floats one after the other
-        totals = np.add.accumulate(addends, axis=-1, dtype=addends.dtype)
-        values["sum"] = totals[..., -1:]
+        values["sum"] = row_sums(addends)
         return self.finish(op, op.rules[0], values, op.result)
+
+
+def row_sums(addends: Array) -> Array:
+    """The sums of rows along the last axis, which is kept with a size of 1."""
+    # accumulate, unlike sum, adds floats one after the other
+    return np.add.accumulate(addends, axis=-1, dtype=addends.dtype)[..., -1:]

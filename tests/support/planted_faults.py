@@ -5,7 +5,7 @@ A `Plant` changes a nest, or what is near it, and returns whether it found a pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,16 +175,20 @@ def constant_of_epilogue(nest: NestOp) -> bool:
     )
 
 
-def table(nest: NestOp) -> bool:
-    """One entry of a table."""
-    for value in nest.tables:
-        found = constant(value)
-        if found is not None:
-            op, elements = found
-            elements.reshape(-1)[100] ^= 1
-            put(op, elements)
-            return True
-    return False
+def entry_of_table(place: int, bit: int = 1) -> Plant:
+    """A bit of one entry of a table."""
+
+    def plant(nest: NestOp) -> bool:
+        for value in nest.tables:
+            found = constant(value)
+            if found is not None:
+                op, elements = found
+                elements.reshape(-1)[place] ^= bit
+                put(op, elements)
+                return True
+        return False
+
+    return plant
 
 
 def _uses(op: Operation) -> Iterator[Use]:
@@ -206,7 +210,7 @@ def _change(owner: object, change: Callable[[int], int]) -> bool:
     return True
 
 
-FAULTS: Mapping[str, Plant] = {
+FAULTS: dict[str, Plant] = {
     "scale, 2^-16": one_more(np.float32, 0, 2.0**-16, relative=True),
     "scale, 2^-20": one_more(np.float32, 0, 2.0**-20, relative=True),
     "scale, 2^-23": one_more(np.float32, 0, 2.0**-23, relative=True),
@@ -226,7 +230,7 @@ FAULTS: Mapping[str, Plant] = {
     "bias, 1 less": one_more(np.int32, by=-1),
     "padding": padding,
     "zero point": constant_of_sums,
-    "table": table,
+    "table": entry_of_table(100),
     "number": constant_of_epilogue,
 }
 

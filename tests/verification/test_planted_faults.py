@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support import models_directory
-from support.planted_faults import FAULTS, PlantPass
+from support.planted_faults import FAULTS, Plant, PlantPass, entry_of_table
 from xdsl.passes import ModulePass
 
 from qlower.codegen.targets.base import Target
@@ -66,6 +66,35 @@ def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
         rows = native(DIGITS, {"host": host_target()}, only=only).layers
     assert layers
     assert any(row.verdict == "differs" for row in rows)
+
+
+SOFTMAX = {"maximum": 5, "sum": 6, "quotient": 7}
+"""The nests that compute the softmax of `DIGITS` together."""
+
+
+@pytest.mark.parametrize(
+    ("part", "plant"),
+    [
+        ("sum", entry_of_table(255, 1 << 12)),
+        ("quotient", entry_of_table(250, 1 << 26)),
+        ("quotient", FAULTS["upper bound"]),
+        ("quotient", FAULTS["floor"]),
+    ],
+)
+def test_a_fault_of_a_softmax_is_found(
+    part: str, plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(FAULTS, "planted", plant)
+    with planted(SOFTMAX[part], "planted", monkeypatch) as layers:
+        (row,) = native(DIGITS, {"host": host_target()}, only=["probabilities"]).layers
+    assert layers
+    assert row.verdict == "differs"
+
+
+def test_what_is_not_decided_of_a_softmax_is_said() -> None:
+    (row,) = native(DIGITS, {"host": host_target()}, only=["probabilities"]).layers
+    assert row.verdict == "undecided"
+    assert row.how.endswith("not decided: all other rows")
 
 
 def outcome(path: Path, nest: int, fault: str, patch: pytest.MonkeyPatch) -> str | None:

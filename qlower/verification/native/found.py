@@ -26,7 +26,8 @@ SIGN = 128
 class Found:
     """The result: `numbers` checked in `channels`, and the first difference.
 
-    Bytes are stored with the bits of `flip` flipped.
+    Bytes are stored with the bits of `flip` flipped. Where not all numbers were looked
+    at, no difference decides nothing.
     """
 
     how: str
@@ -34,6 +35,7 @@ class Found:
     channels: int = 0
     difference: Difference | None = None
     flip: int = 0
+    is_decided: bool = True
 
 
 Given: TypeAlias = tuple[int | None, tuple[int, ...]]

@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from qlower.contracts.rules import RULES
+from qlower.dialects import qnn
 from qlower.interp import Array, InterpretationError
 from qlower.model.layers import layer_name, layer_names, layers
 from qlower.model.signature import TensorSpec
@@ -89,6 +90,20 @@ class References:
         if held is None:
             raise Unfit("its sum isn't one of stored integers")
         return values, held
+
+    def rows(self, names: tuple[str, ...]) -> LayerRun:
+        """A run of a layer whose rows are functions of one byte's row. Raises Unfit."""
+        name, *others = names
+        op = self.operations[name]
+        if others or not isinstance(op, qnn.SoftmaxOp | qnn.LogSoftmaxOp):
+            raise Unfit("several functions compute the layer")
+        ((source, spec),) = self.reads(name).items()
+        if spec.numpy_dtype.itemsize != 1:
+            raise Unfit("it reads rows of more than 8 bits an element")
+        run = self.side.layer(name, {source: np.zeros(spec.shape, spec.numpy_dtype)})
+        if _varies(run) or run.result.itemsize != 1:
+            raise Unfit("its quotients aren't bytes, or differ from element to element")
+        return run
 
     def is_exact(self, name: str) -> bool:
         """Whether a layer's accumulators are all that its function sums: those of pools

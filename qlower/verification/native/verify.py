@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -27,6 +26,7 @@ from qlower.sides.sides import Computed
 from qlower.verification.hashes import hashes_of
 from qlower.verification.native.found import Found
 from qlower.verification.native.on_bytes import decide_bytes
+from qlower.verification.native.on_rows import look_at_rows
 from qlower.verification.native.on_sums import decide_sums
 from qlower.verification.native.products import StoredBytes, decide_products
 from qlower.verification.native.reference import References
@@ -59,24 +59,24 @@ def native(
     default = contract or module_contract(shared.model.module)
     references = References(Computed(default or "", shared.model, contract))
     every = [
-        (level, nest, is_alone)
+        (level, nests)
         for level, target in levels.items()
-        for nest, is_alone in _functions(shared.for_target(target).kernels)
+        for nests in _functions(shared.for_target(target).kernels)
     ]
-    computed = {name for _, nest, _ in every for name in layer_names(nest)}
+    computed = {name for _, (nest, *_) in every for name in layer_names(nest)}
     names = (layer_name(op) or op.name for op in layers(shared.model.module))
     looked_at = (name for name in names if only is None or name in only)
     moved = [name for name in looked_at if name not in computed]
     work = [
         one
         for one in every
-        if only is None or not set(layer_names(one[1])).isdisjoint(only)
+        if only is None or not set(layer_names(one[1][0])).isdisjoint(only)
     ]
     code = {level: sha256() for level in levels}
     stored = {level: StoredBytes() for level in levels}
 
     def decided(number: int) -> NativeVerdict:
-        level, nest, is_alone = work[number]
+        level, nests = work[number]
 
         def hashed(
             compiled: CompiledObject, inputs: Sequence[Array], outputs: Sequence[Array]
@@ -85,16 +85,15 @@ def native(
                 code[level].update(one)
             return bind(compiled, inputs, outputs)
 
-        verdict = _verdict(level, nest, references)
-        if not is_alone or isinstance(nest, ScanOp):
-            return replace(verdict, how="several functions compute the layer")
+        verdict = _verdict(level, nests[0], references)
         try:
-            found = _decide(nest, references, levels[level], hashed, stored[level])
+            found = _decide(nests, references, levels[level], hashed, stored[level])
         except Unfit as reason:
             return replace(verdict, how=str(reason))
+        nothing = "equal" if found.is_decided else verdict.verdict
         return replace(
             verdict,
-            verdict="equal" if found.difference is None else "differs",
+            verdict=nothing if found.difference is None else "differs",
             how=found.how,
             numbers=found.numbers,
             channels=found.channels,
@@ -126,17 +125,23 @@ def _verdict(
 
 
 def _decide(
-    nest: NestOp,
+    functions: Sequence[NestOp | ScanOp],
     references: References,
     target: Target,
     bind: Bind,
     stored: StoredBytes,
 ) -> Found:
     """Decide a nest that alone computes its layers: what it adds up, and what it makes
-    of that. `stored` are the bytes of nests before it, as they were found. Raises
-    Unfit."""
+    of that; or look at those that compute a layer together. `stored` are the bytes of
+    nests before it, as they were found. Raises Unfit."""
+    nests = [nest for nest in functions if isinstance(nest, NestOp)]
+    if len({layer_names(nest) for nest in functions}) > 1 or nests != [*functions]:
+        raise Unfit("several functions compute the layer")
+    nest = nests[-1]
     first, *_ = layer_names(nest)
-    if not nest.reduction_bounds:
+    if len(nests) > 1:
+        found = look_at_rows(nests, references, target, bind, stored)
+    elif not nest.reduction_bounds:
         found = decide_bytes(nest, references, target, bind, stored)
     elif isinstance(references.operations[first], SUMMING):
         try:
@@ -156,17 +161,19 @@ def _decide(
     return found
 
 
-def _functions(kernels: ModuleOp) -> Iterator[tuple[NestOp | ScanOp, bool]]:
-    """The nests and scans that compute something, and whether each alone computes its
-    layers; of those that do so together the first."""
+def _functions(kernels: ModuleOp) -> Iterator[Sequence[NestOp | ScanOp]]:
+    """The nests and scans that compute something, the first of those for the same
+    layers, each followed by the others that compute any of its layers."""
     nests = [op for op in main_function(kernels).body.block.ops if _computes(op)]
-    uses = Counter(name for nest in nests for name in layer_names(nest))
     told: set[tuple[str, ...]] = set()
     for nest in nests:
         names = layer_names(nest)
         if names not in told:
             told.add(names)
-            yield nest, all(uses[name] == 1 for name in names)
+            others = (
+                one for one in nests if not set(names).isdisjoint(layer_names(one))
+            )
+            yield [nest, *(one for one in others if one is not nest)]
 
 
 def _computes(nest: Operation) -> TypeGuard[NestOp | ScanOp]:
