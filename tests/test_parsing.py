@@ -309,6 +309,14 @@ def test_a_value_whose_name_is_a_number(name: str) -> None:
     assert parse_module(str(kernel)).is_structurally_equivalent(kernel)
 
 
+def test_a_block_that_was_named_before_is_declared_once() -> None:
+    text = "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n^a:\n  return\n}"
+    with pytest.raises(
+        QlowerError, match=r"m\.mlir:5:1: .*re-declaration of block 'a'"
+    ):
+        parse_module(text, "m.mlir")
+
+
 def test_what_is_declared_again_is_said_to_be_declared_before() -> None:
     text = "func.func @f() {\n^a:\n  return\n^a:\n  return\n}"
     with pytest.raises(QlowerError) as caught:

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import (
     ParseError,
@@ -189,6 +189,15 @@ class LocatingParser(ConstantParser):
             line, column = self.line_and_column(start)
             op.location = make_file_location(self._filename, line, column)
         return op
+
+    def _parse_block(self) -> Block:
+        token = self._current_token
+        name = token.text[1:]
+        if name in self.blocks and name not in self.forward_block_references:
+            _, first = self.blocks[name]
+            if first is None:  # xDSL forgets where a block is that was named before
+                self.raise_error(f"re-declaration of block '{name}'", token.span)
+        return super()._parse_block()
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         # The place of an operation is its name, after the results, as in upstream MLIR.
