@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from qlower.compilation.compilation import Compilation
+from qlower.compilation.passes import apply_passes
 from qlower.compilation.to_kernel import channels_dropped
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn import QnnOp
@@ -16,8 +17,10 @@ from qlower.inspection.findings import PAIRS, Finding, Lint
 from qlower.inspection.lint import lint as findings_of
 from qlower.inspection.lint import not_looked_at, saturates_elsewhere
 from qlower.model.input_sets import input_set
-from qlower.model.layers import layers
+from qlower.model.layers import hide_layers, layers
 from qlower.model.signature import Array, TensorSpec
+from qlower.transforms.drop_channels import Dropped
+from qlower.transforms.tidying import DcePass
 
 Inputs: TypeAlias = Mapping[str, Array]
 
@@ -48,13 +51,13 @@ def lint(
     )
     loaded = compilation.model
     own = module_contract(loaded.module)
-    if own is not None:
-        # what layers take is what the model itself computes
-        compilation = replace(compilation, contract=None)
     values: Sequence[Mapping[str, Array]] = ()
     if inputs is not None:
+        # what layers take is what the model itself computes
+        is_own = own is None or contract is None
+        running = compilation if is_own else replace(compilation, contract=None)
         given = inputs(loaded.inputs) if callable(inputs) else inputs
-        values = _values(compilation, given)
+        values = _values(running, given)
     used = contract or own
     found = findings_of(
         loaded, contract, bits=accumulator_bits, pairs=True, values=values
@@ -67,14 +70,19 @@ def lint(
         is_own = [row.what != PAIRS or row.layer in kept for row in found]
         elsewhere = [row for row, own in zip(found, is_own, strict=True) if not own]
         found = [row for row, own in zip(found, is_own, strict=True) if own]
-    # a layer whose value is asked for needs all of its channels
-    whole = Compilation(model, contract, layer_contracts=layer_contracts or {})
     try:
-        dropped = channels_dropped(whole.arith) if used else []
+        dropped = _dropped(compilation) if used else []
     except QlowerError:
         dropped = []  # compiling says what a contract refuses
     is_empty = not any(isinstance(op, QnnOp) for op in layers(loaded.module))
     return Lint(found, elsewhere, not_looked_at(loaded, contract), is_empty, dropped)
+
+
+def _dropped(compilation: Compilation) -> list[Dropped]:
+    """The products that the model does without, of one that returns every layer: a
+    layer whose value is asked for needs all of its channels."""
+    hidden = hide_layers(compilation.arith, len(compilation.model.outputs))
+    return channels_dropped(apply_passes(hidden, [DcePass()]))
 
 
 def _values(

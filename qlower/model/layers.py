@@ -155,6 +155,27 @@ def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
     return exposed, names
 
 
+def hide_layers(module: ModuleOp, outputs: int) -> ModuleOp:
+    """A copy of what came of `expose_layers` that returns the model's own `outputs`,
+    of the given number, and new states."""
+    hidden = module.clone()
+    function = main_function(hidden)
+    terminator = function.body.block.last_op
+    assert terminator is not None
+    end = len(terminator.operands) - len(states_of(function))
+    own = [*range(outputs), *range(end, len(terminator.operands))]
+    terminator.operands = [terminator.operands[number] for number in own]
+    function.function_type = FunctionType.from_lists(
+        list(function.function_type.inputs),
+        [value.type for value in terminator.operands],
+    )
+    if function.res_attrs is not None:
+        function.res_attrs = ArrayAttr(
+            function.res_attrs.data[number] for number in own
+        )
+    return hidden
+
+
 def value_names(module: ModuleOp) -> dict[SSAValue, str]:
     """The inputs and the layers' results, by the names that `Executor.run` has."""
     specs = signature_of(module).arguments
