@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import qlower
 from qlower.codegen.targets.resolve import resolve_target
+from qlower.files.llvm_tools import find_tool
 from qlower.files.programs import run_program
 from qlower.frontends import converted
 from qlower.packages.link import compiler_driver, link_shared
@@ -97,3 +99,17 @@ def test_a_library_whose_name_is_an_option(
     run_program([*compiler_driver(triple), "-fPIC", "-c", source, "-o", Path("--x.o")])
     link_shared(Path("--x.o"), Path("--version.so"), triple)
     assert (tmp_path / "--version.so").stat().st_size > 0
+
+
+def test_a_tool_is_found_that_has_its_version_in_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in (9, 22, 21):
+        tool = tmp_path / f"qlower-tool-{version}"
+        tool.write_text(f"#!/bin/sh\necho LLVM version {version}.1.0\n")
+        tool.chmod(0o755)
+    (tmp_path / "qlower-tool-22-docs").touch()
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    newest = str(tmp_path / "qlower-tool-22")
+    assert find_tool("mlir", "qlower-tool", 22) == newest
+    assert find_tool("mlir", "qlower-tool", 23) is None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sysconfig
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -17,15 +19,28 @@ def find_tool(
 ) -> str | None:
     """`named`, else the one that `package` brings, else one on the path.
 
-    None where there is none of LLVM version `oldest` or newer.
+    On the path it may have its version in its name, as in `mlir-opt-22`: the newest is
+    taken. None where there is none of LLVM version `oldest` or newer.
     """
     installed = Path(sysconfig.get_path("purelib"), package, "bin", name)
     candidates = (
         named,
         str(installed) if installed.is_file() else None,
         shutil.which(name),
+        *_with_versions(name),
     )
     return next((c for c in candidates if c and _version(c) >= oldest), None)
+
+
+def _with_versions(name: str) -> Iterator[str | None]:
+    """The programs on the path that are called `name-NUMBER`, the largest first."""
+    found = {
+        int(match[1])
+        for folder in os.get_exec_path()
+        for path in Path(folder).glob(f"{name}-*")
+        if (match := re.fullmatch(rf"{re.escape(name)}-(\d+)", path.name))
+    }
+    return (shutil.which(f"{name}-{one}") for one in sorted(found, reverse=True))
 
 
 def _version(path: str) -> int:
