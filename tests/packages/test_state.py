@@ -13,6 +13,7 @@ from support.tflite_streams import drawn_frames, keyword_spotter
 
 import qlower
 from qlower.codegen.program.interface import STATUS_CODES
+from qlower.emulation.elf import read_object
 from qlower.packages.link import compiler_driver
 
 STEPS = 50
@@ -126,6 +127,37 @@ def test_other_machines(triple: str, cpu: str | None, path: Path) -> None:
     assert call(interface.entry, x, *outputs, states + 1, arena) == misaligned
     assert call(interface.reset, states + 4) == misaligned
     assert call(interface.reset, 0) == STATUS_CODES["ERROR_NULL"][0]
+
+
+WORDS = """
+!x = !quant.uniform<i8:f32, 0.5>
+module attributes {qnn.contract = "tflm"} {
+  func.func @main(%x: tensor<64x!x>, %s: tensor<64x!x>)
+      -> (tensor<64x!x>, tensor<64x!x>)
+      attributes {qnn.state = [dense<0> : tensor<64xi8>]} {
+    %y = qnn.add %x, %s : (tensor<64x!x>, tensor<64x!x>) -> tensor<64x!x>
+    return %y, %y : tensor<64x!x>, tensor<64x!x>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "triple",
+    [
+        "thumbv7em-none-eabi",
+        "thumbv8.1m.main-none-eabi",
+        "riscv32im-unknown-none-elf",
+        "wasm32-unknown-unknown",
+        "aarch64-none-elf",
+    ],
+)
+def test_a_state_of_zeros_needs_no_library(triple: str, tmp_path: Path) -> None:
+    """LLVM makes a call of memset of a copy whose source is zero."""
+    path = tmp_path / "model.mlir"
+    path.write_text(WORDS)
+    compiled = qlower.compile(path, target=triple)
+    assert read_object(compiled.object.object_bytes).external_symbols == set()
 
 
 def test_memory_counts_the_state(path: Path) -> None:

@@ -385,6 +385,13 @@ class Function(ScopedText):
         )
 
     def copy_bytes(self, target: Value, source: Value, size: int) -> None:
+        """Copy memory. Without a library nothing is called."""
+        if not self.module.has_library:
+            # LLVM makes a fill of such a copy, which may be a call
+            byte = self.module.repeated_byte(source)
+            if byte is not None:
+                return self.fill_bytes(target, byte, size)
+
         def copy(offset: Value, size: int) -> None:
             self._memory(
                 "memcpy",

@@ -229,6 +229,13 @@ class Module:
             self._constants[data] = f"constant_{sha256(data).hexdigest()[:32]}"
         return symbol(self._constants[data])
 
+    def repeated_byte(self, address: Value) -> int | None:
+        """The byte that a constant consists of; None for all other addresses."""
+        for data, name in self._constants.items():
+            if symbol(name) == address and data.count(data[:1]) == len(data):
+                return data[0]
+        return None
+
     def pass_constant(self, data: bytes) -> Value:
         """The address of read-only bytes that a unit has as a parameter.
 
