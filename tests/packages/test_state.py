@@ -148,7 +148,6 @@ module attributes {qnn.contract = "tflm"} {
         "thumbv7em-none-eabi",
         "thumbv8.1m.main-none-eabi",
         "riscv32im-unknown-none-elf",
-        "wasm32-unknown-unknown",
         "aarch64-none-elf",
     ],
 )
