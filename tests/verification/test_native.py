@@ -60,7 +60,11 @@ def test_other_machines_under_emulation(triple: str) -> None:
 def test_what_cannot_be_decided_says_why() -> None:
     found = native(DIGITS, HOST, only=["pool", "probabilities"])
     assert set(verdicts(found).values()) == {"undecided"}
-    assert all(row.how and not row.numbers for row in found.layers)
+    pool, softmax = found.layers
+    assert pool.how
+    assert not pool.numbers
+    assert softmax.how.endswith("not decided: all other rows")
+    assert softmax.numbers
     assert not found.holds
 
 
