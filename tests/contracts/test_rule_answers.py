@@ -264,6 +264,7 @@ NEVER = {
     *product(["vitis-dpu"], ("mean", "adaptive_avg_pool2d")),
     ("pytorch-nchw", "mean"),
     ("openvino-avx2", "conv2d_product"),
+    *product(("pytorch-onednn", "pytorch-onednn-avx2"), ["hybrid_linear"]),
 }
 """Contracts and rules that refuse every layer here."""
 
