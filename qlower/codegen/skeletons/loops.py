@@ -81,9 +81,9 @@ def plan_loops(target: Target, nest: Nest) -> LoopPlan:
     width = target.vector_bits // _lane_bits(nest, target)
     outside = _woven_outside(nest, lane_loop)
     if outside is not None:
-        lanes = split_lanes(target, nest.bounds[outside], width)
+        lanes = _lanes(target, nest.bounds[outside], width)
         return LoopPlan(outside, lanes, None, single, lane_loop)
-    lanes = split_lanes(target, nest.bounds[lane_loop], width)
+    lanes = _lanes(target, nest.bounds[lane_loop], width)
     others = [loop for loop in range(len(nest.parallel)) if loop != lane_loop]
     if not others or not nest.reduction:
         return LoopPlan(lane_loop, lanes, None, single)
@@ -107,6 +107,14 @@ def _woven_outside(nest: Nest, contiguous: int) -> int | None:
         ):
             return loop
     return None
+
+
+def _lanes(target: Target, bound: int, width: int) -> tuple[Segment, ...]:
+    """The vectors of a loop of lanes: of any size where memory holds narrow numbers as
+    they are, and as `split_lanes` has them where loads widen these."""
+    if target.widens_in_memory:
+        return split_lanes(target, bound, width)
+    return split(bound, width)
 
 
 def _lane_bits(nest: Nest, target: Target) -> int:
