@@ -201,8 +201,8 @@ def _halved(sums: Summing[T], lanes: Sequence[T]) -> T:
 
 
 def _sixteens(sums: Summing[T]) -> T:
-    """onnxruntime/core/mlas/lib/x86_64/TransKernelAvx512F.S: sixteen lanes, of which
-    those eight apart are added, then neighbours."""
+    """onnxruntime/core/mlas/lib/x86_64/TransKernelAvx512F.S: sixteen lanes; those
+    eight apart are added, then neighbours."""
     lanes = _all_lanes(sums, 16)
     lanes = [sums.add(lanes[at + 8], lanes[at]) for at in range(8)]
     while len(lanes) > 1:
@@ -211,7 +211,7 @@ def _sixteens(sums: Summing[T]) -> T:
 
 
 def _all_lanes(sums: Summing[T], count: int) -> list[T]:
-    """Lanes, of which the first have one more term where not all have equally many."""
+    """Lanes; the first ones have one more term where not all have equally many."""
     whole = sums.count - sums.count % count
     found = list(sums.lanes(count)) if whole else []
     lanes: list[T] = []
@@ -282,8 +282,8 @@ def _in_parts(sums: Summing[T]) -> T:
 
 
 def _cascaded_rows(sums: Summing[T]) -> T:
-    """`vectorized_inner_sum`, `scalar_inner_sum`: vectors of eight, of which PyTorch
-    has no form for AVX-512, then what is left over, then the vectors' lanes."""
+    """`vectorized_inner_sum`, `scalar_inner_sum`: vectors of eight, as PyTorch
+    has no form for AVX-512, then the remaining terms, then the vectors' lanes."""
     if sums.count < 8:
         return _in_parts(sums)
     left = [

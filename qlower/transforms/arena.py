@@ -1,4 +1,4 @@
-"""Places in an arena for storages, of which those that live at the same time are apart.
+"""Places in an arena for storages; those that live at the same time don't overlap.
 
 A storage may also lie partly over one that dies where it begins, by as much as the code
 in between allows.

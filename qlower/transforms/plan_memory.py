@@ -146,8 +146,8 @@ def plan_memory(
 
 @dataclass(frozen=True)
 class _Plan:
-    """Storages of values, and of the scratch of nests, with their places in an arena of
-    so many bytes; `outputs` has those of the function's results."""
+    """Storages of values, and of the scratch of nests, with their places in an arena
+    of `bytes` bytes; `outputs` has those of the function's results."""
 
     bytes: int
     storages: Storages

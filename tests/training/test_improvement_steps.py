@@ -263,7 +263,7 @@ def test_errors_of_channels() -> None:
 
 def test_weights_are_sought_in_a_file(tmp_path: Path) -> None:
     """Initializers and constants of real numbers, in any order of dimensions; one whose
-    noise is above a tenth is another one."""
+    noise is above a tenth is a different one."""
     onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
     weights = room("float_weights")
     numpy_helper, helper = onnx.numpy_helper, onnx.helper

@@ -53,8 +53,8 @@ class NestMemory:
         return 0 if found is None else scratch_bytes(found.skeleton)
 
     def distances(self, op: NestOp, boxed: bool) -> Iterator[tuple[SSAValue, float]]:
-        """Inputs over which the result may lie if it begins by so many bytes before
-        them, or more: see `_distance`."""
+        """Inputs that the result may overlap, with the least number of bytes by which
+        it has to begin before them: see `_distance`."""
         found = self._code(op, boxed)
         tables = {root(table) for table in op.tables}
         values = [root(value) for value in op.inputs]

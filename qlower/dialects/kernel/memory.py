@@ -25,7 +25,7 @@ from ..integers import values_of
 from ..types import AnyTensor, shape_of
 
 ARENA_BYTES = "kernel.arena_bytes"
-"""The attribute of a function that tells the size of its arena."""
+"""The attribute of a function with the size of its arena."""
 
 ARENA_INPUTS, ARENA_OUTPUTS = "kernel.arena_inputs", "kernel.arena_outputs"
 """The attributes of a function with an offset in the arena for each argument and each
