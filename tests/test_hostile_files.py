@@ -133,7 +133,6 @@ def check(name: str, kind: Kind, folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         expected = printed(kind.commands[0][1:]) if kind.is_healed else None
-        warm_up(kind, Path(f"{name}-whole"))
         for first in range(0, FILES, BATCH):
             where = Path(name, str(first))
             where.mkdir(parents=True)
@@ -160,15 +159,6 @@ def check(name: str, kind: Kind, folder: Path) -> None:
                 shutil.rmtree(where)
     print(name, counts.most_common())
     assert not faults, "\n".join([f"in {folder}:", *faults])
-
-
-def warm_up(kind: Kind, path: Path) -> None:
-    """Run each command once on a whole file: what it imports and parses is then there
-    in all processes that are forked."""
-    choice = random.Random(0)
-    for command in dict.fromkeys(map(tuple, kind.commands)):
-        given = kind.put(path.with_suffix(kind.suffix), kind.whole(choice))
-        outcome([part.replace("FILE", given) for part in command], None)
 
 
 def printed(command: Sequence[str]) -> str:
