@@ -4,7 +4,7 @@ A call may leave out arguments at the end that are named after values: they are 
 caller's arguments of those names. A caller that lacks one gets it as an argument, which
 its own callers pass in turn, so that a rule asks for the values that its helpers need:
 
-func.func private @store(%x: i32, %output_min: i32) -> i32 { ... }
+    func.func private @store(%x: i32, %output_min: i32) -> i32 { ... }
 
     func.func @requantize(%input: i32) -> i32 {
       %result = func.call @store(%input) : (i32) -> i32

@@ -2,7 +2,7 @@
 
 Arguments have them as attributes, an entry for each lane or one for all:
 
-%x: i32 {qlower.low = array<i64: -9, -4>, qlower.high = array<i64: 8, 5>}
+    %x: i32 {qlower.low = array<i64: -9, -4>, qlower.high = array<i64: 8, 5>}
 
 An argument without attributes is any integer of its type.
 """

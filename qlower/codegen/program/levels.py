@@ -1,6 +1,6 @@
 """The choice of the level of an object that runs, by the processor's features.
 
-int32_t <name>_level(void);
+    int32_t <name>_level(void);
 
 gives the number of a level, from 1 on, or 0 where the processor has none of them. The
 choice is a pure function of what the processor says (`WORDS`): the last level whose
