@@ -1,4 +1,4 @@
-"""What importers ask of an operator, of any format; all that they get is checked."""
+"""Checked access to an operator of any format, for its importer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from .site import Site
 
 
 class Attributes(Site, ABC):
-    """What an operator has by name: numbers, words and lists of numbers.
+    """The attributes of an operator by name: numbers, words and lists of numbers.
 
-    Every accessor takes a default for what is left out, without which that is an error,
-    and raises a `QlowerError` that names the attribute, its value and what is legal.
+    Every accessor takes a default for an attribute that is left out, without which that
+    is an error, and raises a `QlowerError` that names the attribute, its value and the
+    legal values.
     """
 
     noun = "attribute"
@@ -144,7 +145,7 @@ class Operands(Attributes):
 
     @abstractmethod
     def described(self, number: int) -> str:
-        """What messages call an operand."""
+        """The words for an operand in messages."""
 
     @abstractmethod
     def shape(self, number: int, rank: int | None = None) -> tuple[int, ...]:

@@ -8,10 +8,11 @@ SMALLEST = 1 << 14
 
 
 class Budget:
-    """As much work as a file of `size` bytes may ask for: so many units, or `SMALLEST`.
+    """The amount of work that a file of `size` bytes may ask for, in units; at least
+    `SMALLEST`.
 
-    Operations take some units, each scale of an operand one. Files have more bytes for
-    either, unless they use the same things again and again.
+    An operation takes some units, and each scale of an operand takes one. A file has
+    more bytes for either, unless it uses the same parts again and again.
     """
 
     def __init__(self, size: int, site: Site) -> None:

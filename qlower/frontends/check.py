@@ -35,9 +35,9 @@ class Checked:
 
 @without_repeats()
 def check_model(path: Path, options: ImportOptions) -> Checked:
-    """Read a model to tell what keeps it from being read; all of it, in its order.
+    """Read a model to find all that keeps it from being read, in the model's order.
 
-    Where something does, it is read twice.
+    If there is something, the model is read twice.
     """
     try:
         file = check_model_path(path)

@@ -1,4 +1,4 @@
-"""What a user may say about a model when it is read."""
+"""The user's options for reading a model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ ONNX Runtime may have such, where its default session on x86-64 has them, or now
 class ImportOptions:
     """The shapes of inputs by name, and the tensors to cut the model at.
 
-    A front end takes every dimension that it is not told, and that the file leaves
-    open, for 1. With `outputs`, only what these depend on is read: operations behind
-    them may be unsupported. They are named as in the file, or by short names. `qdq` is
-    one of `QDQ_READINGS`, for the QDQ form of ONNX; `signature` the name of one of a
-    TFLite file's.
+    A front end takes 1 for every dimension that is neither given here nor fixed in the
+    file. With `outputs`, only the operations that these depend on are read: operations
+    behind them may be unsupported. They are named as in the file, or by short names.
+    `qdq` is one of `QDQ_READINGS`, for the QDQ form of ONNX; `signature` is the name of
+    a signature of a TFLite file.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(

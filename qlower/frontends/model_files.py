@@ -1,4 +1,4 @@
-"""Which files are models, told by their names."""
+"""The kinds of model files, by their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reading of an ONNX file a contract stands for."""
+"""The reading of an ONNX file that a contract stands for."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NOT_BY_DEFAULT = "session.qdqisint8allowed=1"
 
 
 def reading_of(contracts: Sequence[str]) -> str:
-    """The reading of QDQ groups that contracts stand for: that which all of them state,
-    else "integer". Raises QlowerError for an unknown contract."""
+    """The reading of QDQ groups that contracts stand for: the one that all of them
+    state, or "integer". Raises QlowerError for an unknown contract."""
     stated = {load_contract(name).qdq for name in contracts}
     return (stated.pop() if len(stated) == 1 else None) or INTEGER
 

@@ -45,7 +45,7 @@ class Scalars:
         return self.nest.add(scalar_constant(value, type)).result
 
     def place(self, loop: int, type: Attribute) -> SSAValue:
-        """Where a loop of the nest is, as an integer."""
+        """The place of a loop of the nest, as an integer."""
         return self.step(arith.IndexCastOp(self.step(IndexOp(loop)), type))
 
     def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -189,8 +189,8 @@ def square(steps: Scalars, x: SSAValue) -> SSAValue:
 
 
 def mapped(emit: Emitter, compute: Compute, *values: SSAValue) -> SSAValue:
-    """What a function makes of the elements of tensors; the first one has the result's
-    shape, another one the first dimensions of it."""
+    """Apply a function to the elements of tensors; the first one has the result's
+    shape, the others its first dimensions."""
     call: Steps = compute
     nest = Nest(emit, shape_of(values[0]))
     elements = [nest.input(value, range(len(shape_of(value)))) for value in values]

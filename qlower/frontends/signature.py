@@ -1,11 +1,12 @@
-"""What an operator takes, in one line: names, ranks and types of its operands.
+"""The operands of an operator in one line: their names, ranks and types.
 
-`x[4]: INT8 | UINT8, weights[4], bias?: as x` has an operand of rank 4 and of one of two
-types, one of rank 4 of any type, and one that may be left out, of the first one's type.
-`more*` are any number of operands. A type is a word of the format, or of `TYPES`.
+`x[4]: INT8 | UINT8, weights[4], bias?: as x` has an operand of rank 4 with one of two
+types, one of rank 4 with any type, and one that may be left out, with the first one's
+type. `more*` is any number of operands. A type is a word of the format, or of `TYPES`.
 
-Behind a semicolon follow options of few legal values, `; mode: constant, size: 1..9`: a
-range of integers, or one value, which is also that of an option that is left out.
+After a semicolon follow options with few legal values, `; mode: constant, size: 1..9`:
+a range of integers, or one value, which is also the value of an option that is left
+out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where in a binary file something is, for locations and messages."""
+"""A place in a binary file, for locations and messages."""
 
 from __future__ import annotations
 

@@ -65,7 +65,8 @@ def import_fx(
 
 
 def _remark(engine: str) -> str:
-    """Which contract, and on which processors that is what the engine computes."""
+    """The remark on the contract, and on the processors on which the engine computes
+    it."""
     told = f"the contract is pytorch-{engine}, the engine that is set"
     if engine in ("fbgemm", "onednn"):
         return f"{told}, on CPUs with VNNI; without, pytorch-{engine}-avx2 is"

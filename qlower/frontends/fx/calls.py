@@ -1,4 +1,4 @@
-"""What the calls of a quantized engine become."""
+"""The calls of a quantized engine as nodes of a graph."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def _relu(site: CallSite) -> str | None:
 
 
 def _sliding(sides: int) -> dict[str, Read]:
-    """What says how the filters of a layer slide, with padding on `sides` each."""
+    """The arguments that say how the filters of a layer slide, with padding on `sides`
+    each."""
     return {
         "strides": integers("stride"),
         "pads": lambda site: site.integers("padding") * sides,

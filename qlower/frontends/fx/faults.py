@@ -36,7 +36,7 @@ class TransposedLayer(Protocol):
 
 
 def remark_on(name: str, image: Image, engine: str) -> str | None:
-    """Return what a user is told about an operator on an image, if anything."""
+    """Return the remark for the user about an operator on an image, if there is one."""
     last = import_module("torch").channels_last
     formats = image.is_contiguous(), image.is_contiguous(memory_format=last)
     if engine == "qnnpack" and name in CLAMPS and formats == (False, True):

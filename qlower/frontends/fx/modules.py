@@ -1,7 +1,8 @@
-"""What a converted FX module computes, as a program of calls.
+"""A converted FX module as a program of calls.
 
-The module runs once on examples: that gives every value's shape, scale and zero point,
-and the sizes that it computes of shapes. Weights are taken out of their packed form.
+The module runs once on examples: that gives the shape, scale and zero point of every
+value, and the sizes that it computes from shapes. Weights are taken out of their packed
+form.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ class _Reader:
         return ".dynamic" in type(module).__module__
 
     def parts(self, node: FxNode) -> Sequence[object]:
-        """What a node gives, of several values each."""
+        """The values that a node of several values gives."""
         value = self.values[node.name]
         if isinstance(value, tuple | list):
             return cast(Sequence[object], value)

@@ -43,7 +43,8 @@ def import_elu(node: NodeContext) -> None:
 
 
 def import_hard_sigmoid(node: NodeContext) -> None:
-    """Between a dequantization and a quantization of the contract."""
+    """Import a hard sigmoid between a dequantization and a quantization of the
+    contract."""
     value = node.stored(0, 1, 2)
     source = node.typed(f32, value.shape, value.order)
     real = elementwise(

@@ -1,4 +1,4 @@
-"""Which modules and functions of PyTorch are which operators."""
+"""The operators that modules and functions of PyTorch stand for."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Which real images ONNX Runtime keeps in blocks of 16 channels ("NCHWc").
+"""The real images that ONNX Runtime keeps in blocks of 16 channels ("NCHWc").
 
-A session that optimizes moves pools of real images there, if the blocks divide their
+A session that optimizes moves pools of real images there if the blocks divide their
 channels, and after them whatever has a kernel for blocks
 (onnxruntime/core/optimizer/nchwc_transformer.cc). Averages are then added in raster
-order, and normalizations and products with a constant are convolutions.
-Blocks are those of AVX-512; without it, they have 8 channels.
+order, and normalizations and products with a constant are convolutions. These are the
+blocks of AVX-512; without it, they have 8 channels.
 """
 
 from __future__ import annotations

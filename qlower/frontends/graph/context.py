@@ -1,6 +1,6 @@
-"""What the importer of one node works with: its operands, attributes and results.
+"""The context in which one node is imported: its operands, attributes and results.
 
-The file is long because a context is one class: a method for each thing to ask for.
+The file is long because a context is one class, with a method for each question.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class NodeContext(Operands):
         self.node = node
 
     def error(self, message: str, *, help: str | None = None) -> QlowerError:
-        """As of any site; what the node gives is named where no value is, and help is
-        how the model goes without the node."""
+        """Return an error as any site does. Where no value is named the node's result
+        is, and the help says how the model works without the node."""
         names = [name for name in (*self.node.outputs, *self.node.inputs) if name]
         if names and not any(
             repr(name) in f"{self.subject} {message}" for name in names
@@ -362,7 +362,8 @@ class NodeContext(Operands):
         self.check_range("number of elements", count, 1, MAX_ELEMENTS)
 
     def place(self, name: str | None = None) -> Place:
-        """Where the operations of a value come from; by default of the result."""
+        """The name and location of the operations that make a value; by default the
+        result."""
         wanted = next(filter(None, self.node.outputs), "") if name is None else name
         return Place(wanted, self.location, self.error)
 

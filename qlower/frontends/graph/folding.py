@@ -23,7 +23,7 @@ def is_folded(node: Node) -> bool:
 
 
 def fold(node: NodeContext) -> bool:
-    """Compute the node's result if it is known now; tells whether it is."""
+    """Compute the node's result if it is known now, and return whether it is."""
     if node.node.domain or len(node.node.outputs) != 1:
         return False
     if node.node.kind in ("Shape", "Size"):
@@ -99,7 +99,7 @@ def _slice(node: NodeContext, operands: list[Integers]) -> Array | None:
 def _made(
     make: Callable[[Node, Array], Constant | None],
 ) -> Callable[[NodeContext, list[Integers]], Array | None]:
-    """What is computed of any constant in the same way."""
+    """A rule of folding that makes any constant in the same way."""
 
     def fold(node: NodeContext, operands: list[Integers]) -> Array | None:
         made = make(node.node, operands[0])
@@ -121,7 +121,7 @@ def _quotient(node: NodeContext, operands: list[Integers]) -> Array | None:
 
 
 def _remainder(node: NodeContext, operands: list[Integers]) -> Array | None:
-    """With the divisor's sign, or with `fmod` the dividend's."""
+    """The remainder with the divisor's sign, or with `fmod` the dividend's."""
     one, other = operands
     if not other.all():
         return None

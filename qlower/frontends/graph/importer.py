@@ -1,4 +1,4 @@
-"""From the nodes of a graph to a function of qnn operations."""
+"""The function of qnn operations that the nodes of a graph become."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Framework:
-    """Whose graph is imported.
+    """A framework whose graphs are imported.
 
-    `read` rewrites the graph to what the framework makes of it. Models that aren't
+    `read` rewrites the graph to the one that the framework runs. Models that aren't
     quantized are refused with the help of `unquantized`.
     """
 

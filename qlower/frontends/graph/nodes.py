@@ -161,7 +161,7 @@ class Graph:
         return node.kind in ACTIVATIONS
 
     def written_operator(self, node: Node) -> str:
-        """What the file calls the operator that a node was made of."""
+        """The file's word for the operator that a node was made of."""
         for source in self.model.nodes[node.index : node.index + 1]:
             if (source.index, source.name) == (node.index, node.name):
                 return Node.of(source).operator
@@ -241,7 +241,7 @@ class Graph:
         return array.reshape(()) if array is not None and array.size == 1 else None
 
     def step(self, node: Node) -> Step | None:
-        """What a (de)quantization with one constant scale and zero point does."""
+        """The step of a (de)quantization with one constant scale and zero point."""
         scale = self.scalar(node.inputs[1]) if len(node.inputs) > 1 else None
         if scale is None or scale.dtype != np.float32:
             return None
@@ -357,7 +357,7 @@ def _given(node: Node) -> Constant | None:
 
 
 def filled(node: Node, shape: Array) -> Constant | None:
-    """What ConstantOfShape gives: one value, zero by default."""
+    """The result of ConstantOfShape: one value throughout, zero by default."""
     value = node.attributes.get("value")
     filler = value.array if isinstance(value, Constant) else np.zeros(1, np.float32)
     if filler is None or filler.size != 1 or shape.dtype.kind != "i":
@@ -372,7 +372,7 @@ def filled(node: Node, shape: Array) -> Constant | None:
 
 
 def cast(node: Node, source: Array) -> Constant | None:
-    """What Cast makes of integers, or of whole numbers that the other type has."""
+    """The result of Cast for integers, or for whole numbers that the other type has."""
     number = node.attributes.get("to")
     name = TYPES_BY_NUMBER.get(number) if isinstance(number, int) else None
     if name is None or source.dtype.kind not in "iufb":

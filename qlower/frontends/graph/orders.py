@@ -24,12 +24,12 @@ def channels_last(rank: int) -> Order:
 
 
 def stored_shape(shape: Sequence[int], order: Order) -> tuple[int, ...]:
-    """What a value of the model's `shape` is stored as."""
+    """The stored shape of a value of the model's `shape`."""
     return tuple(shape[dimension] for dimension in order)
 
 
 def place(order: Order, dimension: int) -> int:
-    """Where a dimension of the model is stored."""
+    """The stored dimension that a dimension of the model becomes."""
     return order.index(dimension)
 
 

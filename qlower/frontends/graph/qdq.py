@@ -1,10 +1,10 @@
-"""Groups of dequantize, operator, quantize: what a graph of float operators means.
+"""Groups of dequantize, operator, quantize: the meaning of a graph of float operators.
 
 Quantizers of float frameworks leave the operators alone and put pairs of quantize and
 dequantize between them. An operator whose operands are dequantized and whose results
-are quantized stands for one on integers. Here it is found what belongs together, and
-why something doesn't; which groups an executor takes, and as what, is its front end's
-to say.
+are quantized stands for one on integers. Here the parts of a group are found, or the
+reason why there is no group; a front end decides which groups an executor takes, and as
+which operator.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Group:
 
     @property
     def members(self) -> tuple[Node, ...]:
-        """What the group replaces besides the operator."""
+        """The nodes other than the operator that the group replaces."""
         activation = () if self.activation is None else (self.activation,)
         return (*self.dequantizers.values(), *activation, *self.quantizers)
 

@@ -1,4 +1,5 @@
-"""What integers that a model takes mean: the file says that where they are used."""
+"""The quantization of integers that a model takes: the file states it where they are
+used."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def find_quantization(graph: Graph, name: str, signed: bool) -> QuantizedType:
 
 
 def _given(graph: Graph, node: Node, number: int) -> tuple[float, int] | None:
-    """What the operands after a quantized one say, in all operators that have such."""
+    """The scale and zero point that follow a quantized operand, in all operators that
+    have such."""
     if node.kind != DEQUANTIZE and not node.kind.startswith(("QLinear", "QGemm")):
         return None
     if len(node.inputs) < number + 2:

@@ -59,7 +59,7 @@ def dequantized(node: NodeContext) -> Reals:
 def _places(
     node: NodeContext, shape: tuple[int, ...], axis: int, block: int
 ) -> tuple[NDArray[np.intp], ...]:
-    """Where the scale of each element is: along one axis, or in blocks of it."""
+    """The place of each element's scale: along one axis, or in blocks of it."""
     counts = node.shape(1)
     axes = [axis] if len(counts) == 1 else range(len(shape))
     expected = [-(-shape[d] // (block if d == axis else 1)) for d in axes]

@@ -1,4 +1,4 @@
-"""What users are told of the operators of a graph that stay real."""
+"""Remarks for users on the operators of a graph that stay real."""
 
 from __future__ import annotations
 

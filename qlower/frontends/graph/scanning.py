@@ -33,8 +33,8 @@ def scan(
     *,
     is_reversed: bool = False,
 ) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
-    """What is left after `count` steps, the last one first if it `is_reversed`, and the
-    results of all, whose first axis is the step.
+    """The values after `count` steps, the last one first if it `is_reversed`, and the
+    results of all steps, with the step as the first axis.
 
     The operations that `step` adds are those of one step, whatever their number.
     """

@@ -1,4 +1,4 @@
-"""What a file says of a graph, as small plain values.
+"""The content of a graph's file, as small plain values.
 
 These hold exactly what was read; whether a node makes sense is decided where it is
 used.
@@ -27,8 +27,8 @@ class Constant:
     """A tensor that is part of the file.
 
     `type` is the schema's name of the element type, such as UINT8. `array` is None for
-    a type that no array of ours holds, and for data that can't be had; `problem` then
-    says why.
+    a type that no array here holds, and for data that can't be read; `problem` then
+    gives the reason.
     """
 
     type: str

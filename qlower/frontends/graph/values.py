@@ -73,7 +73,7 @@ class Value:
 
 
 class Place:
-    """Where operations come from: their name and location, and whom to blame."""
+    """The name and location of operations, and the site that errors name."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Place:
 class FunctionBuilder:
     """The function `main` under construction.
 
-    `charge` is told of every operation, and may refuse more of them.
+    `charge` is called for every operation, and may refuse more of them.
     """
 
     def __init__(self, charge: Callable[[], None]) -> None:
@@ -130,7 +130,7 @@ class FunctionBuilder:
         return value if suffix else hint(value, place.name)
 
     def emitter(self, place: Place, suffix: str | None = None) -> Emitter:
-        """What adds operations on plain tensors; with `suffix` these are steps."""
+        """An emitter of operations on plain tensors; with `suffix` these are steps."""
         self._charge()
         return Emitter(self.block.add_op, place.named(suffix))
 

@@ -57,8 +57,8 @@ class Volume:
         return any((*self.low, *self.high))
 
     def seen(self, value: Value, filler: float, *, taps_last: bool) -> Value:
-        """What windows see, with `filler` around the volume: [N, 1, places, C taps],
-        channel by channel, or [N, places, taps, C]."""
+        """The volume as windows read it, with `filler` around it: [N, 1, places, C
+        taps], channel by channel, or [N, places, taps, C]."""
         node, place = self.node, self.node.place()
         value = node.builder.in_order(value, identity(RANK), place)
         batch, channels, *volume = value.shape

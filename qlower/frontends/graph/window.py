@@ -66,7 +66,8 @@ def from_image(
 
 
 def image_step(node: NodeContext) -> str | None:
-    """What an image is called on the way to the node's result; None if it is that."""
+    """The name of an image on the way to the node's result; None if the image is the
+    result."""
     return None if len(node.shape(0)) == 4 else "image"
 
 

@@ -1,10 +1,10 @@
 """ONNX files as qnn modules.
 
-What is imported is what ONNX Runtime's kernels would compute: shapes, scales, zero
-points and weights go over unchanged. Operators on integers (QLinearConv and the like)
-are imported as they stand; groups of DequantizeLinear, operator, QuantizeLinear as
-what ONNX Runtime makes of them. Images are kept with their channels last; transposes
-appear where a model needs them otherwise.
+A module computes the results of ONNX Runtime's kernels: shapes, scales, zero points and
+weights are taken over unchanged. Operators on integers (QLinearConv and the like) are
+imported as they are; groups of DequantizeLinear, operator, QuantizeLinear as the
+operators that ONNX Runtime makes of them. Images are kept with their channels last;
+transposes appear where a model needs another order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What ONNX Runtime makes of a graph in QDQ form, at its level "extended".
+"""The groups that ONNX Runtime fuses in a graph in QDQ form, at its level "extended".
 
-With int8 allowed for groups (`session.qdqisint8allowed`), what is fused are integers on
-every machine. By default it is not on x86-64: there convolutions and products of int8
-stay real.
+With int8 allowed for groups (`session.qdqisint8allowed`), the fused operators are on
+integers on every machine. By default this isn't so on x86-64: there convolutions and
+products of int8 stay real.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _select(graph: Graph, group: Group, *, takes_int8: bool) -> Fused:
 
 
 def _check_activation(graph: Graph, group: Group, activation: Node) -> None:
-    """The quantization must stand for the activation."""
+    """Check that the quantization implies the activation."""
     name = activation.kind
     if len(group.quantizers) != 1:
         raise StaysReal(f"its {name} is not quantized")

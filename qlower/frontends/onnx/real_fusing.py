@@ -1,7 +1,7 @@
-"""What ONNX Runtime makes of operators that stay real, at its level "extended".
+"""The fusions of operators that stay real in ONNX Runtime, at its level "extended".
 
 Each function is one of its graph transformers (onnxruntime/core/optimizer, 1.31), as
-far as the result's bits show it.
+far as it changes the result's bits.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ def _is(graph: Graph, value: str, expected: float) -> bool:
 
 
 def _other(node: Node, value: str) -> str:
-    """The operand of a binary node beside `value`."""
+    """The operand of a binary node other than `value`."""
     one, other = node.inputs
     return other if one == value else one
 
 
 def _times(graph: Graph, node: Node, factor: float) -> str | None:
-    """What a Mul multiplies by a constant."""
+    """The operand that a Mul multiplies by a constant."""
     for number in (0, 1):
         if _is(graph, node.inputs[number], factor):
             return node.inputs[1 - number]
@@ -98,7 +98,7 @@ def _times(graph: Graph, node: Node, factor: float) -> str | None:
 
 
 def _row(graph: Graph, node: Node, value: str) -> str | None:
-    """The constant vector that a binary node takes beside `value`."""
+    """The constant vector that a binary node takes with `value`."""
     name = _other(node, value)
     array = graph.array(name)
     return name if array is not None and array.ndim == 1 else None
@@ -284,7 +284,7 @@ def _is_rescaled(graph: Graph, value: str) -> bool:
 
 
 def _scale_of(graph: Graph, node: Node) -> tuple[str, np.float32] | None:
-    """What a node multiplies by one number, and the number."""
+    """The operand that a node multiplies by one number, and the number."""
     for number in (0, 1) if node.kind == "Mul" else (1,):
         given = graph.scalar(node.inputs[number])
         if given is not None and given.dtype == np.float32:

@@ -1,4 +1,5 @@
-"""What a user is told about the reading of a model: whose bits it has, and where."""
+"""Remarks for users on the reading of a model: the system whose bits it has, and
+where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ONNX Runtime does to a model in QDQ form before it fuses groups.
+"""The rewrites of a model in QDQ form that ONNX Runtime makes before it fuses groups.
 
 Each function is one of its graph transformers (onnxruntime/core/optimizer, 1.31), as
 far as it decides what is fused or which values are computed.

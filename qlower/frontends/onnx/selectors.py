@@ -1,4 +1,4 @@
-"""Which groups ONNX Runtime runs on integers, and as which of its operators.
+"""The groups that ONNX Runtime runs on integers, each with its operator.
 
 The table is that of 1.31: onnxruntime/core/optimizer/qdq_transformer/selectors_actions,
 qdq_selector_action_transformer.cc, qdq_selectors.cc and qdq_actions.cc.

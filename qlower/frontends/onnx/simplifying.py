@@ -1,4 +1,5 @@
-"""What ONNX Runtime does to any model first, as far as it decides what is fused.
+"""The simplifications that ONNX Runtime begins with, as far as they decide what is
+fused.
 
 Each function is one of its graph transformers of level 1 (onnxruntime/core/optimizer,
 1.31).

@@ -1,4 +1,4 @@
-"""The tensors of an ONNX file: their bytes, inside of it or in files beside it."""
+"""The tensors of an ONNX file: their bytes, in the file or in files next to it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Programs that PyTorch exported (`.pt2`) as qnn modules.
 
-They are read without PyTorch. What PT2E left as dequantize, operator, quantize becomes
-operators on integers where the system runs those that the quantizer had in mind: the
-lowering for x86 or XNNPACK. The rest stays float32, as the program says.
+They are read without PyTorch. The groups of dequantize, operator, quantize that PT2E
+leaves become operators on integers where the system that the quantizer was made for
+runs those: the lowering for x86, or XNNPACK. The rest stays float32, as in the program.
 """
 
 from __future__ import annotations

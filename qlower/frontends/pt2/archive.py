@@ -91,7 +91,7 @@ class Archive:
         return self._data[path]
 
     def json(self, path: str) -> object:
-        """What an entry of JSON says."""
+        """The content of a JSON entry."""
         try:
             return json.loads(self.read(path))
         except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""What the calls of ATen operators and of quantized_decomposed become."""
+"""The calls of ATen operators and of quantized_decomposed, as nodes of a graph."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ def each(name: str, rank: int, default: int, *, sides: int = 1) -> Read:
 
 
 def window(rank: int) -> dict[str, Read]:
-    """What says how the window of a pool slides: by its own size unless told."""
+    """The arguments that say how the window of a pool slides: by default by its own
+    size."""
     kernel, stride = each("kernel_size", rank, 1), each("stride", rank, 1)
     return {
         "kernel_shape": kernel,
@@ -185,7 +186,7 @@ def _identity(site: CallSite) -> None:
 
 
 def _split(**sizes: Read) -> Translate:
-    """Into parts of equal size, the last one smaller, or of the given sizes."""
+    """Split into parts of equal size, the last one smaller, or of the given sizes."""
     return node("Split", domain=TORCH, axis=integer("dim", 0), more=sizes)
 
 
@@ -228,7 +229,7 @@ def _subtracted_from(site: CallSite) -> None:
 
 
 def _prelu(site: CallSite) -> None:
-    """With one slope for all channels."""
+    """A PReLU with one slope for all channels."""
     slope = site.given_array("weight")
     if slope.size != 1:
         raise site.error(f"{slope.size} slopes are not supported; expected 1")

@@ -1,8 +1,8 @@
-"""Which calls of a quantized program run on integers, and as what.
+"""The calls of a quantized program that run on integers, each with its operator.
 
 PT2E leaves operators real, with quantize_per_tensor and dequantize_per_tensor between
-them. Who runs the program decides which groups of them become one operator: the
-lowering for x86 fuses convolutions and linear layers (torchao/quantization/pt2e/
+them. The system that runs the program decides which groups of them become one operator:
+the lowering for x86 fuses convolutions and linear layers (torchao/quantization/pt2e/
 lowering.py), the delegate XNNPACK of ExecuTorch sums, products and means as well.
 """
 
@@ -65,7 +65,8 @@ XNNPACK = Executor(
 
 
 def find_executor(graph: Graph) -> Executor:
-    """Who the quantizer had in mind, by the type of the first activation."""
+    """The system that the quantizer was made for, by the type of the first
+    activation."""
     for node in graph.nodes:
         if graph.is_quantize(node):
             is_signed = graph.stored_type(node) == "INT8"
@@ -216,7 +217,8 @@ ACTIVATIONS = {(0.0, 6.0): "relu6", (-1.0, 1.0): "relu_n1_to_1"}
 
 
 def _activation(graph: Graph, group: Group, executor: Executor) -> str | None:
-    """What bounds a fused result, "" for nothing; None if the group can't have it."""
+    """The activation that bounds a fused result, "" for none; None if the group can't
+    have it."""
     if group.activation is None:
         return ""
     if group.activation.kind == "Relu":

@@ -1,7 +1,7 @@
-"""What an exported program says, as small plain values.
+"""The content of an exported program, as small plain values.
 
 These hold exactly what was read; whether a call makes sense is decided where it is
-used. Ports and constants are those of the graph that it becomes (`onnx.schema`).
+used. Ports and constants are those of the graph that it becomes (`graph.schema`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """An argument of a kind that no operator of ours takes."""
+    """An argument of a kind that no supported operator takes."""
 
     kind: str
 

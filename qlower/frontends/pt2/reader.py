@@ -223,7 +223,7 @@ class _Reader:
     def inputs(
         self, signature: Json, calls: tuple[Call, ...], stem: str
     ) -> tuple[tuple[Port, ...], dict[str, Constant]]:
-        """What the program takes, and the constants that any call uses."""
+        """The inputs of the program, and the constants that any call uses."""
         used = {
             item.name
             for call in calls
@@ -272,8 +272,8 @@ class _Reader:
         return Port(name, type, tuple(sizes))
 
     def tensor_files(self, stem: str) -> dict[str, Json]:
-        """What the archive says of its tensors, by their names in the program, with
-        the folder that their data is in."""
+        """The archive's descriptions of its tensors, by their names in the program,
+        with the folder that holds their data."""
         found: dict[str, Json] = {}
         for folder in ("data/weights/", "data/constants/"):
             kind = folder.split("/")[1]

@@ -1,10 +1,10 @@
-"""What torchao's `quantize_` writes, as the calls of whole layers.
+"""The output of torchao's `quantize_`, as the calls of whole layers.
 
-A tensor of torchao is a constant of integers, and the program says step by step what
+A tensor of torchao is a constant of integers, and the program states step by step what
 its layers do with it: weights become real, rows of activations are quantized by their
-own range, products of integers are scaled. Here the first is computed, as it depends on
-constants alone; each of the other two becomes one call, for an operator or a contract's
-rules to say what it means.
+own range, products of integers are scaled. The first is computed here, as it depends on
+constants alone; each of the other two becomes one call, whose meaning an operator or a
+contract's rules state.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Reader:
         return None
 
     def step(self, call: Call) -> _Step | None:
-        """What a call's result is on the way to a layer's, if it is on one."""
+        """The step to a layer's result that a call's result is, if it is one."""
         made = STEPS.get(call.target)
         found = None if made is None else made(self, call)
         if found is not None:
@@ -245,7 +245,8 @@ def _typed(reader: _Reader, call: Call) -> _Step | None:
 
 
 def _sum(reader: _Reader, call: Call) -> _Step | None:
-    """What is added to codes so that they are unsigned, or comes off the sums."""
+    """The number that is added to codes to make them unsigned, or subtracted from the
+    sums."""
     step, other = reader.of(call, "self"), call.arguments.get("other")
     if step is None:
         return None

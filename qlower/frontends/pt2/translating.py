@@ -1,4 +1,4 @@
-"""From the calls of an exported program to the nodes of a graph.
+"""The nodes of a graph that the calls of an exported program become.
 
 An operator that ONNX has becomes ONNX's, whose importers all graphs share; one with
 shapes, parameters or float32 arithmetic of its own keeps its name, in the domain
@@ -187,8 +187,8 @@ class Translator:
         self._sharing: dict[str, set[str]] = {}
 
     def current(self, name: str) -> str:
-        """The value that a name stands for by now: the last result of operators that
-        change it in place, such as relu_."""
+        """The current value of a name: the last result of operators that change it in
+        place, such as relu_."""
         while name in self._changed:
             name = self._changed[name]
         return name
@@ -230,7 +230,7 @@ class Translator:
         return found | dict.fromkeys(self.program.outputs, end)
 
     def _track(self, site: CallSite, place: int, last_uses: Mapping[str, int]) -> None:
-        """Keep in mind which names share memory, and which one stands for another."""
+        """Record which names share memory, and which one stands for another."""
         call = site.call
         operator = call.target.rpartition(".")[0]
         operand = next(_tensors(call), None)

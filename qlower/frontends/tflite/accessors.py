@@ -40,7 +40,7 @@ class ModelTable(Protocol):
 
 
 class TFLitePackage(Protocol):
-    """The names of the `tflite` package that are fixed; options go by name."""
+    """The names of the `tflite` package that are fixed; options are found by name."""
 
     Model: type[ModelTable]
     BuiltinOperator: type
@@ -93,11 +93,11 @@ class _Files:
 
 
 class _Unexecuted(ModuleType):
-    """The package before anything but its files is asked for.
+    """The package before anything but its files is used.
 
-    Its `__init__` imports all 180 of them, of which a model needs 20: that is left to
-    whoever looks for a name in it. Files are called like the class that they have, and
-    that is what the name means in the package.
+    Its `__init__` imports all 180 of them, although a model needs 20: each is imported
+    when a name in it is used first. A file has the name of its class, and the name
+    means the class in the package.
     """
 
     def __setattr__(self, name: str, value: object) -> None:

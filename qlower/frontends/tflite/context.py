@@ -1,6 +1,6 @@
-"""What the importer of one operator works with: its operands, options and results.
+"""The context in which one operator is imported: its operands, options and results.
 
-The file is long because a context is one class: a method for each thing to ask for.
+The file is long because a context is one class, with a method for each question.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class OperatorContext(Operands):
         self.options = options
 
     def error(self, message: str, *, help: str | None = None) -> QlowerError:
-        """As of any site; what the operator gives is named where no tensor is, and help
-        is how the model goes without the operator."""
+        """Return an error as any site does. Where no tensor is named the operator's
+        result is, and the help says how the model works without the operator."""
         tensors = self.graph.tensors
         given = [n for n in self.operator.outputs if 0 <= n < len(tensors)]
         if given and not _NAMES_A_TENSOR.search(message):
@@ -150,10 +150,10 @@ class OperatorContext(Operands):
         return self.as_stored(self.stored(value), type)
 
     def state(self, number: int) -> SSAValue:
-        """What a variable tensor among the operands has: what `keep` left there.
+        """The value of a variable tensor among the operands, as `keep` left it.
 
-        At first that is the constant that it was widened from, or 0, of INT8 the zero
-        point, as LiteRT's `ResetVariableTensor` (interpreter's util) has it.
+        At first that is the constant that it was widened from, or 0 (for INT8 the zero
+        point), as in LiteRT's `ResetVariableTensor` (interpreter's util).
         """
         tensor, type = self._variable(number)
         zero = 0

@@ -106,7 +106,7 @@ def _sized(op: OperatorContext, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _numpy(function: Callable[..., Array]) -> Evaluate:
-    """What numpy's function of that many operands computes."""
+    """An evaluation by numpy's function of as many operands."""
 
     def evaluate(op: OperatorContext) -> Array:
         op.broadcast_shape(*range(len(op.operator.inputs)))
@@ -198,7 +198,8 @@ def _gather(op: OperatorContext) -> Array:
 
 
 def _moved(read: Read) -> Evaluate:
-    """What an operator does that is one movement of its first operand's elements."""
+    """An evaluation of operators that are one movement of their first operand's
+    elements."""
 
     def evaluate(op: OperatorContext) -> Array:
         array = op.array(0)

@@ -1,4 +1,4 @@
-"""From the operators of a file to a function of qnn operations."""
+"""The function of qnn operations that the operators of a file become."""
 
 from __future__ import annotations
 
@@ -187,8 +187,9 @@ class _GraphImporter(TensorTable):
 
     @contextmanager
     def attempt(self, tensors: Sequence[int]) -> Generator[None]:
-        """What is to give values to tensors; where problems are collected, an error is
-        one, and the tensors are taken to have values all the same."""
+        """Run a step that gives values to tensors. Where problems are collected, an
+        error is collected too, and the tensors are taken to have values all the
+        same."""
         try:
             yield
         except QlowerError as error:

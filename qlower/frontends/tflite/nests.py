@@ -1,7 +1,7 @@
 """Loop nests on stored integers and plain numbers, for operators that need no contract.
 
-What an operator does to integers, to bits, or in float32 step by step, is the same by
-every contract, and stands in the module as `linalg` operations.
+Operations on integers, on bits, or in float32 step by step are the same by every
+contract, and are `linalg` operations in the module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .context import OperatorContext
 
 
 def emitter(op: OperatorContext, output: int = 0) -> Emitter:
-    """Adds ops that are called like a result."""
+    """An emitter of operations named like a result."""
     location = NameLoc(StringAttr(op.graph.name(op.output(output))), op.location)
     return Emitter(op.graph.append, location)
 

@@ -1,4 +1,4 @@
-"""What a TFLite file says, as small plain values.
+"""The content of a TFLite file, as small plain values.
 
 These hold exactly what was read; whether a tensor or an operator makes sense is decided
 where it is used (`types.py`, and the importer of each operator).
@@ -42,9 +42,9 @@ class SparseLevel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sparsity:
-    """Which elements of a tensor its constant has: by dimensions, in the order of
-    `order`. After the tensor's own come those inside of blocks; `blocks` says of
-    which of the tensor's dimensions."""
+    """The elements of a tensor that its constant has: by dimensions, in the order of
+    `order`. After the tensor's own dimensions come those inside blocks; `blocks` says
+    which of the tensor's dimensions they divide."""
 
     order: tuple[int, ...]
     blocks: tuple[int, ...]

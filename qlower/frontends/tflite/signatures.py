@@ -1,4 +1,4 @@
-"""Which of a file's subgraphs is read: the first, or that of a signature."""
+"""The subgraph of a file that is read: the first, or that of a signature."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .schema import Model, Subgraph
 
 
 def of_signature(model: Model, name: str | None) -> Model:
-    """The model that a signature names, beside which the file's first subgraph is
-    another; that subgraph itself without a name.
+    """The model of a signature, in which the file's first subgraph is only another
+    subgraph; without a name, the model of the first subgraph.
 
     Raises `QlowerError` for a signature that the file doesn't have.
     """

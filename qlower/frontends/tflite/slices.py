@@ -1,4 +1,4 @@
-"""Which elements SLICE and STRIDED_SLICE take."""
+"""The elements that SLICE and STRIDED_SLICE take."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Taken(Movement):
 
 
 def read_slice(op: OperatorContext, shape: Shape) -> Taken:
-    """Where SLICE begins and how much it takes; a size of -1 reaches to the end."""
+    """The start and the size of a SLICE; a size of -1 reaches to the end."""
     begins = op.integers(1, "begin", count=len(shape))
     sizes = op.integers(2, "size", count=len(shape))
     indices: list[range] = []

@@ -1,4 +1,5 @@
-"""What a model keeps from one call to the next, while its function is made."""
+"""The values that a model keeps from one call to the next, while its function is
+made."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from .types import Element, constant_value
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What a state is in the function's signature, and what a new one has."""
+    """A state as an argument of the function, and the value that it has next."""
 
     type: TensorType[Element]
     initial: DenseIntOrFPElementsAttr

@@ -43,7 +43,7 @@ class TensorTable(ABC):
 
     @abstractmethod
     def subgraph(self, number: int, site: Site) -> Subgraph:
-        """A subgraph of the file besides the first, or an error if there is none."""
+        """A subgraph of the file other than the first, or an error if there is none."""
 
     @abstractmethod
     def inline(self, number: int, arguments: Sequence[int], site: Site) -> list[int]:

@@ -73,7 +73,8 @@ def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
 
 
 def quantized_type(tensor: Tensor, site: Site) -> TensorType[Element]:
-    """As `tensor_type`, but that of INT32 has the scale that kernels mostly drop."""
+    """The type as `tensor_type` gives it, but for INT32 with the scale that kernels
+    mostly drop."""
     if tensor.type != "INT32":
         return tensor_type(tensor, site)
     if tensor.quantization is None or len(tensor.quantization.scales) != 1:

@@ -12,8 +12,8 @@ from .schema import Model, Operator, Subgraph, Tensor
 class Variables:
     """The variables of a model.
 
-    `handles` tells which one a tensor of type RESOURCE stands for, `initial` what each
-    has before the first call: a constant, and its bytes. What no operator writes but
+    `handles` gives the variable for each tensor of type RESOURCE, `initial` the value
+    before the first call: a constant, and its bytes. A variable that is written only
     once, before the first call, is as good as a constant; `written` are the others.
     """
 
@@ -25,7 +25,7 @@ class Variables:
 
 
 def handles_of(subgraph: Subgraph) -> dict[int, str]:
-    """The name of the variable that each of a subgraph's handles stands for."""
+    """The variable's name for each of a subgraph's handles."""
     return {
         index: str(operator.options.get("shared_name", ""))
         for operator in subgraph.operators

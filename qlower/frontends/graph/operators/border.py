@@ -1,4 +1,4 @@
-"""Between real numbers and quantized ones."""
+"""Conversions between real numbers and quantized ones."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def import_quantize(node: NodeContext) -> None:
 
 
 def import_dequantize(node: NodeContext) -> None:
-    """The integers, which are dequantized where something needs that, or at once where
-    there is more than one scale or another width.
+    """Import the integers. They are dequantized where something needs that, or
+    immediately if there is more than one scale or another width.
 
-    Constants that one scale doesn't describe are left to what takes them.
+    Constants that one scale doesn't describe are left to the operators that take them.
     """
     if node.is_constant(0):
         if _is_plain(node):
@@ -82,7 +82,8 @@ def _has_one_step(node: NodeContext) -> bool:
 
 
 def _stored_type(node: NodeContext, shape: tuple[int, ...]) -> QuantizedType:
-    """How the stored tensor of this shape is quantized: at once, by axis, by blocks."""
+    """The quantization of the stored tensor of this shape: as a whole, by axis, or by
+    blocks."""
     type = node.graph.stored_type(node.node)
     if type in STORED_TYPES:
         held = QuantizedType.per_tensor(8, STORED_TYPES[type], 1.0)

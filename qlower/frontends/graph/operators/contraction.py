@@ -109,7 +109,7 @@ def convolution(
 
 
 def group_count(node: NodeContext, channels: int, filters: int, depth: int) -> int:
-    """How many groups there are, for filters of so many channels each."""
+    """The number of groups, for filters of the given number of channels each."""
     groups = node.integer("group", 1, 1)
     if channels != depth * groups or filters % groups:
         raise node.error(

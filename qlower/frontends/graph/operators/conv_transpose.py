@@ -105,7 +105,7 @@ def import_conv_transpose(node: NodeContext) -> None:
 def _axes(
     node: NodeContext, sizes: Sequence[int], kernel: Sequence[int]
 ) -> list[_Axis]:
-    """What the attributes say of each dimension (conv_transpose_attributes.h)."""
+    """The attributes of each dimension (conv_transpose_attributes.h)."""
     rank = len(sizes)
     node.integer_list("kernel_shape", list(kernel), 1)
     strides = node.integer_list("strides", [1] * rank, 1, MAX_STRIDE)

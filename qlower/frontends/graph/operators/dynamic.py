@@ -394,8 +394,8 @@ def _less(
 
 
 def import_conv_integer(node: NodeContext) -> None:
-    """Padding holds the zero point and adds nothing, so that less of it is taken off
-    beside the borders."""
+    """Import a ConvInteger. Padding holds the zero point and adds nothing, so less is
+    subtracted near the borders."""
     value, zero_point = _stored(node, 0, 2)
     image = as_image(node, value, False)
     count = filter_count(node, 1)
@@ -417,8 +417,8 @@ def import_conv_integer(node: NodeContext) -> None:
 
 
 def _sums_inside(filters: Integers, image: Sequence[int], window: Window) -> Integers:
-    """What each filter [O, KH, KW] adds up to at each place (y, x) of the result, of
-    the taps inside of the image: [OH, OW, O]."""
+    """The sum of each filter [O, KH, KW] over the taps that lie inside the image, for
+    each place (y, x) of the result: [OH, OW, O]."""
     vertical, horizontal = (
         _inside(size, filters.shape[1 + axis], axis, window)
         for axis, size in enumerate(image)

@@ -69,7 +69,7 @@ def _mish(steps: Scalars, x: SSAValue) -> SSAValue:
 
 
 def import_gelu(node: NodeContext) -> None:
-    """By the error function, or by the hyperbolic tangent."""
+    """Import a Gelu, by the error function or by the hyperbolic tangent."""
     is_bent = node.text("approximate", "none", ["none", "tanh"]) == "tanh"
     compute = text("_mlas", "gelu_by_tanh" if is_bent else "gelu")
     node.define(elementwise(node, [real_operand(node, 0)], body_of(compute)))
@@ -95,7 +95,7 @@ def import_quick_gelu(node: NodeContext) -> None:
 
 
 def import_power(node: NodeContext) -> None:
-    """By a constant 2 or 3, products; else the C library's powf
+    """Import a Pow: for a constant 2 or 3 products, otherwise the C library's powf
     (core/providers/cpu/math/element_wise_ops.cc)."""
     exponent = None
     if node.is_constant(1):

@@ -89,9 +89,9 @@ def _concat(
 
 
 def import_pad(node: NodeContext) -> None:
-    """Pads of stored integers with one of them, of dequantized ones with the real
-    number 0, which the zero point stands for; of others with any number, or with
-    copies of what is inside."""
+    """Import a Pad: of stored integers with one of them, of dequantized ones with the
+    real number 0, for which the zero point stands; of other values with any number, or
+    with copies of elements."""
     value = node.value(0)
     rank = len(value.shape)
     axes = node.axes(3, rank) or list(range(rank))

@@ -48,8 +48,8 @@ def import_average_pool(node: NodeContext) -> None:
 
 
 def _averages(node: NodeContext, volume: Volume, value: Value, image: Value) -> Value:
-    """What a volume's windows see as images: all taps in raster order; before opset 19,
-    of narrow steps, those of each column first."""
+    """The windows of a volume as windows of images: all taps in raster order; before
+    opset 19, with narrow steps, the taps of each column first."""
     width = value.shape[-1] + volume.low[2] + volume.high[2]
     has_loops = (
         node.graph.model.opset >= real_pools.LOOPS_SINCE

@@ -41,7 +41,7 @@ def real_operand(node: NodeContext, number: int) -> Value:
 
 
 def elementwise(node: NodeContext, operands: Sequence[Value], body: Body) -> Value:
-    """What `body` makes of the elements of operands that broadcast; real numbers."""
+    """Apply `body` to the elements of real operands that broadcast."""
     shape: tuple[int, ...] = ()
     for value in operands:
         shape = broadcast(node, shape, value.shape)
@@ -197,7 +197,8 @@ def sum_of(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
 
 
 def activation(node: NodeContext, name: str, factors: AttributeValue) -> Body:
-    """What a fused operator does to its result, with parameters in ONNX's order."""
+    """The activation that a fused operator applies to its result, with parameters in
+    ONNX's order."""
     match name, factors:
         case "Relu", ():
             return _bounding(0.0, math.inf)

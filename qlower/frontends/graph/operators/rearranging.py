@@ -131,7 +131,8 @@ def import_space_to_depth(node: NodeContext) -> None:
 
 
 def import_triangle(node: NodeContext) -> None:
-    """What lies on and above a diagonal of matrices, or below; elsewhere 0."""
+    """Import the part of matrices on and above a diagonal, or on and below; the rest is
+    0."""
     value = real_operand(node, 0)
     rows, columns = value.shape[-2:]
     offset = 0
@@ -188,7 +189,7 @@ def padded(
 
 
 def import_gather_nd(node: NodeContext) -> None:
-    """What lies at each of the constant indices of the first dimensions."""
+    """Import the elements at each of the constant indices of the first dimensions."""
     node.expect("batch_dims", 0)
     value = node.value(0)
     rows, places, shape = _placed(node, value, 1)

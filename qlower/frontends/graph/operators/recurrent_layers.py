@@ -93,8 +93,8 @@ class Layer:
     def run(
         self, start: Sequence[SSAValue], sums: SSAValue, step: Step
     ) -> tuple[Sequence[SSAValue], SSAValue]:
-        """What is carried after all steps, and the states [S, B, U]. `sums` are those
-        of all inputs [S B, gates U]."""
+        """The carried values after all steps, and the states [S, B, U]. `sums` are the
+        sums of all inputs, [S B, gates U]."""
         shape = (self.steps, self.batch, len(self.gates) * self.units)
         name = f"sums_{self.direction}"
         left, (states,) = scan(

@@ -56,8 +56,8 @@ def import_resize(node: NodeContext) -> None:
 
 
 def _interpolate(node: NodeContext, value: Value) -> None:
-    """Between four pixels, each times the product of its distances (UpsampleBilinear of
-    upsample.cc)."""
+    """Interpolate between four pixels, each times the product of its distances
+    (UpsampleBilinear of upsample.cc)."""
     sizes = _sizes(node, value)
     if len(sizes) != 4 or any(scale != 1 for _, scale in sizes[:2]):
         raise node.error(
@@ -99,8 +99,8 @@ def _interpolate(node: NodeContext, value: Value) -> None:
 def _neighbours(
     node: NodeContext, value: Value, axis: int, wanted: int, scale: float
 ) -> tuple[list[NDArray[np.int32]], list[Reals]]:
-    """The two indices beside each place, and how far each is from it; halves where they
-    are one."""
+    """The two indices next to each place, and its distance from each; halves where the
+    two are one."""
     size = value.shape[axis]
     places = np.arange(wanted, dtype=np.float32)
     if scale != 1:
@@ -152,7 +152,7 @@ def _sources(node: NodeContext, size: int, wanted: int, scale: float) -> list[in
 
 
 def _places(node: NodeContext, size: int, wanted: int, scale: float) -> Reals:
-    """Where each index of the result lies in the operand."""
+    """The place in the operand of each index of the result."""
     old = node.graph.model.opset < 11
     transformation = node.text(
         "coordinate_transformation_mode", "asymmetric" if old else "half_pixel"

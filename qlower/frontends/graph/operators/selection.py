@@ -68,7 +68,8 @@ def import_gather(node: NodeContext) -> None:
 
 
 def _table(node: NodeContext) -> Value:
-    """What is gathered from; stored constants mean what the result does."""
+    """The operand from which elements are gathered; stored constants have the result's
+    quantization."""
     if not node.is_constant(0) or node.constant(0, "operand").type not in STORED_TYPES:
         return node.value(0)
     signed = STORED_TYPES[node.constant(0, "operand").type]

@@ -137,7 +137,7 @@ def _constant_bias(node: NodeContext, channels: int) -> SSAValue | None:
 
 
 def _real(node: NodeContext, sums: SSAValue) -> SSAValue:
-    """What accumulators along the last dimension mean, with the bias."""
+    """The real values of accumulators along the last dimension, with the bias."""
     nest = Nest(node.builder.emitter(node.place()), shape_of(sums))
     elements = _elements(node, nest, sums)
     return nest.build([call_function(nest, CONTRACT, "real_contraction", *elements)])[0]

@@ -55,8 +55,8 @@ def import_transpose_two(node: NodeContext) -> None:
 
 
 def import_split(node: NodeContext) -> None:
-    """Into parts of given sizes, of one size, or into so many of one size: the last one
-    may be smaller."""
+    """Split into parts of the given sizes, of one size, or into the given number of
+    parts: the last one may be smaller."""
     shape = node.shape(0)
     axis = node.axis(node.integer("axis", 0), len(shape))
     total = shape[axis]

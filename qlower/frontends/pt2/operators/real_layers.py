@@ -32,7 +32,7 @@ from .contraction import CONTRACT
 
 
 def _rows(node: NodeContext, value: Value, size: int) -> SSAValue:
-    """The value as a matrix of rows of so many elements."""
+    """The value as a matrix with rows of `size` elements."""
     whole = node.builder.in_order(value, identity(len(value.order)), node.place())
     shape = (math.prod(value.shape) // size, size)
     return node.builder.reshape(whole, shape, (0, 1), node.place()).ssa

@@ -66,7 +66,7 @@ def import_real_leaky_relu(op: OperatorContext) -> None:
 
 
 def _nudged_range(op: OperatorContext) -> tuple[np.float32, np.float32, np.float32]:
-    """The scale, and what the first code and the last stand for
+    """The scale, and the real values of the first and the last code
     (NudgeQuantizationRange)."""
     low, high = np.float32(op.number("min")), np.float32(op.number("max"))
     last = np.float32((1 << op.integer("num_bits")) - 1)

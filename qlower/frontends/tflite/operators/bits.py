@@ -52,7 +52,7 @@ def import_bitcast(op: OperatorContext) -> None:
 def _joined(
     op: OperatorContext, steps: Scalars, count: int, type: IntegerType
 ) -> SSAValue:
-    """So many elements of the last dimension as one integer."""
+    """Groups of `count` elements of the last dimension, each joined to one integer."""
     loops = range(len(steps.nest.output_shape))
     whole: SSAValue | None = None
     for number in range(count):

@@ -99,7 +99,7 @@ def _convolution(
 def _operands(
     op: OperatorContext, axis: int, filters: int, *, symmetric: bool = True
 ) -> tuple[SSAValue, SSAValue, SSAValue | None]:
-    """What a layer multiplies, and its bias: quantized or real numbers."""
+    """The factors of a layer, and its bias: quantized or real numbers."""
     if is_hybrid(op):
         weights = hybrid_weights(op, axis)
         return op.value(0), weights, read_real_bias(op, 2, filters)

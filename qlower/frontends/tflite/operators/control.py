@@ -82,8 +82,8 @@ def import_while(op: OperatorContext) -> None:
 
 
 def import_composite(op: OperatorContext) -> None:
-    """What the operator is made of, as LiteRT runs it where no delegate knows its name
-    (stablehlo_composite.cc)."""
+    """Import the operators that a composite is made of, as LiteRT runs it where no
+    delegate knows its name (stablehlo_composite.cc)."""
     number = op.option("decomposition_subgraph_index", 0, LAST_SUBGRAPH)
     _give(op, op.graph.inline(number, op.operator.inputs, op))
 

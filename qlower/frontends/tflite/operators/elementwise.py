@@ -97,7 +97,7 @@ def _import_shifted(op: OperatorContext, compute: Binary, powers: list[int]) -> 
 
 
 def _bounds(op: OperatorContext) -> list[int]:
-    """What the activation leaves of the stored numbers (kernel_util.cc,
+    """The range of stored numbers that the activation allows (kernel_util.cc,
     CalculateActivationRangeQuantized)."""
     scale = np.float32(op.per_tensor(op.output()).scale)
     limits = np.iinfo(np.int16)
@@ -114,7 +114,8 @@ def _bounds(op: OperatorContext) -> list[int]:
 
 
 def import_quantize(op: OperatorContext) -> None:
-    """From float32 or, as a change of scale and zero point, from quantized."""
+    """Import a quantization of float32, or a change of a quantized value's scale and
+    zero point."""
     if op.is_float(0):
         result_type = op.quantized_result_type(op.shape(0))
         op.finish(qnn.QuantizeOp(op.value(0), result_type))

@@ -72,7 +72,7 @@ def import_scatter_nd(op: OperatorContext) -> None:
 
 
 def import_reverse_sequence(op: OperatorContext) -> None:
-    """The first elements of each row turned round, as many as its length says."""
+    """Reverse the first elements of each row; the lengths say how many."""
     shape = op.shape(0)
     axis = op.option("seq_dim", 0, len(shape) - 1)
     batch = op.option("batch_dim", 0, len(shape) - 1)

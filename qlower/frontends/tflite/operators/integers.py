@@ -37,7 +37,8 @@ def exclusive_or(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def shift_right(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
-    """The sign moves in; places are brought between 0 and all but one of the bits."""
+    """Shift right with the sign; distances are clamped to between 0 and the width less
+    one."""
     assert isa(x.type, IntegerType)
     most = steps.constant(x.type.bitwidth - 1, i32)
     places = steps.step(arith.MinSIOp(steps.cast(y, i32), most))

@@ -102,7 +102,7 @@ def _import_movement(op: OperatorContext, read: Read) -> None:
 def result_shape(
     op: OperatorContext, movement: Movement, shape: Shape, most: int
 ) -> Shape:
-    """The shape of a movement's result, of so many elements at most."""
+    """The shape of a movement's result, of at most `most` elements."""
     try:
         result = movement.result_shape(shape)
     except VerifyException as error:

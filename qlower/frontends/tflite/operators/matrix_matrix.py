@@ -1,8 +1,8 @@
-"""Products of constant float32 matrices and several rows at once, in Eigen's order.
+"""Products of constant float32 matrices with several rows together, in Eigen's order.
 
 Its product of matrices (GeneralBlockPanelKernel.h, packets of four, without FMAs) adds
-one column after the other, in one sum but where four rows meet outputs behind the last
-whole eight: of four of those there are two sums in turn, of what is left four.
+one column after the other, in one sum except where four rows meet outputs behind the
+last whole eight: four of those have two sums in turn, the rest four.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Product: TypeAlias = Callable[[SSAValue], Element]
 
 
 def is_of_matrices(matrix: Array, together: int) -> bool:
-    """Whether the product of a matrix and so many rows is one of matrices."""
+    """Whether the product of a matrix and `together` rows is a product of matrices."""
     outputs, columns = matrix.shape
     return min(outputs, together) > 1 and outputs + columns + together >= SMALL
 
@@ -56,7 +56,7 @@ def matrix_product(
     op: OperatorContext, matrices: Sequence[Array], together: int
 ) -> Product:
     """The product of matrices [outputs, columns] of one shape, whose outputs follow
-    each other, and rows of which so many at once are multiplied."""
+    each other, with rows that are multiplied `together` at a time."""
     weights = np.stack(matrices)
     count, outputs, columns = weights.shape
     if columns > MOST_COLUMNS:

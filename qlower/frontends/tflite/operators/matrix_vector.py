@@ -1,12 +1,12 @@
-"""Products of constant matrices and rows, in the order of the kernels of LSTMs.
+"""Products of constant matrices with rows, in the order of the kernels of LSTMs.
 
-In float32 it is that of Eigen's product of a matrix and a vector
-(GeneralMatrixVector.h): four sums, each of every fourth column, as
-`(s0 + s2) + (s1 + s3)`, then the columns behind the last whole packet. Where the matrix
-has one row it is that of its product of vectors (InnerProduct.h): as many sums for each
-of four packets in turn, which are added from the last to the first. Several rows that
-are multiplied at once have that of its product of matrices
-(`matrix_matrix.py`), unless all are small.
+In float32 it is the order of Eigen's product of a matrix and a vector
+(GeneralMatrixVector.h): four sums, each of every fourth column, as `(s0 + s2) + (s1 +
+s3)`, then the columns behind the last whole packet. For a matrix of one row it is the
+order of its product of vectors (InnerProduct.h): as many sums for each of four packets
+in turn, which are added from the last to the first. Several rows that are multiplied
+together have the order of its product of matrices (`matrix_matrix.py`), unless all are
+small.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def hybrid_product(
     *,
     symmetric: bool,
 ) -> Product:
-    """Of int8 matrices with a scale each, and rows that are quantized by their range:
-    `F(F(sum) F(s w))`."""
+    """The product of int8 matrices with a scale each, and rows that are quantized by
+    their range: `F(F(sum) F(s w))`."""
     weights = np.concatenate(matrices)
     of_outputs = np.repeat(
         np.array(scales, np.float32), [len(matrix) for matrix in matrices]

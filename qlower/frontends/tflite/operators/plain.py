@@ -132,8 +132,8 @@ def _saturated(
 
 
 def import_select(op: OperatorContext) -> None:
-    """What SELECT takes has one shape, or its condition is one or one for each row;
-    in SELECT_V2 all broadcast."""
+    """Import a selection. The operands of SELECT have one shape, or its condition is
+    one element or one for each row; in SELECT_V2 all broadcast."""
     op.check_type(op.input(2), op.input(1).type)
     op.check_type(op.output(), op.input(1).type)
     condition, values, others = (op.shape(number) for number in range(3))
@@ -258,7 +258,8 @@ def fold(op: OperatorContext, compute: Binary, initial: str) -> None:
 
 
 def initial_value(initial: str, type: str) -> float:
-    """Where a reduction begins: at a number, or at an end of the type's range."""
+    """The value that a reduction begins with: a number, or an end of the type's
+    range."""
     if initial not in ("lowest", "highest"):
         return float(initial)
     if type == "FLOAT32":

@@ -49,7 +49,8 @@ OUTPUT_TYPES = {"INT32": 2, "INT64": 4}
 
 
 def import_arg_min(op: OperatorContext) -> None:
-    """With all bits turned, the smallest stored value is the largest."""
+    """Import an ARG_MIN: with all bits inverted, the smallest stored value is the
+    largest."""
     type = op.input_type(0)
     op.per_tensor(op.input(0))
     turned = mapped(
@@ -71,8 +72,9 @@ def _import_stored_position(op: OperatorContext, value: SSAValue) -> None:
 
 
 def _import_plain_position(predicate: str, op: OperatorContext) -> None:
-    """Where the first of the largest ("gt") or smallest ("lt") plain numbers is. NaN is
-    passed over; in LiteRT what it does depends on how many numbers there are."""
+    """Import the place of the first of the largest ("gt") or smallest ("lt") plain
+    numbers. NaN is passed over; what LiteRT does with it depends on the count of
+    numbers."""
     axis, type = _position_type(op)
     shape = op.shape(0)
     kept = [dim for dim in range(len(shape)) if dim != axis]

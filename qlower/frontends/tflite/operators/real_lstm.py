@@ -1,8 +1,8 @@
 """UNIDIRECTIONAL_SEQUENCE_LSTM of float32, with weights of float32 or of 8 bits.
 
-Step by step as LiteRT's lstm_eval.cc, whose kernel is the same for all resolvers. It
-computes gates in packets, and where those lie decides which elements are in none: one
-gate behind the other, each [batch, units].
+It follows LiteRT's lstm_eval.cc step by step, whose kernel is the same for all
+resolvers. That computes gates in packets, and the place of the gates decides which
+elements are in none: one gate behind the other, each [batch, units].
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ its buffer."""
 
 
 def import_real_lstm(op: OperatorContext) -> None:
-    """The products of all inputs at once, then step after step."""
+    """Import the layer: first the products of all inputs, then step after step."""
     batch, steps, inputs = op.shape(0, rank=3)
     if op.flag("time_major"):
         batch, steps = steps, batch
@@ -145,7 +145,8 @@ class _Lstm:
         return [first + qnn.GATES.index(gate) for gate in self.gates]
 
     def product(self, numbers: Sequence[int], shape: tuple[int, ...]) -> Product:
-        """Of matrices and rows, all of a step at once where steps come first."""
+        """The products of matrices and rows, all of a step together where steps come
+        first."""
         matrices = [self._weights(number, shape) for number in numbers]
         if not self.is_hybrid:
             together = self.batch if self.is_time_major else 1
@@ -155,7 +156,7 @@ class _Lstm:
         return hybrid_product(self.op, matrices, scales, symmetric=symmetric)
 
     def biases(self) -> Array:
-        """What the sums of all gates begin with; that of normalized ones is 0."""
+        """The values that the sums of all gates begin with: 0 for normalized ones."""
         numbers = self.numbers(BIASES)
         biases = [self._real(number, (self.units,)) for number in numbers]
         joined = np.concatenate(biases)
@@ -266,8 +267,8 @@ class _Lstm:
         return result
 
     def _outside_packets(self, gate: str) -> Array:
-        """Which elements [B, U] of a gate are in no packet: of each row, or of all at
-        once where steps come first."""
+        """The elements [B, U] of a gate that are in no packet: of each row, or of all
+        rows together where steps come first."""
         rows, size = self.batch, self.units
         if self.is_time_major:
             rows, size = 1, rows * size

@@ -49,7 +49,7 @@ def import_densify(op: OperatorContext) -> None:
 
 
 def _places(op: OperatorContext, sparsity: Sparsity, shape: tuple[int, ...]) -> Array:
-    """Where each stored element is, in row-major order of the shape.
+    """The place of each stored element, in row-major order of the shape.
 
     That is `FormatConverter::Populate` (TFLite's sparsity/format_converter.cc): each
     level multiplies the places of those before, or gives each some indices.

@@ -1,4 +1,4 @@
-"""What a model keeps between calls: CALL_ONCE, VAR_HANDLE, READ_VARIABLE and
+"""Variables that a model keeps between calls: CALL_ONCE, VAR_HANDLE, READ_VARIABLE and
 ASSIGN_VARIABLE."""
 
 from __future__ import annotations

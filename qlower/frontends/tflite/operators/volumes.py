@@ -89,7 +89,7 @@ def import_conv3d_transpose(op: OperatorContext) -> None:
 
 
 def _places(count: int, stride: int, before: int, size: int) -> list[int]:
-    """Which of `count` elements stand `stride` apart from place `before` on; elsewhere
+    """The elements of `count` that are `stride` apart from place `before` on; elsewhere
     the zero after them."""
     taken = [count] * size
     for number in range(count):
