@@ -1,0 +1,89 @@
+"""Models whose first dimension counts examples, and operations that mix them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+from training.test_improvement_steps import LONE, work
+
+from qlower.diagnostics import QlowerError
+from qlower.text.parsing import parse_module
+
+pytest.importorskip("torch", reason="torch is not installed")
+
+
+def test_models_whose_examples_cannot_be_counted_are_refused() -> None:
+    """All values begin with a dimension of 1, which no operation mixes with others."""
+    two = LONE.replace("tensor<1x", "tensor<2x")
+    with pytest.raises(
+        QlowerError, match="has values whose first dimension doesn't count examples"
+    ):
+        work(text=two).network.specs  # noqa: B018
+    mixed = LONE.replace("-> tensor<1x2x!z> {", "-> tensor<2x1x!z> {").replace(
+        "return %0 : tensor<1x2x!z>",
+        "%1 = qnn.transpose %0 {perm = array<i64: 1, 0>} : (tensor<1x2x!z>) "
+        "-> tensor<2x1x!z>\n  return %1 : tensor<2x1x!z>",
+    )
+    with pytest.raises(QlowerError, match="doesn't count examples"):
+        work(text=mixed).network.specs  # noqa: B018
+
+
+MIXING = """
+!x = !quant.uniform<i8:f32, 5.0e-01:-3>
+func.func @main(%a: {a}, %b: {b}) -> {y} {{
+  %y = {op}
+  return %y : {y}
+}}"""
+T = "tensor<{}x!x>".format
+
+
+@pytest.mark.parametrize(
+    ("op", "a", "b", "y", "mixes"),
+    [
+        ("qnn.add %a, %b : ({a}, {b}) -> {y}", "1x3", "1x3", "1x3", False),
+        ("qnn.add %a, %b : ({a}, {b}) -> {y}", "1x3", "3", "1x3", True),
+        (
+            "qnn.concat %a, %b {{axis = 0}} : ({a}, {b}) -> {y}",
+            "1x3",
+            "1x3",
+            "2x3",
+            True,
+        ),
+        (
+            "qnn.concat %a, %b {{axis = 1}} : ({a}, {b}) -> {y}",
+            "1x3",
+            "1x3",
+            "1x6",
+            False,
+        ),
+        (
+            "qnn.transpose %a {{perm = [0, 2, 1]}} : ({a}) -> {y}",
+            "1x3x1",
+            "1",
+            "1x1x3",
+            False,
+        ),
+        (
+            "qnn.transpose %a {{perm = [2, 1, 0]}} : ({a}) -> {y}",
+            "1x3x1",
+            "1",
+            "1x3x1",
+            True,
+        ),
+        ("qnn.mean %a {{axes = [1]}} : ({a}) -> {y}", "1x3", "1", "1x1", False),
+        ("qnn.mean %a {{axes = [0]}} : ({a}) -> {y}", "1x3", "1", "1x3", True),
+        ("qnn.softmax %a : ({a}) -> {y}", "1x3", "1", "1x3", False),
+        ("qnn.softmax %a : ({a}) -> {y}", "3", "1", "3", True),
+        ("qnn.matmul %a, %b : ({a}, {b}) -> {y}", "1x2x3", "1x3x2", "1x2x2", False),
+        ("qnn.matmul %a, %b : ({a}, {b}) -> {y}", "1x3", "3x2", "1x2", True),
+    ],
+)
+def test_operations_that_mix_examples(
+    op: str, a: str, b: str, y: str, mixes: bool
+) -> None:
+    types = {"a": T(a), "b": T(b), "y": T(y)}
+    module = parse_module(MIXING.format(op=op.format(**types), **types))
+    (made,) = (one for one in module.walk() if one.name.startswith("qnn."))
+    inner = vars(import_module("qlower.torch.device"))["_mixes_examples"]
+    assert inner(made) is mixes
