@@ -249,7 +249,11 @@ def test_a_layer_opens_to_all_that_is_known(page: Parsed) -> None:
     titles = {block["title"]: block for block in blocks}
     assert {"layer", "divergence", "pictures", "result", "scales"} <= set(titles)
     assert {"ranges", "proof", "qnn", "arith", "kernel"} <= set(titles)
-    assert "tflite and tvm for all inputs" in titles
+    verdict = {b["title"]: b for b in page.layer(3)}["tflite and tvm for all inputs"]
+    assert verdict["rows"] == [
+        ["differs", "1/3", "32,388", "[0,1] at -2,434: 118 | 119"]
+    ]
+    assert verdict["notes"] == []
     facts = dict(titles["layer"]["rows"])
     assert facts["kernel"] == "1x1"
     assert facts["stride"] == "1x1"
