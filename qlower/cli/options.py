@@ -253,7 +253,7 @@ def add_machine(parser: argparse.ArgumentParser, cpu: str = "CPU") -> None:
 
 
 def add_optimize(parser: argparse.ArgumentParser) -> None:
-    """What code shall be good at, where that is a choice."""
+    """Add the option that names the aim of the code, where there is a choice."""
     section(parser, CODE).add_argument(
         "--optimize",
         choices=tuple(OPTIMIZED),

@@ -1,1 +1,1 @@
-"""From loop nests to native code."""
+"""Native code for loop nests."""

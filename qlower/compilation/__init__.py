@@ -1,1 +1,1 @@
-"""From a model to code: passes in order, levels, observers, bisection."""
+"""The compilation of a model: passes in order, levels, observers, bisection."""

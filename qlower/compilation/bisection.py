@@ -1,8 +1,9 @@
-"""Where native code and the interpreter differ: the kernel, and the pass or schedule.
+"""The search for a difference between native code and the interpreter: the kernel, and
+the pass or schedule.
 
 The interpreter runs the result of each pass. If some module gives other bits, the pass
-before it is to blame; of its rewrites, the first with which the bits change, by
-halving. If none does, each kernel is compiled alone and run on the interpreter's values
+before it is to blame; of its rewrites, halving finds the first with which the bits
+change. If none does, each kernel is compiled alone and run on the interpreter's values
 of its inputs.
 """
 

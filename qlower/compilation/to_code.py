@@ -1,4 +1,4 @@
-"""From the kernel level to machine code: LLVM IR, and an object."""
+"""Machine code for a module at the kernel level: LLVM IR, and an object."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def command_pages(folder: Path) -> dict[str, str]:
 
 
 def run_example(line: str) -> str:
-    """What a command line of `qlower` prints in the current folder, at most `TALLEST`
+    """The output of a command line of `qlower` in the current folder, at most `TALLEST`
     lines."""
     printed, _, *words = StringIO(), *shlex.split(line)
     with redirect_stdout(printed):
@@ -149,7 +149,7 @@ def _page(name: str, parser: argparse.ArgumentParser, output: str) -> Iterator[s
 
 
 def _head(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """What a command is for and how it is typed."""
+    """The purpose of a command and its usage."""
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
     yield f"{parser.description}\n\n```text\n{usage}\n```\n"
 
@@ -180,7 +180,7 @@ def _sections(
 
 
 def _mark(action: argparse.Action) -> str:
-    """What the anchor of an option ends with: `--json`, as it is typed."""
+    """The end of an option's anchor: `--json`, as it is typed."""
     return action.option_strings[-1] if action.option_strings else f"-{action.dest}"
 
 

@@ -1,4 +1,4 @@
-"""What mkdocs asks of us while it builds the site: how our markdown is read."""
+"""The hooks that mkdocs calls while it builds the site: how the markdown is read."""
 
 from __future__ import annotations
 

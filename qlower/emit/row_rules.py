@@ -248,7 +248,8 @@ class _Terms:
 
     @property
     def lane_axis(self) -> int:
-        """Where elements lie among the rows, in memory."""
+        """The axis of the lanes, from the places of elements among the rows in
+        memory."""
         indices = [*self.rows.reads["input"].indices]
         return indices.index(AffineDimExpr(len(self.rows.outer)))
 

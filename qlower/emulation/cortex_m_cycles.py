@@ -1,12 +1,12 @@
 """Cycles of Cortex-M4, estimated from its instructions.
 
 The table is that of the processor's Technical Reference Manual: 1 for data processing,
-multiplications and most floats; 2 for a load, 1 less right after another load or where
-nothing waits for its address; 1 and as many as there are registers for loads and stores
+multiplications and most floats; 2 for a load, 1 less directly after another load or
+where nothing waits for its address; 1 plus the number of registers for loads and stores
 of several; 2 more for a branch that is taken; 1 more where an address is computed just
-before; about 7 for a division. What it leaves out: wait states and caches of flash, and
-other masters of the bus. On NUCLEO-L4R5ZI at 120 MHz, the published times of CMSIS-NN
-are 1.2 to 1.4 times what the table gives for its code.
+before; about 7 for a division. It leaves out wait states and caches of flash, and other
+masters of the bus. On NUCLEO-L4R5ZI at 120 MHz, the published times of CMSIS-NN are 1.2
+to 1.4 times what the table gives for its code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where two systems differ on a model: layer by layer, and step by step."""
+"""The differences between two systems on a model: layer by layer, and step by step."""
 
 from __future__ import annotations
 

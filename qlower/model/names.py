@@ -42,13 +42,13 @@ FALLBACK = "layer"
 def short_names(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     """A short name for each of the different `names`, in order; none of `taken`.
 
-    A layer is called after the scope that most of its parts are in and fewest other
-    layers have, by the last component of its path, or by as many as tell it from the
-    others, and by a number where none do. Operations that many layers have
-    (`PART_OF_LAYER`) and what quantizers add (`ADDED`) are no part of that. A step on
-    the way to a layer, `LAYER/step`, is called `SHORT/step`. Short names have letters,
-    digits and `_ . : + - # /`. A name without "/" and ";" is short already if it has no
-    other characters and at most `LONGEST_NAME`.
+    A layer is named after the scope that most of its parts are in and fewest other
+    layers have, by the last component of its path, by more components where that is
+    ambiguous, and by a number where all are. Operations that many layers have
+    (`PART_OF_LAYER`) and those that quantizers add (`ADDED`) are no part of that. A
+    step on the way to a layer, `LAYER/step`, becomes `SHORT/step`. Short names have
+    letters, digits and `_ . : + - # /`. A name without "/" and ";" is short already if
+    it has no other characters and at most `LONGEST_NAME`.
     """
     known = set(names)
     owners = {name: _owner(name, known) for name in names}

@@ -175,7 +175,7 @@ def _times(count: int) -> str:
 
 
 def _show_start(exact: Fraction) -> str:
-    """The number with ten digits, or as many as show its side of a tie."""
+    """The number with ten digits, or with enough to show its side of a tie."""
     shown = show_exact(exact)
     same = side_of_tie(Fraction(shown)) == side_of_tie(exact)
     return shown if same else show_beside_tie(exact)

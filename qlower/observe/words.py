@@ -97,7 +97,7 @@ def side_of_tie(number: Fraction) -> tuple[int, bool]:
 
 
 def show_beside_tie(number: Fraction) -> str:
-    """The number with six digits, or as many as show its side of a tie."""
+    """The number with six digits, or with enough to show its side of a tie."""
     for digits in range(FEWEST_DIGITS, MOST_DIGITS):
         context = Context(prec=digits)
         shown = context.divide(Decimal(number.numerator), Decimal(number.denominator))

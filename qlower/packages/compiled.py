@@ -126,10 +126,10 @@ class Compiled:
         return digest(outputs)
 
     def memory(self, *, with_stack: bool = True) -> Memory:
-        """What the model takes of RAM, flash and stack.
+        """The RAM, flash and stack that the model takes.
 
-        For the stack the code is compiled again, as assembly. Of C source only what
-        the caller gives is known.
+        For the stack the code is compiled again, as assembly. Of C source only the
+        memory that the caller gives is known.
         """
         code = self.object
         if self.target.is_source:

@@ -1,4 +1,5 @@
-"""The C header of a compiled model: C99 and C++17, no other header of ours."""
+"""The C header of a compiled model: C99 and C++17, without other headers of the
+project."""
 
 from __future__ import annotations
 
@@ -107,7 +108,7 @@ def header_text(interface: Interface) -> str:
 
 
 def _places_comment(interface: Interface) -> Iterator[str]:
-    """What is said of inputs and outputs that may lie in the arena."""
+    """The comment on inputs and outputs that may lie in the arena."""
     if interface.arena_inputs or interface.arena_outputs:
         yield " * Inputs and outputs are outside of it, or in it at their OFFSET, where"
         yield " * a call overwrites its inputs."
@@ -163,7 +164,7 @@ _GUARDED_RUN = """\
 
 
 def _state_comment(interface: Interface) -> Iterator[str]:
-    """What is said of what calls leave behind."""
+    """The comment on the state that calls leave behind."""
     if not interface.state_bytes:
         yield " * It keeps no state: calls with different arenas may run at once."
         return
@@ -207,7 +208,7 @@ def _float_check(triple: str) -> Iterator[str]:
 
 
 def _float_environment(triple: str) -> Iterator[str]:
-    """What is said of the rounding mode that a program may have set."""
+    """The comment on a rounding mode that a program may have set."""
     if resolve_target(triple).float_control is None:
         yield " * Call it in C's default floating-point environment (<fenv.h>)."
         return
@@ -216,7 +217,7 @@ def _float_environment(triple: str) -> Iterator[str]:
 
 
 def _level_comment(interface: Interface) -> Iterator[str]:
-    """What is said of the function that tells which level runs."""
+    """The comment on the function that returns the level that runs."""
     processor = processor_of(interface.target)
     if processor is None:
         yield "/* Always 1: there is no system to ask what the processor has. */"
@@ -286,7 +287,7 @@ static inline float {name}_dequantize_{port}({type} stored) {{
 
 
 def parameters(interface: Interface) -> Iterator[str]:
-    """What the entry point takes besides the identity and the arena."""
+    """The parameters of the entry point except the identity and the arena."""
     for name, spec in interface.ports:
         constant = "const " if name.startswith("input") else ""
         yield f"{constant}{C_TYPES[spec.dtype]} *{name}"
@@ -295,7 +296,7 @@ def parameters(interface: Interface) -> Iterator[str]:
 
 
 def _offsets(interface: Interface) -> list[int | None]:
-    """Where inputs and outputs may lie in the arena."""
+    """The offsets of inputs and outputs that may lie in the arena."""
     offsets = [*interface.arena_inputs, *interface.arena_outputs]
     return [*offsets] or [None] * len(interface.ports)
 

@@ -72,7 +72,7 @@ class Memory:
                 )
 
     def table(self) -> Table[tuple[str, int | None, str]]:
-        """What takes how much, and of which memory."""
+        """The table of consumers, each with its bytes of every kind of memory."""
         is_known = self.stack.bytes is not None
         stack = "RAM, at most" if is_known else "RAM, unknown: --stack may tell"
         if self.stack.outside:

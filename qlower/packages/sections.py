@@ -1,4 +1,5 @@
-"""What an object puts into a program: code, constants and variables, in bytes."""
+"""The parts of a program that come from an object: code, constants, variables, in
+bytes."""
 
 from __future__ import annotations
 

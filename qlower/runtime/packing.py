@@ -14,8 +14,8 @@ from qlower.runtime.executors import JitFunction, Variant
 class PackingFunction(JitFunction):
     """A model with arguments that are `PACKED`, as native code in this process.
 
-    They are packed when a call has others than the last one: once for all examples of
-    a set. Thread-safe.
+    They are packed when a call has others than the last one: once for all examples of a
+    set. Thread-safe.
     """
 
     def __init__(self, executable: Executable, variant: Variant) -> None:

@@ -51,7 +51,7 @@ INPUT_DIALECTS = {
 
 
 def input_dialects() -> dict[str, Callable[[], Dialect]]:
-    """Those dialects by name; each is imported when it is first used."""
+    """The dialects of input text by name; each is imported when it is first used."""
     return lazy_table(INPUT_DIALECTS)
 
 

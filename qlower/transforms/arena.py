@@ -116,7 +116,8 @@ class _Arena:
     def forbidden(
         self, index: int, others: Sequence[int], placed: Mapping[int, int]
     ) -> Iterator[tuple[int, int]]:
-        """Between which two offsets a storage can't begin, for each of the others."""
+        """The two offsets between which a storage can't begin, for each of the
+        others."""
         for other in others:
             at = placed[other]
             low, high = at - self.sizes[index], at + self.sizes[other]

@@ -1,6 +1,6 @@
-"""Which values of a kernel-level function follow each other in memory, and how long.
+"""The values of a kernel-level function that follow each other in memory, and how long.
 
-A value is live from the op that makes it to its last use. Those that share memory by
+A value is live from the op that makes it to its last use. Values that share memory by
 construction form one storage.
 """
 
@@ -32,7 +32,7 @@ Storages: TypeAlias = dict[SSAValue | NestOp | ScanOp, Storage]
 
 @dataclass(frozen=True)
 class Use:
-    """What a stored nest or copy does, whatever else is planned.
+    """The effect of a stored nest or copy, independent of the rest of the plan.
 
     Nothing later reads the values `dying`. `results` are its results, each with its
     bytes, its last use, and the values whose storage it may take over if they die.
@@ -60,7 +60,7 @@ def last_uses(block: Block) -> dict[SSAValue, int]:
 
 
 def uses_of(block: Block, last_use: Mapping[SSAValue, int]) -> list[Use]:
-    """What the nests and copies of a function do, in order."""
+    """The effects of the nests and copies of a function, in order."""
     uses: list[Use] = []
     for position, op in enumerate(block.ops):
         if not is_stored(op):
@@ -184,7 +184,7 @@ def _overwritable_by_nest(
 
 
 def outputs_of(block: Block) -> list[SSAValue]:
-    """What a function returns."""
+    """The values that a function returns."""
     terminator = block.last_op
     assert isinstance(terminator, func.ReturnOp)
     return [root(value) for value in terminator.arguments]

@@ -1,4 +1,4 @@
-"""A rule of a contract as a function of integers, for many channels at once."""
+"""A rule of a contract as a function of integers, for many channels together."""
 
 from __future__ import annotations
 

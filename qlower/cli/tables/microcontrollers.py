@@ -85,7 +85,7 @@ class ModelCount:
 
     @property
     def peers(self) -> Peers | None:
-        """What is known of others for the same file."""
+        """The published figures of other systems for the same file."""
         return PEERS.get(self.sha256[:16])
 
 

@@ -129,5 +129,5 @@ class _Encoded(bytes):
 
 
 def parse(text: str) -> ModuleRef:
-    """Have LLVM read a module, each of whose characters stands for one byte."""
+    """Have LLVM read a module, in which each character stands for one byte."""
     return BINDING.parse_assembly(_Encoded(text, "latin-1"))

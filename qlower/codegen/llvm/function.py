@@ -125,8 +125,8 @@ class Function(ScopedText):
     ) -> list[Value]:
         """The results of `write`, which writes straight code for `what`.
 
-        That code is the same for all arguments of equal types and constants: it is
-        copied with other names where it was written before.
+        That code is the same for all arguments of equal types and constants: where it
+        was written before, it is copied with other names.
         """
         given = [argument.text for argument in arguments]
         places = [given.index(text) if is_local(text) else text for text in given]

@@ -81,7 +81,7 @@ def copy_kernel(name: str, op: CopyOp) -> Kernel:
 
 
 def scan_kernel(name: str, op: ScanOp, step: Sequence[Kernel]) -> Kernel:
-    """What is known of a scan, from the kernels of one step."""
+    """The kernel of a scan, from the kernels of one step."""
     size = moved_bytes((*op.operands, *op.res)) + sum(one.bytes for one in step)
     results = sum(prod(tensor_type(result).get_shape()) for result in op.res)
     return Kernel(

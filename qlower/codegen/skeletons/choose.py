@@ -1,4 +1,5 @@
-"""Which skeleton runs a nest: chosen once, emitted wherever the nest is placed."""
+"""The choice of the skeleton that runs a nest: made once, emitted wherever the nest
+is."""
 
 from __future__ import annotations
 
@@ -115,8 +116,7 @@ class Skeletons:
         return plan_widened(self.target, contraction, self.weights)
 
     def channels_of_tile(self) -> int:
-        """What parts of a contraction's channels are a multiple of, in vector
-        registers."""
+        """The unit of a part of a contraction's channels, in vector registers."""
         assert isinstance(self.products, Contraction)
         assert self.weights is not None
         schedule = self.products.nest.op.schedule

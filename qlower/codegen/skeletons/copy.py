@@ -66,10 +66,10 @@ def emit_copy(
     result: Value,
     block: range | None = None,
 ) -> None:
-    """The box of `op`, and its fill value around it.
+    """Emit the box of `op`, and its fill value around it.
 
-    Only elements `block` of the axis of `cut_axis`, with the border beside them. A box
-    that is written already stays.
+    Only elements `block` of the axis of `cut_axis` are written, with the border next to
+    them. A box that is written already stays.
     """
     scalar = scalar_type(tensor_type(op.result).element_type)
     element = storage_bytes(scalar)

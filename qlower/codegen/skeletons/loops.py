@@ -55,7 +55,8 @@ UNROLLED_TAPS = 8
 
 @dataclass(frozen=True)
 class LoopPlan:
-    """Which loop is vectorised and which gives the columns; None without one.
+    """The loop that is vectorised and the loop that gives the columns; None without
+    one.
 
     `woven_loop` is the contiguous loop where its results are interleaved.
     """

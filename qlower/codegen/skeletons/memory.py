@@ -1,9 +1,9 @@
-"""What a nest's code needs of memory, and how far its result may lie over an input that
-nobody reads afterwards.
+"""The memory that a nest's code needs, and how far its result may lie over an input
+that is not read afterwards.
 
-Code goes through the pixels in order of memory. Where what it reads moves on as fast as
-what it writes, the result can lie over its input, if it begins early enough: no element
-is overwritten before it was read for the last time.
+Code goes through the pixels in order of memory. Where its reads advance as fast as its
+writes, the result can lie over its input, if it begins early enough: no element is
+overwritten before it was read for the last time.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class _Code:
 
 
 class NestMemory:
-    """What is known of nests, whose padding has its place, for a target; nothing with
-    None. A nest may be in the box of a copy, or not."""
+    """The facts about nests whose padding has its place, for a target; None without
+    one. A nest may be in the box of a copy, or not."""
 
     def __init__(self, target: Target | None) -> None:
         self.target = target if target and target.halves else None
@@ -79,9 +79,9 @@ class NestMemory:
 
 
 def _distance(code: _Code, index: int) -> float | None:
-    """By how many bytes the only result must begin before input `index`, or more;
-    minus infinity where all is read first, and None where only memory of its own will
-    do.
+    """The number of bytes by which the only result must at least begin before input
+    `index`; minus infinity where all is read first, and None where only memory of its
+    own will do.
 
     The input is a tensor that no other operand of the nest reads.
     """

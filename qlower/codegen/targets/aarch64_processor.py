@@ -1,4 +1,4 @@
-"""What an AArch64 processor has, as Linux tells it: getauxval(AT_HWCAP, AT_HWCAP2).
+"""The features of an AArch64 processor, from Linux: getauxval(AT_HWCAP, AT_HWCAP2).
 
 The bits are in Linux's documentation, "ARM64 ELF hwcaps". glibc (since 2.16), musl and
 bionic have getauxval; it reads memory.

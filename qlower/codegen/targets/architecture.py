@@ -50,7 +50,7 @@ class Architecture:
     def this_machine(
         self, triple: str, cpu: str, present: Mapping[str, bool], features: str | None
     ) -> Target:
-        """The target of a machine that has told its features."""
+        """The target of a machine whose features are known."""
         present = {**present, **dict.fromkeys(self.withheld(present), False)}
         items = [
             f"{'+' if has else '-'}{name}" for name, has in sorted(present.items())
@@ -60,11 +60,11 @@ class Architecture:
         )
 
     def level(self, triple: str, cpu: str, features: str | None) -> Target:
-        """`target`, but of nothing that code can't ask the processor for.
+        """`target`, without features that code can't ask the processor for.
 
-        What LLVM may use besides, because the CPU has it, is left out; the code is
-        scheduled for the CPU all the same. Raises QlowerError for a feature that is
-        asked for and can't be.
+        Other features that LLVM may use, because the CPU has them, are left out; the
+        code is scheduled for the CPU all the same. Raises QlowerError for a feature
+        that is requested and can't be asked for.
         """
         exact = self.target(triple, cpu, features)
         if exact.processor is None:

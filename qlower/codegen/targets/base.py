@@ -1,4 +1,4 @@
-"""What the code generator may use."""
+"""The machine that the code generator writes for."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class TileRegisters:
     request: Callable[[], bool]
 
     def multiply(self, *, signed: bool) -> str:
-        """What multiplies activations of that signedness."""
+        """The instruction that multiplies activations of that signedness."""
         return self.signed_multiply if signed else self.unsigned_multiply
 
 
@@ -279,7 +279,7 @@ class Target:
         return False if self.unsigned_dot.kind is DotKind.SIGNED_BYTES else None
 
     def dot(self, scalar: str, *, signed: bool) -> Dot:
-        """What multiplies activations of that signedness, i8 or i16."""
+        """The instruction that multiplies activations of that signedness, i8 or i16."""
         if scalar == "i16":
             return self.word_dot
         return self.signed_dot if signed else self.unsigned_dot

@@ -30,7 +30,7 @@ _SERVED = {
 
 
 def what_serves(name: str) -> tuple[str, ...]:
-    """What can be done for an architecture or CPU that is refused, as notes of the
-    error; nothing for a name that isn't known at all."""
+    """Alternatives for an architecture or CPU that is refused, as notes of the error;
+    nothing for a name that isn't known at all."""
     lower = name.lower()
     return tuple(note for names, note in _SERVED.items() if re.fullmatch(names, lower))

@@ -1,4 +1,4 @@
-"""What code can be good at, where that is a choice, and what is done for it."""
+"""The aims that code can be optimized for, and what is done for each."""
 
 from __future__ import annotations
 

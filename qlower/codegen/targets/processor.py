@@ -15,14 +15,14 @@ WORDS = "processor_words"
 
 @dataclass(frozen=True)
 class Processor:
-    """What an operating system and its processors tell of their features.
+    """The way an operating system and its processors report their features.
 
     `bits`: for each feature that can be asked for, by LLVM's name, the bits that must
     be set, by the number of their word. `add_reader` defines the function `WORDS`, for
     code that needs some features: it stores `words` numbers of 64 bits, and asks the
-    system for what it must permit before it is used. `remembers` says that
-    reading takes so long (thousands of cycles, in a virtual machine hundreds of
-    thousands) that an object does it once.
+    system for its permission where that is needed. `remembers` says that reading takes
+    so long (thousands of cycles, in a virtual machine hundreds of thousands) that an
+    object does it once.
     """
 
     bits: Mapping[str, Mapping[int, int]]

@@ -95,10 +95,10 @@ def resolve_levels(
     """The targets that one object is made for, by their names, the least first.
 
     `cpu` names several in a sequence, or in a string with commas: CPUs, each with
-    features that it gets besides ("generic", "generic+dotprod"; "+dotprod" alone is the
-    least CPU's). `features` refine every one of them. Raises QlowerError for an unknown
-    name, for "host" among several, and for a level that would never run, because a
-    later one needs no more.
+    additional features ("generic", "generic+dotprod"; "+dotprod" alone is the least
+    CPU's). `features` refine every one of them. Raises QlowerError for an unknown name,
+    for "host" among several, and for a level that would never run, because a later one
+    needs no more.
     """
     names = cpu.split(",") if isinstance(cpu, str) else list(cpu or ())
     names = [name.strip() for name in names]

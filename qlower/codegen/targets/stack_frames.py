@@ -1,9 +1,9 @@
 """The stack that code takes, read off LLVM's assembly.
 
-LLVM tells the size of frames to nobody who uses it as a library, so it is found where
-it is written: in the instructions that move the stack pointer. What moves it down
-counts, wherever in a function it stands, so that a bound comes out; a move that isn't
-known here makes it unknown.
+LLVM's library interface doesn't give the size of frames, so it is read from the
+instructions that move the stack pointer. Every instruction that lowers it counts,
+wherever in a function it is, so the result is a bound; a move that isn't known here
+makes it unknown.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ _SYNTAX["riscv32"] = _SYNTAX["riscv64"]
 
 
 def stack_use(assembly: str, architecture: str, function: str) -> StackUse:
-    """What a call of a function takes, with all that it calls."""
+    """The stack that a call of a function takes, with all functions that it calls."""
     syntax = _SYNTAX[architecture]
     bodies = _functions(assembly)
     outside: set[str] = set()

@@ -183,5 +183,5 @@ def window_factors(taps: int) -> int:
 
 
 def window_columns(taps: int) -> int:
-    """How many sums are in registers at once, beside the weights of a line."""
+    """The number of sums that are in registers together with the weights of a line."""
     return len(_FREE_FOR_SUMS) - window_factors(taps)

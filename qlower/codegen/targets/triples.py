@@ -1,4 +1,4 @@
-"""Which systems code is made for, by the triples that name them."""
+"""The systems that code is made for, by the triples that name them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What an x86-64 processor has, by CPUID; and what Linux saves of it, by XGETBV.
+"""The features of an x86-64 processor, by CPUID, and the state that Linux saves, by
+XGETBV.
 
 A feature counts only if the system saves its registers (Intel's manual, volume 1, 13.3
-and 14.3; the bits are in volume 2, CPUID), and that of tiles if it permits them, too.
+and 14.3; the bits are in volume 2, CPUID), and tiles only if it permits them, too.
 """
 
 from __future__ import annotations

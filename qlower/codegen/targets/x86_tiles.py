@@ -1,8 +1,8 @@
 """AMX: Intel's tile registers, and Linux's permission to use them.
 
-Their state is so large that a process has to ask for it, once for all its threads
-(Documentation/arch/x86/xstate.rst of Linux). It is refused to a process that handles
-signals on a stack which the state would not fit.
+Their state is so large that a process has to request it, once for all its threads
+(Documentation/arch/x86/xstate.rst of Linux). The request is refused where the process
+handles signals on a stack that is too small for the state.
 """
 
 from __future__ import annotations

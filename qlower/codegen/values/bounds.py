@@ -144,7 +144,7 @@ def _selected_magnitude(op: Operation, bounds: Mapping[SSAValue, float]) -> floa
 
 
 def _clamped(value: SSAValue) -> tuple[SSAValue, str, float] | None:
-    """What a float clamped at one side by a constant is made of, the comparison that is
+    """The operand of a float that a constant clamps at one side, the comparison that is
     the side, and the constant's magnitude."""
     match value.owner:
         case arith.SelectOp(cond=condition, lhs=chosen, rhs=end):

@@ -1,4 +1,4 @@
-"""Looking up many bytes at once, in tables of 256 bytes that registers hold."""
+"""Lookups of many bytes together, in tables of 256 bytes that registers hold."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def table_codes(op: Operation, target: Target) -> SSAValue | None:
 
 
 def look_up(f: Function, target: Target, table: Value, codes: Value) -> Value:
-    """The bytes, in the table at an address, that `codes` stand for: i8 unsigned.
+    """The bytes for `codes` (i8, unsigned) in the table at an address.
 
     Lanes are any power of two.
     """

@@ -46,7 +46,7 @@ def doubling_product(
 
 
 def extended_from(value: SSAValue, bits: int) -> SSAValue | None:
-    """The number of so many bits that `value` extends, if it does."""
+    """The number of `bits` bits that `value` extends, if it extends one."""
     owner = value.owner
     if isinstance(owner, arith.ExtSIOp):
         narrow = owner.operands[0]

@@ -34,7 +34,7 @@ from qlower.dialects.types import tensor_type
 
 @dataclass(frozen=True)
 class Context:
-    """What a region sees around it.
+    """The surroundings of a region.
 
     `index` gives the current index of a loop, `tables` the addresses of whole tensors.
     """
@@ -189,8 +189,8 @@ def _constant(e: _Emitter, op: Operation, v: list[Value]) -> Value:
 
 
 def _is_zero_point(number: arith.ConstantOp) -> bool:
-    """Whether a number may be one: it is only added, and not beside another, with which
-    LLVM could add it at once. Code needn't know it then."""
+    """Whether a number may be a zero point: it is only added, and not next to another
+    one, with which LLVM would combine it. Then the code needn't know it."""
     return all(
         isinstance(use.operation, arith.AddiOp)
         and not any(_adds_constant(other) for other in _neighbours(use.operation))
@@ -210,7 +210,8 @@ def _is_of_line(number: arith.ConstantOp) -> bool:
 
 
 def _neighbours(op: Operation) -> list[Operation | Block]:
-    """What makes an operation's operands, and what reads its results."""
+    """The operations that make an operation's operands, and those that read its
+    results."""
     readers = (use.operation for result in op.results for use in result.uses)
     return [*(operand.owner for operand in op.operands), *readers]
 
@@ -359,7 +360,8 @@ def _is_extended(value: SSAValue) -> bool:
 
 
 def _before_clamps(value: SSAValue) -> tuple[SSAValue, list[tuple[bool, int]]]:
-    """What `value` is clamped from, and how in turn: whether from above, and where."""
+    """The value that `value` is clamped from, and the clamps in turn: whether from
+    above, and the limit."""
     clamps: list[tuple[bool, int]] = []
     while isinstance(owner := value.owner, arith.MinSIOp | arith.MaxSIOp):
         value, limit = owner.operands

@@ -46,7 +46,7 @@ def round_float(f: Function, target: Target, mode: str, x: Value) -> Value:
 
 
 def _away_from_zero(f: Function, x: Value) -> Value:
-    """What truncates to `x` rounded to the nearest, ties away from zero.
+    """The number that truncates to `x` rounded to the nearest, ties away from zero.
 
     It is the sum of x and the largest float below a half, with the sign of x. With a
     half itself, the float just below 0.5 would give 1. A tie from 1.5 on still reaches

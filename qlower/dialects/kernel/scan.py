@@ -45,11 +45,11 @@ POINTER_BYTES = 8
 
 @dataclass(frozen=True)
 class StepMemory:
-    """Offsets, in bytes, in the memory that the steps of a scan need besides their
-    operands and results.
+    """Offsets, in bytes, in the memory that the steps of a scan need in addition to
+    their operands and results.
 
     The function's arena comes first, then `seconds`, another buffer for each carried
-    value, and `pointers` to what a step takes and gives.
+    value, and `pointers` to the arguments and results of a step.
     """
 
     seconds: tuple[int, ...]
@@ -125,7 +125,7 @@ class ScanOp(IRDLOperation):
 
     @property
     def function(self) -> FuncOp:
-        """What one step computes."""
+        """The function of one step."""
         function = self.body.block.first_op
         assert isinstance(function, FuncOp)
         return function
@@ -142,8 +142,7 @@ class ScanOp(IRDLOperation):
 
     @property
     def memory(self) -> StepMemory:
-        """What lies where in the memory that a step needs, once the function has a
-        plan."""
+        """The layout of the memory that a step needs, once the function has a plan."""
         arena = self.function.attributes.get(ARENA_BYTES)
         assert isinstance(arena, IntegerAttr), "plan-memory has not run"
         end = arena.value.data
@@ -157,7 +156,7 @@ class ScanOp(IRDLOperation):
 
     @property
     def first_scratch(self) -> int:
-        """Where that is in the arena."""
+        """The offset of the first scratch memory in the arena."""
         assert self.scratch is not None, "plan-memory has not run"
         return self.scratch.offset.data
 

@@ -64,8 +64,8 @@ UNSIGNED = TypeFunctionAttr(TypeFunction.UNSIGNED)
 
 @dataclass(frozen=True)
 class Definition:
-    """The definition of an op: its loops and index words, as `Structured` has them, and
-    the body; the word `*` has all loops, as many as there are axes."""
+    """The definition of an op: its loops and index words, as in `Structured`, and the
+    body; the word `*` stands for all loops, one for each axis."""
 
     loops: str
     indices: tuple[str, ...]

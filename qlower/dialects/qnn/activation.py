@@ -219,7 +219,7 @@ class LogSoftmaxOp(UnaryOp, name="qnn.log_softmax"):
 
     @property
     def beta(self) -> float:
-        """What the terms of its sum, which are a softmax's, have for beta."""
+        """The beta of the terms of its sum, which are a softmax's."""
         return 1.0
 
     def verify_(self) -> None:

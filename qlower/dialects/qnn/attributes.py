@@ -1,4 +1,4 @@
-"""The attributes that modules and functions carry beside their operations."""
+"""The attributes that modules and functions have in addition to their operations."""
 
 from __future__ import annotations
 

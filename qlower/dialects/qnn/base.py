@@ -1,6 +1,5 @@
-"""
-What all `qnn` ops share: their text, and the constraints on their types and properties.
-"""
+"""The common parts of `qnn` ops: their text, and the constraints on their types and
+properties."""
 
 from __future__ import annotations
 

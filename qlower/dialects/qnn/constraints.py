@@ -110,7 +110,8 @@ def check_storage(
     widths: Sequence[int],
     expressed: Collection[Attribute] = (f32,),
 ) -> QuantizedType:
-    """The quantization of values that are stored in so many bits and mean those."""
+    """Check the quantization of values that are stored in one of these widths and stand
+    for values of the expressed type."""
     if not isinstance(element, QuantizedType):
         raise VerifyException(f"element type {element} is not !quant.uniform")
     storage = element.data.storage

@@ -69,7 +69,7 @@ class GroupedConvolutionOp(ConvolutionOp, ABC):
 
     @property
     def sums(self) -> Sums:
-        """What is multiplied and summed."""
+        """The products and sums."""
         structure = CONV_2D if self.groups == 1 else GROUPED_CONV_2D
         return Sums(structure, self.slides, self.groups)
 
@@ -133,7 +133,7 @@ class DepthwiseConv2DOp(ConvolutionOp, name="qnn.depthwise_conv2d"):
 
     @property
     def sums(self) -> Sums:
-        """What is multiplied and summed."""
+        """The products and sums."""
         structure = FLAT_DEPTHWISE_CONV_2D
         if self.multiplier == 1:
             structure = structure.without("m")
@@ -148,7 +148,7 @@ class RowsOp(ActivatedOp, ABC):
 
     @property
     def sums(self) -> Sums:
-        """What is multiplied and summed."""
+        """The products and sums."""
         rank = len(shape_of(self.operands[0]))
         if not rank:
             raise VerifyException("input has rank 0, expected at least 1")
@@ -195,7 +195,7 @@ class MatMulOp(ActivatedOp, name="qnn.matmul"):
 
     @property
     def sums(self) -> Sums:
-        """What is multiplied and summed."""
+        """The products and sums."""
         rank = len(self.lhs.type.get_shape())
         return Sums(matrix_product(rank), names=("lhs", "rhs"))
 

@@ -34,8 +34,9 @@ Setting: TypeAlias = bool | int | float | str | Sequence[int] | Attribute | None
 
 @dataclass(frozen=True)
 class Kind:
-    """What a property holds: the attribute of a Python value and the value of an
-    attribute, and what `check` refuses, given the property's name and the attribute."""
+    """A kind of property: the attribute for a Python value and the value of an
+    attribute, and `check`, which refuses attributes, given the property's name and the
+    attribute."""
 
     make: Callable[[Any], Attribute]
     read: Callable[[Any], Any]
@@ -54,7 +55,7 @@ class Checked(LeafConstraint[Attribute]):
 
 
 class Field(property):
-    """A property of an op, called like the attribute of the class that it is.
+    """A property of an op, with the name of the class's attribute.
 
     Text that leaves it out means `default`, or None where it is `optional`;
     constructors that leave it out mean `initial`, which text always has.

@@ -48,7 +48,7 @@ class MovementOp(MovingOp, ABC):
     @property
     @abstractmethod
     def movement(self) -> Movement:
-        """What stands where."""
+        """The movement of elements."""
 
     def verify_(self) -> None:
         check_same_quantization("result", self.result.type, self.input.type)
@@ -110,7 +110,7 @@ class ConcatOp(QnnOp, name="qnn.concat"):
 
     @property
     def movement(self) -> Concatenate:
-        """What stands where."""
+        """The movement of elements."""
         return Concatenate(self.axis)
 
     def verify_(self) -> None:
@@ -190,7 +190,7 @@ class SliceOp(MovementOp, name="qnn.slice"):
 
 class SplitOp(MovingOp, name="qnn.split"):
     """
-    Equal parts of dimension `axis`, as many as there are results.
+    Split dimension `axis` into as many equal parts as there are results.
 
     ```mlir
     %a, %b = qnn.split %x {axis = 1}
@@ -204,7 +204,7 @@ class SplitOp(MovingOp, name="qnn.split"):
     axis = integer_field()
 
     def movement(self, index: int) -> Slice:
-        """Where the elements of a part stand in the input."""
+        """The places in the input of the elements of a part."""
         sizes = list(self.input.type.get_shape())
         offsets, strides = [0] * len(sizes), [1] * len(sizes)
         sizes[self.axis] //= len(self.parts)

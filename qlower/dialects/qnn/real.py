@@ -59,7 +59,7 @@ class SummingOp(FallbackOp, ABC):
     @property
     @abstractmethod
     def sums(self) -> Sums:
-        """What is multiplied and summed."""
+        """The products and sums."""
 
     def verify_(self) -> None:
         check_operands(self, self.sums)

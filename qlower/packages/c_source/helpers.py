@@ -309,7 +309,7 @@ class Helpers:
         )
 
     def add_intrinsics(self) -> None:
-        """What the innermost loops take of a processor's intrinsics."""
+        """Add the processor's intrinsics that the innermost loops use."""
         self.texts.setdefault("intrinsics", INTRINSICS)
 
     def use(self, name: str, lines: list[str]) -> str:

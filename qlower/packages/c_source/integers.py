@@ -187,7 +187,7 @@ def _saturate(step: Step, op: Operation, v: list[str]) -> str:
 
 
 def _clamped_beyond(value: SSAValue, low: int, high: int) -> SSAValue | None:
-    """What a clamp that a saturation makes superfluous takes."""
+    """The operand of a clamp that a saturation makes superfluous."""
     owner = value.owner
     if not isinstance(owner, arith.MinSIOp | arith.MaxSIOp):
         return None

@@ -157,7 +157,7 @@ class NestWriter:
     def run(
         self, region: Region, sums: Sequence[str], bounds: Sequence[float] = ()
     ) -> list[str]:
-        """What the region yields here."""
+        """The values that the region yields here."""
         arguments: list[str | None] = [
             self.load(operand, value, argument) if argument.uses else None
             for operand, value, argument in zip(

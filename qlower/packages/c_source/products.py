@@ -162,7 +162,7 @@ class _Dots(_Blocks):
         return lines.texts
 
     def _ends(self, loop: int, width: int) -> str:
-        """Where a block ends along a loop; the last one may be smaller."""
+        """The end of a block along a loop; the last one may be smaller."""
         name, bound = self.names[loop], self.writer.nest.bounds[loop]
         if bound % width == 0:
             return f"({name} + {width})"

@@ -71,7 +71,7 @@ class Scalars:
         return list(_used(lines, results))[::-1], results
 
     def _statement(self, step: Step, op: Operation) -> str | None:
-        """The statement of an operation; constants stand where they are used."""
+        """The statement of an operation; constants are written where they are used."""
         try:
             expression = EXPRESSIONS.get(op.name)
             if expression is None:

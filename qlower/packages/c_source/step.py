@@ -1,4 +1,4 @@
-"""What is known while the operations of a region become C."""
+"""The state while the operations of a region become C."""
 
 from __future__ import annotations
 

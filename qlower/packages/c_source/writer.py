@@ -38,7 +38,7 @@ Address: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True)
 class _Buffer:
-    """Where a value lies: bytes from `first` on in what `base` points to."""
+    """The place of a value: bytes from `first` on, relative to `base`."""
 
     base: str
     first: int
@@ -60,7 +60,8 @@ class _Buffer:
 
 @dataclass
 class Parts:
-    """What the functions of a file share; `name` is the prefix of its symbols."""
+    """The parts that the functions of a file share; `name` is the prefix of its
+    symbols."""
 
     name: str
     constants: Constants
@@ -267,7 +268,7 @@ def _steps(op: ScanOp, name: str) -> Iterator[str]:
 
 
 def _description(op: NestOp | CopyOp | ScanOp) -> str:
-    """What a kernel's function computes, in a line."""
+    """A line on the purpose of a kernel's function."""
     layer = c_comment(layer_title(op) or op.name)
     shape = "x".join(map(str, shape_of(op.results[0]))) or "scalar"
     if isinstance(op, CopyOp):

@@ -57,8 +57,8 @@ class _Proto(Protocol):
 
 
 def prepare(model: Model, kernels: str) -> Run:
-    """The CPU provider with its fusions; the `.onnx` file may lie beside
-    the model's own."""
+    """The CPU provider with its fusions; the `.onnx` file may lie next to the model's
+    own."""
     onnx, ort = import_module("onnx"), import_module("onnxruntime")
     file = file_of(model, ".onnx")
     load = cast(Callable[[str], _Proto], onnx.load)

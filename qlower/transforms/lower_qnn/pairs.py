@@ -40,8 +40,8 @@ def accumulate_pairs(lowering: Lowering, op: Contraction, product: str) -> SSAVa
 
 def _in_a_row(lowering: Lowering, op: Contraction) -> SSAValue:
     """Gathers each window's elements in a row, where a pair may span two pixels; then
-    loops (result... | pair). Padding holds the zero point; the last element of an odd
-    number stands alone."""
+    loops (result... | pair). Padding holds the zero point; the last of an odd number of
+    elements is alone."""
     weights, sums, structure = _constant_weights(op), op.sums, op.sums.structure
     bounds = sums.bounds(shape_of(op.input), weights.shape)
     image, weight, result = structure.letters

@@ -27,8 +27,9 @@ from qlower.transforms.lower_qnn.lowering import Lowering
 
 
 def lower_lstm(lowering: Lowering, op: qnn.LstmOp) -> Sequence[SSAValue]:
-    """The sums of all inputs at once, loops (b, t, g*u | i); at each step those of the
-    state, loops (b, g*u | k), the gates, loops (b, g, u), then cell and state."""
+    """Lower an LSTM: the sums of all inputs together, loops (b, t, g*u | i); at each
+    step the sums of the state, loops (b, g*u | k), the gates, loops (b, g, u), then
+    cell and state."""
     batch, steps, units = shape_of(op.result)
     wide = accumulator_type(op.input)
     bias = lowering.value(op.bias)
@@ -173,7 +174,7 @@ def lower_svdf(lowering: Lowering, op: qnn.SvdfOp) -> Sequence[SSAValue]:
 
 
 def _remembered(lowering: Lowering, op: qnn.SvdfOp) -> SSAValue:
-    """What is remembered of this call, [B, F]."""
+    """The state of this call that is kept, [B, F]."""
     bounds = shape_of(op.state)[:2]
     zeros = lowering.emit.filled(bounds, i32, 0)
     sums = _sums(lowering, lowering.value(op.input), op.input, op.weight, zeros)

@@ -66,9 +66,9 @@ def _difference(
 def _position(
     lowering: Lowering, nest: Nest, op: Softmax, maxima: SSAValue
 ) -> SSAValue:
-    """By how much, as i32, the difference is above the smallest one.
+    """The distance, as i32, of the difference from the smallest one.
 
-    It is cut to the bits of an element, which says how many there are.
+    It is cut to the bits of an element, which is the number of elements.
     """
     difference = _difference(lowering, nest, op, maxima)
     first = nest.constant(np.array(-smallest_difference(op), np.int32), i32)
@@ -79,7 +79,7 @@ def _position(
 
 
 def smallest_difference(op: Softmax) -> int:
-    """Between two stored integers, less the larger one."""
+    """The smallest difference of two stored integers, the larger one subtracted."""
     return 1 - (1 << quantized_element(op.input.type).storage_width)
 
 

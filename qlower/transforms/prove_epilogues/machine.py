@@ -1,4 +1,4 @@
-"""What a target makes cheap, as far as epilogues ask."""
+"""The operations that a target makes cheap, as far as they matter to epilogues."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from qlower.codegen.targets.resolve import Target
 
 @dataclass(frozen=True)
 class Machine:
-    """What a target makes cheap.
+    """The operations that a target makes cheap.
 
     Multiplications and additions are rounded once if `fused`: there is an instruction
     for that. Without `mended` no line may have exceptions: integers round fast. With
-    `tables` many bytes are looked up at once, with `long_products` a product of 32-bit
+    `tables` many bytes are looked up together, with `long_products` a product of 32-bit
     integers is added to one of 64. Without `floats` these cost more than any integers.
     """
 

@@ -2,9 +2,9 @@
 
     round(a * x + (b * y + c)), limited to least ... most
 
-x and y are the numbers that the function's sources stand for; in place of them there
-may be one product of both, each less its zero point. The offset may have the sign of
-the product, where ties are rounded away from zero. A plane is proved by running its
+x and y are the numbers that the function's sources stand for; instead of them there may
+be one product of both, each less its zero point. The offset may have the sign of the
+product, where ties are rounded away from zero. A plane is proved by running its
 operations in the interpreter in all cases, 65,536 at most.
 """
 

@@ -49,7 +49,7 @@ def look_at_rows(
     bind: Bind,
     stored: StoredBytes,
 ) -> Found:
-    """What the functions of a softmax of bytes make of some rows. Raises Unfit."""
+    """Run the functions of a softmax of bytes on some rows. Raises Unfit."""
     contract = _Contract(references.rows(layer_names(nests[0])))
     code = _Code.of(nests, target, bind)
     source = contract.run.arguments[0]

@@ -1,9 +1,9 @@
 """A nest whose sums are given: the epilogue of the machine code, and nothing else.
 
 The sum of products starts from an array in place of the bias, and all weights are 0.
-Everything that decides the code of what follows is as in the model: the epilogue's
+Everything that decides the code of the rest is as in the model: the epilogue's
 operations, the constants of all channels, the family and the schedule, and so the lanes
-that are computed at once. All pixels are in one loop, the outermost.
+that are computed together. All pixels are in one loop, the outermost.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The products of a contraction: the sums of a tile of pixels times a column.
 
-All sums are modulo 2^32, where additions may be reordered: the sum starts from what
-`packing` knows at compile time, and an initial accumulator that it doesn't know is
-added at the end. Where that is wider, the parts that are summed at once don't wrap.
+All sums are modulo 2^32, where additions may be reordered: the sum starts from the
+values that `packing` knows at compile time, and an initial accumulator that it doesn't
+know is added at the end. Where the accumulator is wider, the parts that are summed
+together don't wrap.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class Products(PointCode):
     def shift(
         self, row_sum: Value, column: Value, distance: Value, lanes: int
     ) -> Value:
-        """What a pixel's sums of `lanes` channels are too great by, i32 [lanes].
+        """The excess of a pixel's sums of `lanes` channels, i32 [lanes].
 
         The first of these is the packed channel `column` + `distance`.
         """
@@ -242,7 +243,8 @@ class Products(PointCode):
         code: Callable[[Piece, list[Value]], list[Value]],
         spans: Spans,
     ) -> list[Value]:
-        """What `code` makes of `flat` over all pieces of the runs of all taps."""
+        """The value that `code` makes of `flat` over all pieces of the runs of all
+        taps."""
         f, dot, run = self.f, self.dot, self.contraction.run
         span = Span(constant(I64, 0), 1 if run is None else self.nest.bounds[run])
         if run is not None:

@@ -113,16 +113,16 @@ def nibbles_save(contraction: Contraction, weights: Weights) -> bool:
 
 def _takes_nibbles(contraction: Contraction, length: int, weights: Weights) -> bool:
     """Whether weights have 4 bits, and enough channels share the sums of activations of
-    each run of so many."""
+    each run of this length."""
     channels = contraction.nest.bounds[contraction.lane]
     return channels >= _LEAST_CHANNELS and length > WORD_BYTES and weights.are_nibbles
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """All that decides how a contraction is cut for its step: `rows` pixels may be in a
-    tile, a run has `length` activations, all taps have so many `chunks`; whether rows
-    have a factor of their own."""
+    """The numbers that decide how a contraction is cut for its step: `rows` pixels may
+    be in a tile, a run has `length` activations, all taps together have `chunks`; and
+    whether rows have a factor of their own."""
 
     rows: int
     length: int
@@ -143,12 +143,12 @@ _MANY_REGISTERS = 32
 
 
 def _hardly_longer(registers: int) -> float:
-    """An estimate times this is within what estimates are wrong by, which is less where
-    few sums are in registers at once.
+    """The factor within which two estimates count as equal; it is smaller where few
+    sums are in registers together.
 
-    NASNet-Mobile and MobileNetV2 take as long as by the least estimate, and making the
-    code of their contractions a fifth and a third less; with SSE's registers, tiles of
-    an estimate of 1.03 made DS-CNN take 1.14 times as long.
+    NASNet-Mobile and MobileNetV2 take as long as by the least estimate, and the
+    generation of code for their contractions a fifth and a third less; with SSE's
+    registers, tiles of an estimate of 1.03 made DS-CNN take 1.14 times as long.
     """
     return 1.04 if registers >= _MANY_REGISTERS else 1.02
 
@@ -164,7 +164,7 @@ class Tiling:
     cycles: float
 
     def kinds(self, vectors: int) -> int:
-        """How many tiles differ, of so many vectors of channels."""
+        """The number of different tiles for `vectors` vectors of channels."""
         whole, rest = divmod(vectors, self.width)
         return len(self.segments) * ((whole > 0) + (rest > 0))
 
@@ -188,11 +188,11 @@ def choose_tile(
 
 
 def possible_tilings(registers: int, dot: Step, sizes: Sizes) -> list[Tiling]:
-    """All whose sums the vector registers hold.
+    """All tilings whose sums the vector registers hold.
 
     Accumulators and a column's weights (one vector, two for matrices) must fit the
-    registers, beside a broadcast activation with its temporaries, or what is loaded at
-    once for all rows.
+    registers, together with a broadcast activation and its temporaries, or with the
+    activations that are loaded together for all rows.
     """
     spare = registers - 4
     loads = dot.activation_loads(min(sizes.length, dot.run_length))
@@ -239,7 +239,7 @@ def whole_tiles(rows: int, height: int) -> tuple[Segment, ...]:
 
 
 def even_tiles(rows: int, height: int) -> tuple[Segment, ...]:
-    """As few tiles of at most `height`, none of them more than one row lower."""
+    """The fewest tiles of at most `height`, none of them more than one row lower."""
     tiles = -(-rows // height)
     low, higher = divmod(rows, tiles)
     return _segments((higher, low + 1), (tiles - higher, low))

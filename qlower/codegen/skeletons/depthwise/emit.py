@@ -61,7 +61,7 @@ _WIDEST_BYTES = 8
 
 @dataclass(frozen=True)
 class Step:
-    """Taps that are multiplied at once."""
+    """Taps that are multiplied in one step."""
 
     taps: tuple[Tap, ...]
 

@@ -1,8 +1,8 @@
-"""Where the taps of windows lie, of which some may be in padding that isn't stored.
+"""The places of the taps of windows, some of which may be in padding that isn't stored.
 
-Of a tile of pixels along the columns it is known here which taps are outside of the
-image: a tile that reaches beyond an edge is written out by itself. A row may be outside
-too, which is known when the code runs: then a line of padding is read in its place.
+Of a tile of pixels along the columns it is known here which taps are outside the image:
+a tile that reaches beyond an edge is written out separately. A row may be outside too,
+which is known when the code runs: then a line of padding is read in its place.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ TapAddresses: TypeAlias = Mapping[tuple[int, Tap], Value | None]
 def tap_offset(
     products: DepthwiseProducts, tap: Tap, column: int, column_loop: int | None
 ) -> int:
-    """Where a tap of a column lies, in elements from the first one of the first."""
+    """The offset of a tap of a column, in elements from the first tap of the first
+    column."""
     strides = products.activation.operand.strides
     base = 0 if column_loop is None else column * strides[column_loop]
     return base + _distance(tap, strides[len(products.nest.parallel) :])
 
 
 def _distance(tap: Tap, strides: Sequence[int]) -> int:
-    """From the first tap to this one."""
+    """The distance from the first tap to this one."""
     return sum(map(mul, tap, strides))
 
 
 def cut_at_edges(
     products: DepthwiseProducts, loop: int | None, segments: Sequence[Segment]
 ) -> list[tuple[Segment, bool]]:
-    """`segments` cut so that each is told if all its taps lie inside the image.
+    """`segments` cut so that each knows whether all its taps lie inside the image.
 
-    That is asked along the columns alone; steps with a tap outside are segments of
-    their own.
+    Only the columns decide that; steps with a tap outside are segments of their own.
     """
     if loop is None:
         return [(segment, True) for segment in segments]
@@ -83,10 +83,10 @@ def tap_addresses(
     lanes: int,
     border_unit: int = 1,
 ) -> TapAddresses:
-    """Where the taps of neighbouring pixels lie, in a tile at `indices`.
+    """The addresses of the taps of neighbouring pixels, in a tile at `indices`.
 
-    Along the columns they are all inside, if `is_inner`. Of each, `lanes` activations
-    may be read at most. Lines of padding are multiples of `border_unit`: nests share
+    Along the columns they are all inside, if `is_inner`. At most `lanes` activations
+    may be read at each. Lines of padding are multiples of `border_unit`: nests share
     equal ones.
     """
     operand = products.activation.operand

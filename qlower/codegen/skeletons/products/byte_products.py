@@ -56,7 +56,8 @@ class ByteProducts(VectorStep, SummingStep):
 
     @property
     def bytes_of_chunk(self) -> Type:
-        """The vector of a chunk's weights, and of activations beside them."""
+        """The vector of a chunk's weights, and of the activations with which it is
+        multiplied."""
         return Type("i8", WORD_BYTES * self.lanes)
 
     def ones(self, size: int, before: int) -> list[Value]:
@@ -88,7 +89,8 @@ class ByteProducts(VectorStep, SummingStep):
 
 
 class BroadcastBytes(ByteProducts):
-    """Four activations are loaded into all lanes, for machines that do that at once."""
+    """Four activations are loaded into all lanes, for machines with an instruction for
+    that."""
 
     cost = StepCost(shared=1.0, latency=10.0, late=0.25, tile=30.0, part=4.0)
 
@@ -116,7 +118,7 @@ class BroadcastBytes(ByteProducts):
 
 
 class SelectedBytes(BroadcastBytes):
-    """16 activations are loaded at once, of which the instruction selects four."""
+    """16 activations are loaded together; the instruction selects four of them."""
 
     run_length = 16
     weights_are_joined = True

@@ -152,7 +152,7 @@ class StoredHalves(ByteWeights):
         return super().load_weights(f, address, -(-size // 2))
 
     def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
-        """Up to four numbers, as one chunk; a last one beside 0."""
+        """Up to four numbers, as one chunk; a single last one is paired with 0."""
         halves: list[Value] = []
         for first in range(0, part.size, 2):
             type = Type(f"i{16 * min(part.size - first, 2)}")
@@ -162,15 +162,15 @@ class StoredHalves(ByteWeights):
 
 
 def _by_words(size: int) -> list[int]:
-    """How many of so many bytes each word has."""
+    """The number of bytes in each word of `size` bytes."""
     return [min(WORD_BYTES, size - first) for first in range(0, size, WORD_BYTES)]
 
 
 def halves_step(
     target: Target, scalar: str, *, signed: bool, nibbles: bool
 ) -> HalvesStep:
-    """What multiplies activations of that type and signedness on a target that has
-    such instructions; `nibbles` says that all weights have 4 bits."""
+    """The step that multiplies activations of that type and signedness on a target that
+    has such instructions; `nibbles` says that all weights have 4 bits."""
     assert target.halves is not None
     if scalar == "i16":
         step = StoredHalves

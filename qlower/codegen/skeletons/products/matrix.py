@@ -96,8 +96,8 @@ class MatrixStep(Step):
 
 
 def matrix_step(target: Target, scalar: str, *, signed: bool) -> MatrixStep | None:
-    """What multiplies activations of that type and signedness, if there is such a
-    thing."""
+    """The step that multiplies activations of that type and signedness, if the target
+    has one."""
     matrix = target.signed_matrix if signed else target.unsigned_matrix
     lanes = target.vector_bits // 32
     if matrix is None or scalar != "i8":

@@ -53,7 +53,8 @@ class Nibbles(SummingStep):
     """Whether only what reads weights gets faster, not what multiplies them."""
 
     def pays(self, count: int, uses: int) -> bool:
-        """Whether so many weights, each used so often, take no longer than bytes."""
+        """Whether `count` weights, each used `uses` times, take no longer than
+        bytes."""
         return count >= self.least_count and (uses == 1 or not self.is_for_reads)
 
     @property
@@ -120,7 +121,7 @@ class Nibbles(SummingStep):
         return [[factor for chunk in pair for factor in chunk] for pair in pairs]
 
     def _cut(self, size: int) -> list[tuple[int, int]]:
-        """Beginning and size of what `step` loads at once."""
+        """Beginning and size of the piece that `step` loads."""
         length = self.step.run_length
         return [(at, min(length, size - at)) for at in range(0, size, length)]
 
@@ -134,14 +135,14 @@ class Nibbles(SummingStep):
 
 
 class BroadcastNibbles(Nibbles):
-    """Beside bytes of which four are loaded into all lanes."""
+    """Nibbles for activations as bytes, four of which are loaded into all lanes."""
 
     cost = StepCost(weight=0.75, shared=1.0, latency=10.0, late=0.25, tile=15.0, part=2)
 
 
 class SelectedNibbles(Nibbles):
-    """Beside bytes that the instruction selects. What unpacks weights takes as long as
-    their products: memory must be what takes longer."""
+    """Nibbles for activations as bytes that the instruction selects. Unpacking weights
+    takes as long as their products: it pays where memory takes longer."""
 
     run_length = 16
     weights_are_joined = True
@@ -150,7 +151,8 @@ class SelectedNibbles(Nibbles):
 
 
 class SelectedSingleNibbles(Nibbles):
-    """Beside words that the instruction selects, to which weights are widened."""
+    """Nibbles, widened to words, for activations as words that the instruction
+    selects."""
 
     operands = 4
     weights_are_joined = True
@@ -169,8 +171,8 @@ class SelectedSingleNibbles(Nibbles):
 
 
 class SummedNibbles(Nibbles):
-    """By an instruction that sums two products of bytes into 16 bits: these hold four
-    of weights of 4 bits, so that half of the instructions of words do."""
+    """Nibbles for an instruction that sums two products of bytes into 16 bits: these
+    hold four products of weights of 4 bits, which halves the instructions on words."""
 
     is_for_reads = False
     cost = StepCost(weight=0.6, shared=0.4, latency=4.0, tile=6.0, part=1.0)

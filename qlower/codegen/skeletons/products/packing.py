@@ -41,7 +41,7 @@ ProductsT = TypeVar("ProductsT", Contraction, DepthwiseProducts)
 
 
 class Data(Protocol):
-    """What constants are added to: a module, or what only collects them."""
+    """A place to which constants are added: a module, or a collection."""
 
     def add_constant(self, data: bytes) -> Value:
         """The address of read-only bytes."""
@@ -77,8 +77,8 @@ def with_data(
     products: ProductsT,
     pack: Callable[[Data, ProductsT], PackedT],
 ) -> PackedT:
-    """What `pack` makes of products: data of the module, or of what calls it where
-    the weights are given then."""
+    """The data that `pack` makes of products: of the module, or of its caller where the
+    weights are given then."""
     weight = products.weight
     if weight.operand.packed is None:
         return pack(module, products)
@@ -137,7 +137,7 @@ class Factors:
         return bool(self.row_factor.any())
 
     def pack(self, module: Data, dot: Step, block: int) -> Packed:
-        """As data of the module, in blocks of so many vectors."""
+        """The weights as data of the module, in blocks of `block` vectors."""
         blocks = [
             dot.pack(group[first : first + block].transpose(2, 3, 0, 1, 4))
             for group in self.weights

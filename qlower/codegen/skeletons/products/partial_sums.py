@@ -1,8 +1,9 @@
-"""Which sums of products of 16 bits fit the i32 lanes that machines sum them in.
+"""Sums of products of 16 bits that fit the i32 lanes in which machines sum them.
 
 An accumulator of more bits is their exact sum. A sum of products x w with the known
-weights w of a channel is an i32 whatever x is, if 2^15 sum(|w|) < 2^31. A reduction
-that isn't is cut into parts that are; each is added to what has the accumulator's bits.
+weights w of a channel is an i32 for every x, if 2^15 sum(|w|) < 2^31. A longer
+reduction is cut into parts for which this holds; each is added to a sum with the
+accumulator's bits.
 """
 
 from __future__ import annotations

@@ -28,13 +28,13 @@ WORD_BYTES = 4
 
 @dataclass(frozen=True)
 class StepCost:
-    """About how long a chunk takes, where a product takes 1.
+    """The approximate time of a chunk, where a product takes 1.
 
-    Beside its products each load of activations adds `load`, each vector of weights
-    `weight` and each pixel `row`. What is loaded at all takes `shared` of a unit that
-    products don't need, so that it bounds the time from below, as the `latency` of a
-    chain of products does; `late` of it and `fixed` come on top. A tile takes `tile`
-    once, and `part` for every vector of bytes of each pixel that it stores.
+    Besides its products each load of activations adds `load`, each vector of weights
+    `weight` and each pixel `row`. Every load takes `shared` of a unit that products
+    don't need, so that it bounds the time from below, as the `latency` of a chain of
+    products does; `late` of it and `fixed` are added on top. A tile takes `tile` once,
+    and `part` for every vector of bytes of each pixel that it stores.
     """
 
     load: float = 0.0
@@ -48,8 +48,8 @@ class StepCost:
     part: float = 0.0
 
     def of_chunk(self, loads: float, weights: int, rows: int, width: int) -> float:
-        """`rows` pixels times `width` vectors of channels, for which so many loads of
-        activations and vectors of `weights` are made."""
+        """The time of `rows` pixels times `width` vectors of channels, with `loads`
+        loads of activations and as many vectors of `weights` as given."""
         beside = self.load * loads + self.weight * weights + self.row * rows
         loaded = loads + weights
         bound = max(rows * width + beside, self.shared * loaded, self.latency)
@@ -71,7 +71,7 @@ class WeightLayout:
     """Bits of a weight as the model stores it."""
 
     def activation_bias(self, signed: bool) -> int:
-        """What the multiplied activation exceeds the stored one by."""
+        """The excess of the multiplied activation over the stored one."""
         return 0
 
     def reads_again(self, length: int) -> bool:
@@ -80,8 +80,8 @@ class WeightLayout:
         return False
 
     def positions(self, length: int) -> Integers:
-        """Which number of a run each product of its chunks takes, -1 for none: [chunk,
-        depth]."""
+        """The number of the run that each product of its chunks takes, -1 for none:
+        [chunk, depth]."""
         chunks = -(-length // self.depth)
         found = np.arange(chunks * self.depth)
         missing = chunks * self.depth - length
@@ -105,17 +105,17 @@ class Activations:
 
     @property
     def address(self) -> Value:
-        """Where those of a single pixel are."""
+        """The address of the activations of a single pixel."""
         (address,) = self.addresses
         return address
 
 
 @dataclass(frozen=True)
 class Step(WeightLayout, ABC):
-    """How a target multiplies and accumulates `lanes` i32 sums of a vector.
+    """The way a target multiplies and accumulates `lanes` i32 sums of a vector.
 
-    `dot` is the instruction; it has `vector_lanes`, of which `lanes` are a multiple.
-    `run_length` activations of a run are loaded at once, a multiple of `depth`. A
+    `dot` is the instruction; it has `vector_lanes`, and `lanes` are a multiple of them.
+    `run_length` activations of a run are loaded together, a multiple of `depth`. A
     tile's weights are loaded from one place if `weights_are_joined`, else each vector's
     from a place of its own.
     """
@@ -164,12 +164,13 @@ class Step(WeightLayout, ABC):
         return size
 
     def activation_loads(self, size: int) -> int:
-        """How many loads `load_activations` needs for so many numbers of a run."""
+        """The number of loads that `load_activations` needs for `size` numbers of a
+        run."""
         return -(-size // self.run_length)
 
     def registers(self, rows: int, summed: int, loads: int) -> int:
-        """Vector registers that a tile needs beside four spare ones: `rows` pixels
-        times `summed` vectors, with `loads` of activations at once."""
+        """The vector registers that a tile needs in addition to four spare ones: `rows`
+        pixels times `summed` vectors, with `loads` of activations together."""
         return (rows + self.rows) * summed
 
     def multiply_all(
@@ -187,7 +188,7 @@ class Step(WeightLayout, ABC):
         return flat
 
     def order(self, xs: int, ws: int) -> list[tuple[int, int]]:
-        """In which order so many factors are multiplied with each other."""
+        """The order in which these factors are multiplied with each other."""
         return list(itertools.product(range(xs), range(ws)))
 
     def spread(self, f: Function, start: Value) -> Value:
@@ -214,9 +215,10 @@ class VectorStep(Step):
     def interleave(
         self, f: Function, taps: Sequence[Value], signed: bool
     ) -> list[Value]:
-        """One to `depth` vectors of a number a lane, in the form that the weights have.
+        """One to `depth` vectors with a number in each lane, in the form that the
+        weights have.
 
-        The products of what stands in for a missing tap have the weight 0.
+        The products of a missing tap's substitute have the weight 0.
         """
 
 
@@ -233,7 +235,7 @@ def load_word(f: Function, address: Value, size: int) -> Value:
 
 
 def cut_start(step: Step, part: Activations) -> int:
-    """Where a last word of activations begins: earlier, if it may overlap the one
-    before it."""
+    """The place where a last word of activations begins: earlier, if it may overlap the
+    one before it."""
     is_cut = part.size < WORD_BYTES and step.reads_again(part.before + part.size)
     return part.size - WORD_BYTES if is_cut else 0

@@ -100,6 +100,6 @@ class WholeWords(WholeProducts):
 
 
 def whole_step(dot: Dot, scalar: str) -> WholeProducts:
-    """What multiplies activations, i8 or i16 in memory."""
+    """The step that multiplies activations, i8 or i16 in memory."""
     step = WholeWords if scalar == "i16" else WholeBytes
     return step(1, 1, dot, scalar=scalar)

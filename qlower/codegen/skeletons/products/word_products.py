@@ -337,7 +337,7 @@ class NarrowScalars(Scalars):
 
 
 class SelectedSingles(Singles):
-    """Eight activations are loaded at once, of which the instruction selects one."""
+    """Eight activations are loaded together; the instruction selects one of them."""
 
     run_length = 8
     weights_are_joined = True

@@ -1,4 +1,4 @@
-"""Epilogues of several pixels at once, where one has too few channels to fill vectors.
+"""Epilogues of several pixels together, where one has too few channels to fill vectors.
 
 In a dense result the channels of one pixel follow those of the one before, so a loop
 over the channels of several pixels is a loop over neighbours; constants of channels are
@@ -21,15 +21,16 @@ _MOST_PIXELS = 8
 
 @dataclass(frozen=True)
 class JoinedPixels:
-    """`count` pixels at once: in `nest` the loop of lanes runs over all of theirs."""
+    """`count` pixels together: in `nest` the loop of lanes runs over the channels of
+    all."""
 
     nest: Nest
     count: int
 
 
 def join_pixels(contraction: Contraction, lanes: int) -> JoinedPixels | None:
-    """So many pixels that their channels make whole vectors of `lanes`; None where
-    there is no need, or something that init and epilogue read lies otherwise."""
+    """The number of pixels whose channels make whole vectors of `lanes`; None where
+    there is no need, or where an operand of init or epilogue has another layout."""
     nest, lane, pixel = contraction.nest, contraction.lane, contraction.pixels[-1]
     channels = nest.bounds[lane]
     count = lanes // gcd(channels, lanes)

@@ -1,9 +1,9 @@
 """The products of tile registers: weights as data, loads, and sums into memory.
 
-A register has up to 16 rows of up to 64 bytes. Rows of activations are read where they
-lie, one pixel a row and a piece of the run along it; a register of weights has a row
-for every four bytes of the piece, with those of 16 channels side by side. Two registers
-of pixels times two of channels are summed at once.
+A register has up to 16 rows of up to 64 bytes. Rows of activations are read in place,
+one pixel a row and a piece of the run along it; a register of weights has a row for
+every four bytes of the piece, with those of 16 channels side by side. Two registers of
+pixels times two of channels are summed in turn.
 """
 
 from __future__ import annotations
@@ -47,13 +47,14 @@ _ACTIVATIONS, _WEIGHTS = 4, 6
 
 @dataclass(frozen=True)
 class TileData:
-    """What is known of the weights at compile time, as data of the module.
+    """The facts about the weights at compile time, as data of the module.
 
     `weights`: as `packed_pieces`, with `tap_bytes` for a tap of a vector and
-    `vector_bytes` for a vector. `start`, i32 [group, vector, lane]: what sums start
-    from, with the initial accumulator in it if `starts_from_initial`. `row_factor`:
-    what the sum of activations is multiplied by and subtracted, laid out alike, and
-    `ones` the weights that give that sum; None where there is no such factor.
+    `vector_bytes` for a vector. `start`, i32 [group, vector, lane]: the values that
+    sums start from, with the initial accumulator in them if `starts_from_initial`.
+    `row_factor`: the number that the sum of activations is multiplied by and
+    subtracted, in the same layout, and `ones` the weights that give that sum; None
+    where there is no such factor.
     """
 
     weights: Value
@@ -109,7 +110,7 @@ class TileData:
 
 @dataclass(frozen=True)
 class Block:
-    """Pixels whose sums are in registers at once: `width` of the last pixel loop, the
+    """Pixels whose sums are in registers together: `width` of the last pixel loop, the
     first `skipped` of which have been finished before, times `across`.
 
     `starts` are those of the registers along that loop, which may overlap.
