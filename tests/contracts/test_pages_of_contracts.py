@@ -1,0 +1,126 @@
+"""Pages that are made of any contract, of all of them, and of how they differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qlower.contract_pages import pages
+from qlower.contract_pages.contract_differences import Comparison, Difference, Kind
+from qlower.contract_pages.differences_page import differences_page
+from qlower.contract_pages.pages import INDEX, explain, function_texts
+from qlower.contracts import load_contract, parse_contract
+
+MINE = """\
+// The arithmetic of my device.
+//
+// # Ties
+// half *up*, in [0, 1)
+
+module attributes {contract.summary = "mine", contract.base = "tflite"} {
+
+// ------------ steps
+
+// Not two roundings but one.
+func.func private @multiply_by_quantized_multiplier(%x: i32, %m: i32, %e: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  return %zero : i32
+}
+
+// Said where it is computed,
+// on two lines.
+func.func private @halved(%x: i32) -> i32 {
+  %one = arith.constant 1 : i32
+  %y = arith.shrsi %x, %one : i32
+  return %y : i32
+}
+
+func.func @requantize(%x: i32 {contract.value = "input"}) -> i32 {
+  %y = func.call @halved(%x) : (i32) -> i32
+  return %y : i32
+}
+}
+"""
+
+
+def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Changed, missing and left over; what differs is a page that is made otherwise."""
+    (tmp_path / "pages").mkdir()
+    made = {INDEX: "index", **{f"pages/{n}.md": n for n in ("same", "old", "new")}}
+    for name, text in (
+        ("same", "same"),
+        ("old", "?"),
+        ("gone", ""),
+        ("differences", ""),
+    ):
+        (tmp_path / "pages" / f"{name}.md").write_text(text)
+    monkeypatch.setattr(pages, "all_pages", lambda: made)
+    assert pages.stale_pages(tmp_path) == {
+        **{INDEX: "index", "pages/old.md": "old", "pages/new.md": "new"},
+        "pages/gone.md": None,
+    }
+
+
+def test_a_page_says_what_the_text_says():
+    page = explain(parse_contract(MINE, "mine", "mine.mlir"))
+    assert page.startswith("# mine\n\n*mine*\n")
+    assert "The arithmetic of my device.\n\n## Ties\nhalf *up*, in [0, 1)\n" in page
+    assert "- `requantize`: Said where it is computed, on two lines.\n" in page
+    assert "- `multiply_by_quantized_multiplier`: Not two roundings but one.\n" in page
+    assert "base: tflite\n" in page
+    assert "As in tflite: `conv2d`, " in page
+    assert "refused by name: `real_layer_norm`, " in page
+    assert "steps" not in page
+
+
+def test_comments_belong_to_the_function_below():
+    functions = function_texts(MINE)
+    assert list(functions) == [
+        "multiply_by_quantized_multiplier",
+        "halved",
+        "requantize",
+    ]
+    assert functions["requantize"].comment == ""
+    assert functions["requantize"].callees == ("halved",)
+
+
+def test_an_index_has_a_line_for_each_contract():
+    index = vars(pages)["_index"]
+    contracts = [
+        parse_contract(MINE, "mine", "mine.mlir"),
+        load_contract("pytorch-fbgemm-avx2"),
+    ]
+    *head, first, second = index(contracts).splitlines()
+    assert head[0].startswith("<!--")
+    assert head[-2:] == [
+        "| contract | what it is | family | base |",
+        "|---|---|---|---|",
+    ]
+    assert first == "| [mine](pages/mine.md) | mine | TensorFlow Lite | tflite |"
+    name, what, family, base = second.strip("| ").split(" | ")
+    assert name == "[pytorch-fbgemm-avx2](pages/pytorch-fbgemm-avx2.md)"
+    assert (what, family) == (contracts[1].summary, contracts[1].family)
+    assert base == "pytorch-fbgemm"
+
+
+def test_groups_of_contracts_are_held_against_each_other():
+    """Of three groups each pair once, above the diagonal."""
+    pairs = {
+        ("a", "b"): Difference(200, 2, 1),
+        ("a", "c"): Difference(200, 0, 0),
+        ("a", "d"): Difference(200, 20, 3),
+        ("b", "c"): Difference(200, 2, 1),
+        ("b", "d"): Difference(200, 40, 1),
+        ("c", "d"): Difference(200, 20, 3),
+    }
+    kind = Kind(2, dict.fromkeys("abcd", 200), pairs)
+    page = differences_page(Comparison([*"abcd"], [("m", 3, 2)], {"conv2d": kind}))
+    lines = page.splitlines()
+    start = lines.index("## conv2d")
+    assert lines[start + 2 :] == [
+        *("2 layers, 200 outputs. The same bits:", ""),
+        *("1. a, c", "2. b", "3. d", ""),
+        *("|   |   2 |        3 |", "| - | --: | -------: |"),
+        *("| 1 | 1 % | 10 % (3) |", "| 2 |     |     20 % |"),
+    ]
