@@ -26,6 +26,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model.layers import layer_name
 from qlower.model.printing import ExactPrinter
 from qlower.text.parsing import parse_file, parse_module
+from qlower.text.source_errors import line_of
 from qlower.text.verification import verify_module
 
 
@@ -323,3 +324,20 @@ def test_what_is_declared_again_is_said_to_be_declared_before() -> None:
         parse_module(text, "m.mlir")
     (note,) = caught.value.notes
     assert note == "originally declared here: m.mlir:2:1"
+
+
+def test_a_region_ends() -> None:
+    function = '"func.func"() ({%s}) {sym_name = "f", function_type = () -> ()}'
+    for inside, message in (("\n^a:\n", "an empty region has no terminator"), ("", "")):
+        text = f"{function % inside} : () -> ()"
+        if message:
+            assert f"func.func: {message}" in refused(text)
+        else:
+            parse(text)
+    parse("module {\n}")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\n\nab", "a\nbc\n\n", "abc"])
+def test_each_line_of_a_text(text: str) -> None:
+    lines = text.split("\n")
+    assert [line_of(text, n) for n in range(1, len(lines) + 1)] == lines

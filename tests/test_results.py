@@ -10,11 +10,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import pytest
 from support.small_model import SMALL_MODEL
+from support.table_forms import keyed_forms
 
 import qlower
 from qlower.interp.values import Array
 from qlower.model.random_inputs import random_inputs
 from qlower.tables.table import Table
+
+COLUMNS = Path(__file__).parent / "tables" / "columns"
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +57,19 @@ RESULTS: Mapping[str, Callable[[qlower.Model, Array], object]] = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_every_result_has_the_protocol(name: str, model: qlower.Model) -> None:
+def test_every_result_has_the_protocol(
+    name: str, model: qlower.Model, request: pytest.FixtureRequest
+) -> None:
+    """And the columns that are recorded: keys, sides, widths and ranks."""
     found = RESULTS[name](model, random_inputs(model.inputs, 0)[0])
     assert type(found).__name__ == name
     assert isinstance(found, Result)
-    assert isinstance(found.table, Table)
+    table: object = found.table
+    assert isinstance(table, Table)
+    columns = COLUMNS / f"{name}.txt"
+    if request.config.getoption("--bless"):
+        columns.write_text("\n".join([*keyed_forms(table), ""]))
+    assert list(keyed_forms(table)) == columns.read_text().splitlines()
     assert json.loads(json.dumps(found.to_dict()))
     assert found.render(80)
     assert str(found)

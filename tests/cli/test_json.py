@@ -18,7 +18,9 @@ import qlower
 from qlower.cli import TASKS, main
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.tables.junit import Case, junit_text
+from qlower.cli.verify import cases_of
 from qlower.tables.json_text import SCHEMA, json_text
+from qlower.verification.native.verdict import Level, Native, NativeVerdict, Whole
 
 PAGE = Path(qlower.__file__).parent / "docs/pages/json.md"
 COMMANDS = {
@@ -203,6 +205,44 @@ def test_verdicts_as_junit(line: str, cases: int, failures: int) -> None:
     assert int(suites.get("tests", "")) >= cases
     assert (int(suites.get("failures", "")) > 0) == bool(failures) == bool(code)
     assert len(suites.findall(".//failure")) == int(suites.get("failures", ""))
+
+
+def test_each_kind_of_verdict_as_a_case() -> None:
+    """Layers and code that differ, or are undecided, fail; what computes nothing, or is
+    refused, is skipped."""
+    level = Level("x86-64", "x86_64", "", "")
+    rows = [
+        NativeVerdict("x86-64", "a", "conv2d", "equal", "all sums"),
+        NativeVerdict("x86-64", "b", "add", "undecided", "too many"),
+    ]
+    whole = {"x86-64": Whole(9, 90, 0), "x86-64-v3": Whole(9, 90, 2)}
+    given = {"x86-64": level}, {}, {}, 1.0, whole, ["c"]
+    cases = cases_of(Native("tflite", rows, *given))
+    assert cases == [
+        *(Case("a x86-64"), Case("b x86-64", "undecided too many")),
+        Case("c", skipped="computes nothing"),
+        *(Case("the whole code x86-64"), Case("the whole code x86-64-v3", "differs")),
+    ]
+    root = ElementTree.fromstring(junit_text("a model", cases).split("\n", 1)[1])
+    (suite,) = root
+    numbers = {"tests": "5", "failures": "2", "errors": "0"}
+    assert root.attrib == numbers
+    assert suite.attrib == {"name": "a model", **numbers, "skipped": "1"}
+    inside = [[(one.tag, one.attrib) for one in case] for case in suite]
+    assert inside == [
+        *([], [("failure", {"message": "undecided too many"})]),
+        [("skipped", {"message": "computes nothing"})],
+        *([], [("failure", {"message": "differs"})]),
+    ]
+    assert {case.get("classname") for case in suite} == {"a model"}
+
+
+def test_a_contract_that_is_none_is_a_wrong_word(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = ["identify", "tflit", "m.mlir", "--random"]
+    assert main(line) == ExitCode.USAGE
+    assert "did you mean" in capsys.readouterr().err
 
 
 def test_hostile_text_in_junit() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.table_forms import forms
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 import qlower
@@ -312,6 +313,10 @@ def test_what_is_far_from_all_is_not_identified(explained: int) -> None:
     explanation = Explanation("device", load_contract("tflite"))
     explanation.layers["conv1"] = Explained(explained=511, outputs=512)
     device = Device(found, "// its contract", explanation)
+    assert forms(device.table) == [
+        *("step, left", "found, left"),
+        "explains as much with all else equal, left, cut to 20",
+    ]
     identified = replace(plain, device=device)
     text = " ".join(identified.render(80).split())
     is_near = explained >= 90

@@ -70,3 +70,15 @@ def test_pairs_saturate(
     (op,) = (op for op in module.walk() if isinstance(op, qnn.LinearOp))
     stored, weights = np.array(codes, np.uint8), np.array([weight], np.int8)
     assert pair_sums(op, FLAT, stored, weights).ravel().tolist() == list(sums)
+
+
+def test_signed_pairs_are_those_of_codes_128_above() -> None:
+    """[-128, 127] are 0 and 255; 255 * 127 + 255 * 127 is 31,003 too much."""
+    module = parse_module(LINEAR.replace("6x", "3x").replace("u8", "i8"))
+    (op,) = (op for op in module.walk() if isinstance(op, qnn.LinearOp))
+    stored = np.array([[-128, 127], [127, 127], [1, -2]], np.int8)
+    weights = np.array([[127, 127]], np.int8)
+    exact = stored.astype(int).sum(1) * 127
+    lost = np.array([0, 2 * 255 * 127 - 32767, 129 * 127 + 126 * 127 - 32385])
+    sums = pair_sums(op, FLAT, stored, weights).ravel()
+    assert (sums - exact).tolist() == (-lost).tolist()

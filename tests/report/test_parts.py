@@ -14,6 +14,7 @@ from support.small_model import SMALL_MODEL
 from qlower.codegen.program.compiled import Kernel
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.load import load_text
+from qlower.report import levels
 from qlower.report import maps as picture
 from qlower.report.attributes import attributes_of, summary
 from qlower.report.blocks import code, facts, histogram, strip
@@ -21,6 +22,7 @@ from qlower.report.columns import Columns, fold
 from qlower.report.drawing import draw, neighbours
 from qlower.report.graph import graph_of
 from qlower.report.layout import lay_out
+from qlower.report.levels import LevelText
 from qlower.report.maps import Grid, difference_map, value_map
 from qlower.report.measures import (
     Cut,
@@ -355,3 +357,14 @@ def test_shares_of_time_and_of_elements() -> None:
 )
 def test_percent(share: float, text: str) -> None:
     assert percent(share) == text
+
+
+def test_a_long_text_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "MOST_CHARACTERS", 8)
+    cut = vars(levels)["_cut"]
+    assert cut("qnn", "ab\ncd\nef") == LevelText("qnn", "ab\ncd\nef", "")
+    found = cut("arith", "ab\ncd\nefg\nh\ni")
+    assert (found.level, found.text) == ("arith", "ab\ncd")
+    more = "3 lines more: qlower inspect MODEL --at arith --layer LAYER"
+    assert found.about == more
+    assert cut("arith", "ab\ncd\nefgh").about.startswith("1 line more")

@@ -1,0 +1,95 @@
+"""Arrays of dumps that are layers in another form, and float tensors that are like
+them, by hand."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.small_model import SMALL_MODEL
+
+import qlower
+from qlower.model.signature import Array, TensorSpec
+from qlower.sides.dumps import stacked
+
+IMAGE = TensorSpec("i", (1, 2, 3, 4), "int8", (0.5,), (-3,))
+ROW = TensorSpec("r", (1, 1, 4), "int8", (0.5,), (-3,))
+
+
+@pytest.mark.parametrize(
+    ("spec", "shape", "runs", "first", "expected"),
+    [
+        (IMAGE, (1, 4, 2, 3), 1, True, (1, 1, 2, 3, 4)),
+        (IMAGE, (2, 4, 2, 3), 2, True, (2, 1, 2, 3, 4)),
+        (IMAGE, (2, 1, 4, 2, 3), 2, True, (2, 1, 2, 3, 4)),
+        (IMAGE, (1, 2, 3, 4), 1, True, None),
+        (IMAGE, (1, 2, 3, 4), 1, False, (1, 1, 2, 3, 4)),
+        (IMAGE, (2, 3, 4), 1, False, (1, 1, 2, 3, 4)),
+        (IMAGE, (2, 2, 3, 4), 2, False, (2, 1, 2, 3, 4)),
+        (IMAGE, (2, 3, 4), 2, False, None),
+        (IMAGE, (1, 4, 2, 3), 1, False, None),
+        (ROW, (4,), 1, True, (1, 1, 1, 4)),
+        (ROW, (4, 1), 1, False, (1, 1, 1, 4)),
+        (ROW, (4,), 2, False, None),
+        (ROW, (2, 4), 2, False, (2, 1, 1, 4)),
+        (ROW, (2, 2), 1, False, None),
+    ],
+)
+def test_forms_of_a_layer(
+    spec: TensorSpec,
+    shape: tuple[int, ...],
+    runs: int,
+    first: bool,
+    expected: tuple[int, ...] | None,
+) -> None:
+    array = np.arange(np.prod(shape), dtype=np.int8).reshape(shape)
+    found = stacked(spec, array, runs, first)
+    assert (None if found is None else found.shape) == expected
+    if found is not None and spec is IMAGE:
+        moved = np.moveaxis(array, -3, -1) if first else array
+        assert found.tobytes() == moved.tobytes()
+
+
+def test_the_tensor_that_is_most_like_a_layer() -> None:
+    """With channels last or first; at least 0.9 of the cosine, and real numbers."""
+    nearest = vars(import_module("qlower.sides.structure"))["_nearest"]
+    random = np.random.default_rng(0)
+    stored = random.integers(-128, 128, (1, 1, 2, 3, 4)).astype(np.int8)
+    own = ((stored + 3.0) * 0.5)[0].astype(np.float32)
+    turned = np.moveaxis(own, -1, 1)
+    noise = random.normal(size=own.shape).astype(np.float32)
+    far = own + 40 * noise
+
+    def found(**arrays: Array) -> str | None:
+        return nearest(IMAGE, stored, arrays)
+
+    assert found(a=far, b=own) == "b"
+    assert found(a=far, b=turned) == "b"
+    assert found(a=own + noise, b=turned) == "b"
+    assert found(a=own, b=turned) == "a"
+    assert found(a=far, b=-own, c=own[..., :3], d=0 * own) is None
+    assert found(a=own.astype(np.int8)) is None
+
+
+def test_what_was_done_to_arrays_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "m.mlir"
+    path.write_text(SMALL_MODEL)
+    model, image = qlower.load(path), np.array([-128, 5, 60, 127], np.int8)
+    image = image.reshape(1, 2, 2, 1)
+    layers: dict[str, Array] = {}
+    qlower.interpret(model, image, at="qnn", layers=layers)
+    dump = {
+        "conv": layers["conv"],
+        "scores": model.outputs[0].dequantize(layers["scores"]).astype(np.float32),
+        "Flat_output_0": layers["flat"],
+        "left": np.zeros(3, np.int8),
+    }
+    (note,) = qlower.diff("tflite", dump, model, image).notes
+    assert note.partition(": ")[2] == (
+        "2 by name, 1 by likeness (Flat_output_0 is flat), 1 changed (scores "
+        "quantized), left out 1 (left: no layer has this name)"
+    )
+    (note,) = qlower.diff("tflite", {"scores": layers["scores"]}, model, image).notes
+    assert note.endswith(": 1 by name, without 2 layers (conv, flat)")
