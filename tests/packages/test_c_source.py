@@ -15,6 +15,8 @@ from support import edge_layers, models_directory, random_layers
 from support.c_programs import Compiler, portable
 from support.run_files import RUN_TESTS, RunTest
 from support.small_model import SMALL_MODEL
+from support.stored import random_stored
+from support.tflite_models import conv2d, fully_connected
 
 import qlower
 from qlower.cli import main
@@ -126,6 +128,27 @@ def test_digits(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         result, qlower.interpret(model, image, contract="tflite")
     )
+
+
+ROWS = {
+    "an odd row of pixels, three blocks": conv2d(
+        weights_shape=(130, 3, 3, 4), output_shape=(2, 9, 7, 130)
+    ),
+    "pairs of rows": fully_connected(),
+    "a row": fully_connected(input_shape=(1, 12), output_shape=(1, 5)),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_are_widened_in_the_arena(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(ROWS[name])
+    compiled = portable(path, "tflite")
+    assert f"sums_{'1x4' if name == 'a row' else '2x2'}(" in compiled.text("c")
+    (spec,) = compiled.interface.signature.inputs
+    x = random_stored(spec.shape, seed=3)
+    (found,) = built("gcc -O2").outputs(compiled, [x], tmp_path)
+    np.testing.assert_array_equal(found, qlower.interpret(path, x, contract="tflite"))
 
 
 @pytest.mark.long

@@ -32,8 +32,8 @@ class RowsRoutine(Routine):
 
     rows: int
     columns: int
-    steps: int
-    step_bytes: int
+    steps: int = 1
+    step_bytes: int = 0
 
     def left_out(self, activations: int) -> int:
         """Bytes of the steps that are left out for a row of this many activations."""

@@ -43,10 +43,10 @@ _TUNING = "-use-misched"
 """LLVM's scheduler of machine instructions moves loads ahead and spills sums."""
 
 _HALVES = Halves(
+    (SINGLE_ROWS, PAIRS_OF_ROWS),
     "llvm.arm.smlad",
     "llvm.arm.sxtb16",
     "llvm.arm.uxtb16",
-    (SINGLE_ROWS, PAIRS_OF_ROWS),
     window_routine,
     window_columns,
 )

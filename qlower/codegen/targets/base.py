@@ -149,15 +149,15 @@ class Halves:
     sums start from, i32, and `line_bytes` for each line, which are whole words unless
     the machine `reads_anywhere`: then words are read where they lie, up to three bytes
     beyond the last one. Lines have up to 8 taps; `window_columns(taps)` is the greatest
-    number of columns.
+    number of columns. C source has `rows` alone.
     """
 
-    multiply: str
-    extend_signed: str
-    extend_unsigned: str
     rows: tuple[RowsRoutine, RowsRoutine]
-    window: Callable[..., Routine]
-    window_columns: Callable[[int], int]
+    multiply: str = ""
+    extend_signed: str = ""
+    extend_unsigned: str = ""
+    window: Callable[..., Routine] | None = None
+    window_columns: Callable[[int], int] = int
     reads_anywhere: bool = True
 
 

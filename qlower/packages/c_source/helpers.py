@@ -330,6 +330,7 @@ INTRINSICS = """\
 #error QLOWER_ACLE takes a little-endian processor with the DSP extension
 #endif
 typedef uint32_t __attribute__((may_alias, aligned(1))) qlower_word;
+typedef uint32_t __attribute__((may_alias)) qlower_halves;
 static inline uint32_t load_word(const void *bytes) {
   return *(const qlower_word *)bytes;
 }

@@ -121,3 +121,144 @@ def window(helpers: Helpers, type: str) -> str:
         "}",
     ]
     return helpers.use(name, lines)
+
+
+def widen(helpers: Helpers, *, signed: bool, rows: int) -> str:
+    """`n` bytes of each row of x as halves: of four the first and the third, then the
+    second and the fourth, row after row; zeros where less than four are left."""
+    kind = "s8" if signed else "u8"
+    type = "int8_t" if signed else "uint8_t"
+    name = f"widen_{rows}_{kind}"
+    helpers.add_intrinsics()
+    row = "int32_t row, " if rows == 2 else ""
+    at = ["x[k]", "x[row + k]"][:rows]
+    words = ["x", "&x[row]"][:rows]
+    lines = [
+        f"/* Widens n bytes of {rows} row{'s' * (rows > 1)} of x: of four the first and"
+        " the third,",
+        " * then the second and the fourth. */",
+        f"QLOWER_FUNCTION void {name}(",
+        f"    const {type} *x, {row}int32_t n, int16_t *y) {{",
+        "#if defined(QLOWER_ACLE)",
+        "  for (; n >= 4; n -= 4) {",
+        "    qlower_halves *const to = (qlower_halves *)(void *)y;",
+        *(
+            f"    const uint32_t word_{number} = load_word({word});"
+            for number, word in enumerate(words)
+        ),
+        *(
+            f"    to[{half * rows + number}] ="
+            f" (uint32_t)widen_{kind}{'_odd' * half}(word_{number});"
+            for half in range(2)
+            for number in range(rows)
+        ),
+        "    x += 4;",
+        f"    y += {4 * rows};",
+        "  }",
+        "#endif",
+        "  while (n > 0) {",
+        "    for (int32_t k = 0; k < 4; k++) {",
+        f"      const int32_t place = ((k % 2) * {2 * rows}) + (k / 2);",
+        *(
+            f"      y[place + {2 * number}] = (k < n) ? {element} : 0;"
+            for number, element in enumerate(at)
+        ),
+        "    }",
+        "    x += 4;",
+        f"    y += {4 * rows};",
+        "    n -= 4;",
+        "  }",
+        "}",
+    ]
+    return helpers.use(name, lines)
+
+
+def sums_of_rows(helpers: Helpers, rows: int) -> str:
+    """Sums over `words` of four widened activations of each row, by packed weights of
+    `groups` of four sums, from `start` on. Those of a second row are `distance` behind.
+    """
+    columns = 4 // rows
+    name = f"sums_{rows}x{columns}"
+    helpers.add_intrinsics()
+    sums = [(row, column) for row in range(rows) for column in range(columns)]
+    lines = [
+        f"/* Adds the products of {rows} row{'s' * (rows > 1)} of widened x, `words` of"
+        f" four, and {columns} channels",
+        " * for each group of channels. */",
+        f"QLOWER_FUNCTION void {name}(",
+        "    const int16_t *x, const int8_t *w, const int32_t *start, int32_t words,",
+        f"    int32_t groups, {'int32_t distance, ' * (rows > 1)}int32_t *sums) {{",
+        "  for (int32_t group = 0; group < groups; group++) {",
+        *(
+            f"    uint32_t s{number} = (uint32_t)start[{column}];"
+            for number, (_, column) in enumerate(sums)
+        ),
+        "#if defined(QLOWER_ACLE)",
+        "    const qlower_halves *a = (const qlower_halves *)(const void *)x;",
+        f"    const qlower_halves *const end = &a[words * {2 * rows}];",
+        "    if ((words % 2) != 0) {",
+        *_word_of_products(rows),
+        "    }",
+        "    while (a != end) {",
+        *_word_of_products(rows),
+        *_word_of_products(rows),
+        "    }",
+        "#else",
+        "    const int16_t *a = x;",
+        "    for (int32_t half = 0; half < (2 * words); half++) {",
+        *(
+            f"      s{number} += (uint32_t)((a[{2 * row}] * w[{_byte(column)}])"
+            f" + (a[{2 * row + 1}] * w[{_byte(column) + 2}]));"
+            for number, (row, column) in enumerate(sums)
+        ),
+        f"      a += {2 * rows};",
+        f"      w += {2 * columns};",
+        "    }",
+        "#endif",
+        *(
+            f"    sums[{'distance + ' * row}{column}] = (int32_t)s{number};"
+            for number, (row, column) in enumerate(sums)
+        ),
+        f"    start += {columns};",
+        f"    sums += {columns};",
+        "  }",
+        "}",
+    ]
+    return helpers.use(name, lines)
+
+
+def _byte(column: int) -> int:
+    """Where the first of a channel's two weights is."""
+    return column // 2 * 4 + column % 2
+
+
+def _word_of_products(rows: int) -> list[str]:
+    """Intrinsics for four activations of each row."""
+    columns = 4 // rows
+    lines = ["      {"]
+    for half in range(2):
+        lines += [
+            f"        const int16x2_t x{half}{row} = (int16x2_t)a[{half * rows + row}];"
+            for row in range(rows)
+        ]
+        for pair in range(columns // 2):
+            word = f"w{half}{pair}"
+            at = 4 * (half * (columns // 2) + pair)
+            lines += [
+                f"        const uint32_t {word} = load_word(&w[{at}]);",
+                f"        const int16x2_t {word}_even = widen_s8({word});",
+                f"        const int16x2_t {word}_odd = widen_s8_odd({word});",
+            ]
+            for lane, part in enumerate(("even", "odd")):
+                for row in range(rows):
+                    number = row * columns + 2 * pair + lane
+                    lines.append(
+                        f"        s{number} = (uint32_t)__smlad(x{half}{row},"
+                        f" {word}_{part}, (int32_t)s{number});"
+                    )
+    return [
+        *lines,
+        f"        a += {2 * rows};",
+        f"        w += {4 * columns};",
+        "      }",
+    ]

@@ -26,6 +26,7 @@ from qlower.codegen.skeletons.products.packing import gather
 
 from .inner import dot, window
 from .loops import Loop, NestWriter, linear
+from .rows import Rows, plan_rows
 
 _BLOCK = 4
 """Sums of a block."""
@@ -37,6 +38,9 @@ def write_nest(writer: NestWriter) -> list[str]:
     if products is None or not _is_plain(products):
         return writer.write()
     if isinstance(products, Contraction):
+        plan = plan_rows(products)
+        if plan is not None:
+            return Rows(writer, plan).write()
         products = _with_rows(products)
         if not _has_blocks(products):
             return writer.write()

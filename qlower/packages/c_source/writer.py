@@ -31,6 +31,7 @@ from .constants import Constants, memory_type
 from .helpers import Helpers
 from .loops import NestWriter, copy_statements
 from .products import write_nest
+from .rows import SCRATCH
 
 Address: TypeAlias = tuple[str, int]
 """A pointer in the C text, and bytes behind it."""
@@ -112,7 +113,8 @@ class Writer(Walk):
             writer = NestWriter(op, self.parts.helpers, self.parts.constants, names)
             return write_nest(writer)
 
-        self._function(op, (*op.inputs, *op.tables), op.res, body)
+        scratch = 0 if op.scratch is None else op.scratch.offset.data
+        self._function(op, (*op.inputs, *op.tables), op.res, body, scratch)
 
     def copy(self, op: CopyOp) -> None:
         target = self.buffers[op.result]
@@ -201,8 +203,10 @@ class Writer(Walk):
         read: Sequence[SSAValue],
         written: Sequence[SSAValue],
         body: Callable[[dict[SSAValue, str]], list[str]],
+        scratch: int = 0,
     ) -> None:
-        """Write the function of a kernel, and its call."""
+        """Write the function of a kernel, and its call; it has memory for itself from
+        `scratch` of the arena on."""
         name = f"{self.parts.name}_{function_name(len(self.parts.functions), op)}"
         names: dict[SSAValue, str] = {}
         passed: dict[str, tuple[str, str]] = {}
@@ -225,6 +229,7 @@ class Writer(Walk):
                     f"{pointer}{alone}{names[value]}",
                     f"({pointer})({constant}void *){buffer.address}",
                 )
+        passed[SCRATCH] = f"unsigned char *{SCRATCH}", f"memory + {scratch}"
         statements = body(names)
         read_names = set(re.findall(r"\w+", "\n".join(statements)))
         used = [pair for name_, pair in passed.items() if name_ in read_names]

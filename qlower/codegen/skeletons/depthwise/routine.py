@@ -114,7 +114,9 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
     pixels = [loop for loop in range(len(nest.parallel)) if loop != products.lane]
     weight, operand = products.weight, products.activation.operand
     taps = nest.reduction[-1]
-    if halves is None or not pixels or weight.operand.packed is not None:
+    if halves is None or halves.window is None or not pixels:
+        return None
+    if weight.operand.packed is not None:
         return None
     if operand.scalar != "i8" or nest.op.accumulator_types != (i32,):
         return None
@@ -231,6 +233,7 @@ class _Tile(PointCode):
         border = int.from_bytes(
             activation.operand.border_bytes(1), signed=activation.signed
         )
+        assert plan.halves.window is not None
         routine = plan.halves.window(
             lines,
             columns,
