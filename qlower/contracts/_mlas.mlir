@@ -196,6 +196,127 @@ func.func private @gelu_by_tanh(%x: f32) -> f32 {
   %result = arith.mulf %half, %factor : f32
 }
 
+// ---------------------------------------------------------------- products, attention
+
+// sgemm.cpp: alpha x + beta c, where the term is rounded first
+func.func private @scaled_sum(%sum: f32, %term: f32, %alpha: f32, %beta: f32) -> f32 {
+  %scaled = arith.mulf %term, %beta : f32
+  %result = math.fma %sum, %alpha, %scaled : f32
+}
+
+// contrib_ops/cpu/bert/attention_helper.h, PrepareMask: a term of scores where a mask is not above 0,
+// or from a length on
+func.func private @mask_term(%mask: i32, %filter: f32) -> f32 {
+  %is_seen = arith.cmpi sgt, %mask, 0 : i32
+  %result = arith.select %is_seen, 0.0, %filter : f32
+}
+
+func.func private @mask_term_of_length(%length: i32, %place: i32, %filter: f32) -> f32 {
+  %is_seen = arith.cmpi slt, %place, %length : i32
+  %result = arith.select %is_seen, 0.0, %filter : f32
+}
+
+func.func private @causal_term(%term: f32, %is_later: i1, %lowest: f32) -> f32 {
+  %result = arith.select %is_later, %lowest, %term : f32
+}
+
+// ---------------------------------------------------------------- images
+
+// core/providers/cpu/tensor/grid_sample.cc: the place in an image of that many pixels which a
+// number in [-1, 1] means; with corners aligned, of the last pixel's index
+func.func private @grid_place(%n: f32, %length: f32) -> f32 {
+  %from_end = arith.addf %n, 1.0 : f32
+  %scaled = arith.mulf %from_end, %length : f32
+  %moved = arith.subf %scaled, 1.0 : f32
+  %result = arith.divf %moved, 2.0 : f32
+}
+
+func.func private @grid_place_of_corners(%n: f32, %last: f32) -> f32 {
+  %from_end = arith.addf %n, 1.0 : f32
+  %share = arith.divf %from_end, 2.0 : f32
+  %result = arith.mulf %share, %last : f32
+}
+
+// GsReflect
+func.func private @reflected(%x: f32, %low: f32, %high: f32) -> f32 {
+  %from_low = func.call @turned(%x, %low, %high) : (f32, f32, f32) -> f32
+  %from_high = func.call @turned(%x, %high, %low) : (f32, f32, f32) -> f32
+  %is_below = arith.cmpf olt, %x, %low : f32
+  %is_above = arith.cmpf ogt, %x, %high : f32
+  %not_below = arith.select %is_above, %from_high, %x : f32
+  %result = arith.select %is_below, %from_low, %not_below : f32
+}
+
+// What a number beyond one end of a range becomes, after it turned at the ends.
+func.func private @turned(%x: f32, %near: f32, %far: f32) -> f32 {
+  %out = arith.subf %near, %x : f32
+  %distance = math.absf %out : f32
+  %extent = arith.subf %far, %near : f32
+  %range = math.absf %extent : f32
+  %quotient = arith.divf %distance, %range : f32
+  %turns = fixed.convert %quotient {rounding = toward_zero} : f32 to i32
+  %whole = arith.sitofp %turns : i32 to f32
+  %passed = arith.mulf %whole, %range : f32
+  %rest = arith.subf %distance, %passed : f32
+  %inward = math.copysign %rest, %extent : f32
+  %from_near = arith.addf %near, %inward : f32
+  %from_far = arith.subf %far, %inward : f32
+  %odd = arith.andi %turns, 1 : i32
+  %is_odd = arith.cmpi eq, %odd, 1 : i32
+  %result = arith.select %is_odd, %from_far, %from_near : f32
+}
+
+// Between four pixels, two of each row, at these distances from the first and to the second ones.
+func.func private @between_pixels(
+    %a: f32, %b: f32, %c: f32, %d: f32, %below: f32, %behind: f32, %above: f32, %before: f32) -> f32 {
+  %first = func.call @two_products(%before, %a, %behind, %b) : (f32, f32, f32, f32) -> f32
+  %second = func.call @two_products(%before, %c, %behind, %d) : (f32, f32, f32, f32) -> f32
+  %result = func.call @two_products(%above, %first, %below, %second) : (f32, f32, f32, f32) -> f32
+}
+
+func.func private @two_products(%a: f32, %x: f32, %b: f32, %y: f32) -> f32 {
+  %one = arith.mulf %a, %x : f32
+  %other = arith.mulf %b, %y : f32
+  %result = arith.addf %one, %other : f32
+}
+
+func.func private @between_pixels_by_shares(
+    %a: f32, %b: f32, %c: f32, %d: f32, %below: f32, %behind: f32, %above: f32, %before: f32) -> f32 {
+  %share_a = arith.mulf %above, %before : f32
+  %share_b = arith.mulf %above, %behind : f32
+  %share_c = arith.mulf %below, %before : f32
+  %share_d = arith.mulf %below, %behind : f32
+  %first = func.call @two_products(%share_a, %a, %share_b, %b) : (f32, f32, f32, f32) -> f32
+  %third = arith.mulf %share_c, %c : f32
+  %three = arith.addf %first, %third : f32
+  %fourth = arith.mulf %share_d, %d : f32
+  %result = arith.addf %three, %fourth : f32
+}
+
+// upsample.cc, GetCubicCoeffs: the share of a pixel at a distance of at most 1, or of at most 2
+func.func private @cubic_near(%d: f32, %a: f32) -> f32 {
+  %first = arith.addf %a, 2.0 : f32
+  %second = arith.addf %a, 3.0 : f32
+  %line = func.call @line_less(%first, %d, %second) : (f32, f32, f32) -> f32
+  %once = arith.mulf %line, %d : f32
+  %twice = arith.mulf %once, %d : f32
+  %result = arith.addf %twice, 1.0 : f32
+}
+
+func.func private @cubic_far(%d: f32, %a: f32) -> f32 {
+  %five = arith.mulf %a, 5.0 : f32
+  %eight = arith.mulf %a, 8.0 : f32
+  %four = arith.mulf %a, 4.0 : f32
+  %line = func.call @line_less(%a, %d, %five) : (f32, f32, f32) -> f32
+  %once = func.call @next_term(%d, %line, %eight) : (f32, f32, f32) -> f32
+  %result = func.call @line_less(%once, %d, %four) : (f32, f32, f32) -> f32
+}
+
+func.func private @line_less(%factor: f32, %x: f32, %offset: f32) -> f32 {
+  %product = arith.mulf %factor, %x : f32
+  %result = arith.subf %product, %offset : f32
+}
+
 // ---------------------------------------------------------------- recurrent layers
 
 // core/providers/cpu/rnn/rnn_helpers.cc. A gate of an LSTM: a sum, what a peephole adds, a bias.

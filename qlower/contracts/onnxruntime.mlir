@@ -187,10 +187,15 @@ func.func @real_linear(%sum: f32) -> f32
   %result = func.call @clamp_real(%sum) : (f32) -> f32
 }
 
-func.func @real_linear_product(%place_count: i32, %constant_weights: i1) -> i32 {
+func.func @real_linear_product(%place_count: i32) -> i32 {
   %is_row = arith.cmpi eq, %place_count, 1 : i32
   %of_computed = arith.select %is_row, 1, 0 : i32
-  %result = arith.select %constant_weights, 0, %of_computed : i32
+  %result = arith.select @has_blocks_only, 0, %of_computed : i32
+}
+
+// The kernels of single rows and columns take no packed weights and no factor.
+func.func private @has_blocks_only() -> i1 {
+  %result = arith.ori %constant_weights, %is_scaled : i1
 }
 
 func.func @real_linear_block(%group_channels: i32, %depth: i32, %constant_weights: i1) -> i32
@@ -204,13 +209,12 @@ func.func @real_matmul(%sum: f32) -> f32
   %result = func.call @clamp_real(%sum) : (f32) -> f32
 }
 
-func.func @real_matmul_product(
-    %place_count: i32, %group_channels: i32, %constant_weights: i1) -> i32 {
+func.func @real_matmul_product(%place_count: i32, %group_channels: i32) -> i32 {
   %is_column = arith.cmpi eq, %group_channels, 1 : i32
   %of_rows = arith.select %is_column, 2, 0 : i32
   %is_row = arith.cmpi eq, %place_count, 1 : i32
   %of_computed = arith.select %is_row, 1, %of_rows : i32
-  %result = arith.select %constant_weights, 0, %of_computed : i32
+  %result = arith.select @has_blocks_only, 0, %of_computed : i32
 }
 
 // A Relu or Clip behind it.

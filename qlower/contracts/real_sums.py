@@ -78,7 +78,8 @@ def _sizes(op: qnn.RealOp) -> Values:
     is_constant = is_constant and not op.computed_weights
     if isinstance(op, qnn.RealMatMulOp):
         is_constant = is_constant and len(shape_of(weight)) == 2
-    return found | {"constant_weights": np.array(is_constant)}
+    flags = {"constant_weights": is_constant, "is_scaled": op.scaled}
+    return found | {name: np.array(flag) for name, flag in flags.items()}
 
 
 def ordered_products(order: str, op: qnn.RealOp) -> Products:

@@ -65,6 +65,36 @@ def test_rearrangements(qdq: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("qdq", LEVELS)
+def test_places_of_images(qdq: str, tmp_path: Path) -> None:
+    """Grids, whose places may lie outside, curves through pixels, and roots of sums."""
+    build = Layers(20)
+    for padding in ("zeros", "border", "reflection"):
+        for mode, corners in (("linear", 0), ("linear", 1), ("nearest", 0)):
+            operands = [build.value(2, 3, 6, 7), build.value(2, 4, 5, 2)]
+            made = build.node(
+                "GridSample",
+                operands,
+                mode=mode,
+                padding_mode=padding,
+                align_corners=corners,
+            )
+            build.returned(made)
+    for mode in ("half_pixel", "asymmetric", "align_corners"):
+        for factors in ((2.0, 1.5), (0.6, 1.0)):
+            scales = build.constant(np.array([1, 1, *factors], np.float32))
+            made = build.node(
+                "Resize",
+                [build.value(1, 2, 9, 6), "", scales],
+                mode="cubic",
+                coordinate_transformation_mode=mode,
+            )
+            build.returned(made)
+    for power in (1, 2):
+        build.returned(build.node("GlobalLpPool", [build.value(2, 3, 4, 5)], p=power))
+    build.check(tmp_path, qdq)
+
+
+@pytest.mark.parametrize("qdq", LEVELS)
 @pytest.mark.parametrize("type", ["u1", "i1"])
 def test_interpolation(qdq: str, type: str, tmp_path: Path) -> None:
     """Of float32, of dequantized pixels and of stored ones."""

@@ -95,3 +95,11 @@ func.func @computed(%0: tensor<2x3xf32>, %1: tensor<3x5xf32>) {
   %x = qnn.real_matmul %0, %1 {computed_weights = 1} : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>
   return
 }
+
+// -----
+
+func.func @scaled(%0: tensor<2x3xf32>, %1: tensor<3x5xf32>) {
+  // CHECK: error: qnn.real_matmul: scaled 2 : i64 is not true or false
+  %x = qnn.real_matmul %0, %1 {scaled = 2} : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>
+  return
+}

@@ -72,11 +72,14 @@ class RealOp(SummingOp, ABC):
     A bias has one number for each output channel; the contract says whether sums start
     from it. Of more dimensions it broadcasts to the result, and sums do start from it.
     `computed_weights` says that the model computes the second operand, which contracts
-    then don't take for a constant.
+    then don't take for a constant; `scaled` that a factor of all sums follows, which
+    kernels of single rows don't take.
     """
 
     computed_weights = flag_field()
     """Whether the model computes the second operand, if only once."""
+    scaled = flag_field()
+    """Whether the sums are multiplied by a factor."""
 
     @property
     def products(self) -> Products:

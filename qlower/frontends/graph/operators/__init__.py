@@ -8,10 +8,12 @@ from ...entry import Entry
 from ..context import NodeContext
 from . import (
     activation,
+    attention,
     border,
     contraction,
     conv_transpose,
     dynamic,
+    einsum,
     elementwise,
     functions,
     joining,
@@ -27,16 +29,19 @@ from . import (
     recurrent,
     reductions,
     resizing,
+    sampling,
     selection,
     slicing,
 )
 
 IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **activation.IMPORTERS,
+    **attention.IMPORTERS,
     **border.IMPORTERS,
     **conv_transpose.IMPORTERS,
     **contraction.IMPORTERS,
     **dynamic.IMPORTERS,
+    **einsum.IMPORTERS,
     **elementwise.IMPORTERS,
     **functions.IMPORTERS,
     **joining.IMPORTERS,
@@ -52,6 +57,7 @@ IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **recurrent.IMPORTERS,
     **reductions.IMPORTERS,
     **resizing.IMPORTERS,
+    **sampling.IMPORTERS,
     **selection.IMPORTERS,
     **slicing.IMPORTERS,
 }

@@ -168,12 +168,12 @@ def _extreme(emit: Emitter, matrix: SSAValue, compute: Binary) -> SSAValue:
 
 
 def import_matmul_integer(node: NodeContext) -> None:
-    node.define(_matmul(node, _stored(node, 0, 2), 1, 3))
+    node.define(matmul_integer(node, stored_operand(node, 0, 2), 1, 3))
 
 
 def import_matmul_integer_to_float(node: NodeContext) -> None:
     """`F(F(sum) F(s_a s_b))`, and the bias."""
-    sums = _matmul(node, _stored(node, 0, 4), 1, 5, "sums")
+    sums = matmul_integer(node, stored_operand(node, 0, 4), 1, 5, "sums")
     scales = [node.real(index) for index in (2, 3)]
     _to_float(node, sums, scales, 6)
 
@@ -185,7 +185,7 @@ def import_dynamic_quantize_matmul(node: NodeContext) -> None:
         real_operand(node, 0),
         [f"{node.result()}/{step}" for step in ("codes", "scale", "zero_point")],
     )
-    sums = _matmul(node, (codes, point), 1, 3, "sums")
+    sums = matmul_integer(node, (codes, point), 1, 3, "sums")
     _to_float(node, sums, [scale, node.real(2)], 4)
 
 
@@ -219,7 +219,7 @@ Stored: TypeAlias = tuple[Value, Value | None]
 """Codes, and their zero point where only run time knows it."""
 
 
-def _stored(node: NodeContext, number: int, point: int) -> Stored:
+def stored_operand(node: NodeContext, number: int, point: int) -> Stored:
     """An operand of integers with its zero point."""
     value = node.value(number)
     if value.is_real or not isinstance(value.element, QuantizedType):
@@ -266,7 +266,7 @@ def weights_type(
     return QuantizedType.per_axis(8, STORED_TYPES[type], axis, ones, points)
 
 
-def _matmul(
+def matmul_integer(
     node: NodeContext,
     stored: Stored,
     number: int,
@@ -276,7 +276,7 @@ def _matmul(
     """The sums of an input's rows times a constant matrix, or times those of another
     input."""
     if not node.is_constant(number):
-        return _product(node, stored, _stored(node, number, point), suffix)
+        return _product(node, stored, stored_operand(node, number, point), suffix)
     columns = node.shape(number, rank=2)[1]
     element = weights_type(node, number, point, 0, columns)
     matrix = node.array(number, "weights").T
@@ -396,7 +396,7 @@ def _less(
 def import_conv_integer(node: NodeContext) -> None:
     """Import a ConvInteger. Padding holds the zero point and adds nothing, so less is
     subtracted near the borders."""
-    value, zero_point = _stored(node, 0, 2)
+    value, zero_point = stored_operand(node, 0, 2)
     image = as_image(node, value, False)
     count = filter_count(node, 1)
     filters = filters_of(node, node.array(1, "weights"))

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import TensorType, f32
-from xdsl.dialects.math import FmaOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -19,7 +18,7 @@ from qlower.dialects.types import shape_of
 
 from ...entry import takes
 from ...import_options import AS_WRITTEN
-from ...scalars import Scalars
+from ...scalars import Scalars, text
 from .. import volumes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
@@ -145,13 +144,22 @@ def _reshaped(node: NodeContext, value: SSAValue, shape: Sequence[int]) -> SSAVa
 
 
 def import_matmul(node: NodeContext) -> None:
-    node.define(_product(node))
+    lhs = real_operand(node, 0)
+    node.define(product(node, lhs, real_tensor(node, 1), not node.is_constant(1)))
 
 
-def _product(node: NodeContext, suffix: str | None = None) -> Value:
-    """Multiply by a constant matrix, or two values of equal leading dimensions."""
-    lhs = _in_order(node, real_operand(node, 0))
-    rhs = _matrix(node, 1, lhs)
+def product(
+    node: NodeContext,
+    lhs: Value,
+    rhs: Value,
+    is_computed: bool = True,
+    suffix: str | None = None,
+    alpha: float = 1.0,
+) -> Value:
+    """Multiply by a constant matrix, or two values of equal leading dimensions; with a
+    factor alpha what it is multiplied by afterwards."""
+    lhs = _in_order(node, lhs)
+    rhs = _matrix(node, rhs, lhs)
     shapes = lhs.shape, rhs.shape
     shared = len(rhs.shape) == 2
     if (
@@ -163,9 +171,16 @@ def _product(node: NodeContext, suffix: str | None = None) -> Value:
             f"a product of shapes {list(shapes[0])} and {list(shapes[1])} is not"
             " supported; expected equal leading dimensions, or a constant matrix"
         )
+    if alpha != 1.0 and shapes[0][-1] > LARGEST_BLOCK:
+        raise node.error(
+            f"a factor {alpha:.9g} of sums of {shapes[0][-1]} products is not"
+            f" supported; expected up to {LARGEST_BLOCK}, which ONNX Runtime adds in"
+            " one block"
+        )
     shape = (*lhs.shape[:-1], rhs.shape[-1])
-    operation = qnn.RealMatMulOp(lhs.ssa, rhs.ssa, None, TensorType(f32, shape))
-    is_computed = not node.is_constant(1)
+    operation = qnn.RealMatMulOp(
+        lhs.ssa, rhs.ssa, None, TensorType(f32, shape), scaled=alpha != 1.0
+    )
     sums = layer(node, operation, suffix, is_computed=is_computed)
     return Value(sums, identity(len(shape)), True)
 
@@ -177,15 +192,9 @@ LARGEST_BLOCK = 128
 def import_scaled_matmul(node: NodeContext) -> None:
     """A product and one factor for all of it, which is rounded last."""
     alpha = node.number("alpha", 1.0)
-    depth = node.shape(0)[-1]
-    if depth > LARGEST_BLOCK:
-        raise node.error(
-            f"a factor {alpha:.9g} of sums of {depth} products is not supported;"
-            f" expected up to {LARGEST_BLOCK}, which ONNX Runtime adds at once"
-        )
-    product = _product(node, "product")
-
-    node.define(elementwise(node, [product], body_of(Scalars.multiply, alpha)))
+    lhs, rhs = real_operand(node, 0), real_tensor(node, 1)
+    sums = product(node, lhs, rhs, not node.is_constant(1), "product", alpha)
+    node.define(elementwise(node, [sums], body_of(Scalars.multiply, alpha)))
 
 
 def refuse_stored_weights(node: NodeContext) -> None:
@@ -197,11 +206,8 @@ def refuse_stored_weights(node: NodeContext) -> None:
     )
 
 
-def _scaled_sum(
-    steps: Scalars, x: SSAValue, term: SSAValue, alpha: SSAValue, beta: SSAValue
-) -> SSAValue:
-    """`F(alpha x + F(beta c))`"""
-    return steps.step(FmaOp(x, alpha, steps.multiply(term, beta)))
+SCALED_SUM = text("_mlas", "scaled_sum")
+"""Of a sum, a term and a factor for each."""
 
 
 def import_gemm(node: NodeContext) -> None:
@@ -209,7 +215,7 @@ def import_gemm(node: NodeContext) -> None:
     in several dimensions."""
     alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
     lhs = _in_order(node, real_operand(node, 0))
-    rhs = _matrix(node, 1, lhs)
+    rhs = _matrix(node, real_tensor(node, 1), lhs)
     transposed = node.flag("transB", False)
     columns, depth = rhs.shape if transposed else reversed(rhs.shape)
     if len(lhs.shape) < 2 or lhs.shape[-1] != depth:
@@ -224,14 +230,18 @@ def import_gemm(node: NodeContext) -> None:
     shape = (*lhs.shape[:-1], columns)
     if (alpha, beta) != (1.0, 1.0):
         is_packed = node.is_constant(1)
-        if depth > LARGEST_BLOCK or not (is_packed or math.prod(shape[:-1]) > 1):
+        if depth > LARGEST_BLOCK:
             raise node.error(
                 f"factors {alpha:.9g} and {beta:.9g} of sums of {depth} products are"
-                f" not supported here; expected up to {LARGEST_BLOCK}, which ONNX"
-                " Runtime adds at once, of several rows or constant weights"
+                f" not supported; expected up to {LARGEST_BLOCK}, which ONNX Runtime"
+                " adds at once"
             )
         make = qnn.RealLinearOp if transposed else qnn.RealMatMulOp
-        operation = make(lhs.ssa, rhs.ssa, None, TensorType(f32, shape))
+        has_term = bias is not None and beta not in (0.0, 1.0)
+        is_scaled = alpha != 1.0 or has_term
+        operation = make(
+            lhs.ssa, rhs.ssa, None, TensorType(f32, shape), scaled=is_scaled
+        )
         sums = layer(node, operation, "sums", is_computed=not is_packed)
         operands = [Value(sums, identity(len(shape)), True)]
         if bias is None:
@@ -239,7 +249,7 @@ def import_gemm(node: NodeContext) -> None:
             node.define(elementwise(node, operands, body))
             return
         operands.append(Value(bias, identity(len(shape_of(bias))), True))
-        node.define(elementwise(node, operands, body_of(_scaled_sum, alpha, beta)))
+        node.define(elementwise(node, operands, body_of(SCALED_SUM, alpha, beta)))
         return
     make = qnn.RealLinearOp if transposed else qnn.RealMatMulOp
     operation = make(lhs.ssa, rhs.ssa, bias, TensorType(f32, shape))
@@ -256,8 +266,8 @@ def _in_order(node: NodeContext, value: Value) -> Value:
     return node.builder.in_order(value, identity(len(value.order)), node.place())
 
 
-def _matrix(node: NodeContext, number: int, lhs: Value) -> Value:
-    value = _in_order(node, real_tensor(node, number))
+def _matrix(node: NodeContext, value: Value, lhs: Value) -> Value:
+    value = _in_order(node, value)
     if len(value.shape) < 2:
         raise node.error(
             f"a factor of shape {list(value.shape)} is not supported; expected 2"

@@ -25,10 +25,18 @@ def import_softmax(node: NodeContext, *, function: str) -> None:
         order = (*(d for d in order if d != axis), axis)
         axis = rank - 1
     value = node.builder.in_order(value, order, node.place())
+    node.define(softmax_of(node, value, function, axis))
+
+
+def softmax_of(
+    node: NodeContext, value: Value, function: str, axis: int, suffix: str | None = None
+) -> Value:
+    """The softmax along the stored dimensions from `axis` on, or its logarithm; with
+    `suffix` a step."""
     operation = qnn.RealNormalizeOp(
         value.ssa, [], value.type, function=function, axis=axis, fallback=FALLBACK
     )
-    node.define(Value(node.emit(operation), order, True))
+    return Value(node.emit(operation, suffix), value.order, True)
 
 
 IMPORTERS = {

@@ -78,6 +78,23 @@ def _of_all(
     return total if reduction.after is None else mapped(emit, reduction.after, total)
 
 
+def import_global_lp_pool(node: NodeContext) -> None:
+    """The root of the sum of powers of an image (nn/pool_functors.h); powers above 2
+    are computed in float64."""
+    value = real_operand(node, 0)
+    rank = len(value.shape)
+    power = node.integer("p", 2, 1, 2)
+    exponent = float(np.float32(1) / np.float32(power))
+    reduction = Reduction(
+        before=Scalars.absolute if power == 1 else square,
+        after=lambda s, x: s.c("powf", x, s.constant(exponent, f32)),
+    )
+    value = node.builder.in_order(value, identity(rank), node.place())
+    axes = [*range(2, rank)]
+    emit = node.builder.emitter(node.place(), "reduced")
+    _define(node, _reduced(emit, value.ssa, axes, reduction), value, axes)
+
+
 def import_log_sum_exp(node: NodeContext) -> None:
     """`F(log(sum) + max)` of the exponentials of distances from the largest element,
     added in turn."""
@@ -170,6 +187,7 @@ def _in_turn(kind: str) -> Entry[NodeContext]:
 
 IMPORTERS = {
     **{("", kind): _in_turn(kind) for kind in IN_TURN},
+    ("", "GlobalLpPool"): takes("x", import_global_lp_pool),
     ("", "ReduceLogSumExp"): takes("x, axes?", import_log_sum_exp),
     ("", "ReduceMean"): takes("x, axes?", partial(import_sum, is_mean=True)),
     ("", "ReduceSum"): takes("x, axes?", partial(import_sum, is_mean=False)),

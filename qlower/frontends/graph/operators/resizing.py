@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from qlower.dialects import qnn
 from qlower.model.nests import Nest, extract, to_index
 
 from ...entry import takes
+from ...scalars import Scalars, text
 from ..context import NodeContext
 from ..orders import identity
 from ..values import Value
@@ -42,9 +43,11 @@ MAX_SIZE = 1 << 20
 def import_resize(node: NodeContext) -> None:
     """Sizes, or scales that give them rounded down."""
     value = node.value(0)
-    mode = node.text("mode", "nearest", ["nearest", "linear"])
-    if mode == "linear":
-        _interpolate(node, value)
+    mode = node.text("mode", "nearest", ["nearest", "linear", "cubic"])
+    if mode != "nearest":
+        sizes = _image_sizes(node, value)
+        image = node.builder.in_order(real_operand(node, 0), identity(4), node.place())
+        (_interpolate if mode == "linear" else _interpolate_cubic)(node, image, sizes)
         return
     indices = [
         _sources(node, size, wanted, scale)
@@ -55,9 +58,8 @@ def import_resize(node: NodeContext) -> None:
     node.define(value)
 
 
-def _interpolate(node: NodeContext, value: Value) -> None:
-    """Interpolate between four pixels, each times the product of its distances
-    (UpsampleBilinear of upsample.cc)."""
+def _image_sizes(node: NodeContext, value: Value) -> list[tuple[int, float]]:
+    """The sizes of an image of real numbers whose channels stay, and the scales."""
     sizes = _sizes(node, value)
     if len(sizes) != 4 or any(scale != 1 for _, scale in sizes[:2]):
         raise node.error(
@@ -70,8 +72,58 @@ def _interpolate(node: NodeContext, value: Value) -> None:
             help="quantize the model in QDQ form, in which ONNX Runtime interpolates"
             " real numbers",
         )
-    value = real_operand(node, 0)
-    value = node.builder.in_order(value, identity(4), node.place())
+    return sizes
+
+
+def _interpolate_cubic(
+    node: NodeContext, value: Value, sizes: Sequence[tuple[int, float]]
+) -> None:
+    """Interpolate between four columns in each row, then between four such rows
+    (ResizeBiCubic of upsample.cc)."""
+    node.expect("exclude_outside", 0)
+    factor = node.number("cubic_coeff_a", -0.75)
+    ssa, shape = value.ssa, list(value.shape)
+    for axis in (3, 2):
+        size, (wanted, scale) = shape[axis], sizes[axis]
+        places = np.arange(wanted, dtype=np.float32)
+        if scale != 1:
+            places = _places(node, size, wanted, scale)
+        first = np.floor(places)
+        shape[axis] = wanted
+        nest = Nest(node.builder.emitter(node.place(), f"cubic_{axis}"), shape)
+        steps = Scalars(nest)
+        distance = nest.input(nest.emitter.constant(places - first, f32), (axis,))
+        total = steps.constant(0, f32)
+        for number, share in enumerate(_cubic_shares(steps, distance, factor)):
+            at = np.clip(first.astype(np.int32) + number - 1, 0, size - 1)
+            index = to_index(nest, nest.input(nest.emitter.constant(at, i32), (axis,)))
+            loops: list[SSAValue] = [
+                nest.add(IndexOp(loop)).result for loop in range(4)
+            ]
+            loops[axis] = index
+            pixel = extract(nest, ssa, loops)
+            total = steps.add(total, steps.multiply(share, pixel))
+        (ssa,) = nest.build([total])
+    node.define(Value(ssa, identity(4), is_real=True))
+
+
+def _cubic_shares(steps: Scalars, distance: SSAValue, factor: float) -> list[SSAValue]:
+    """The shares of four pixels, of which the second one is that far before a place."""
+    near, far = (text("_mlas", f"cubic_{name}") for name in ("near", "far"))
+    one, two, a = (steps.constant(number, f32) for number in (1.0, 2.0, factor))
+    return [
+        far(steps, steps.add(distance, one), a),
+        near(steps, distance, a),
+        near(steps, steps.subtract(one, distance), a),
+        far(steps, steps.subtract(two, distance), a),
+    ]
+
+
+def _interpolate(
+    node: NodeContext, value: Value, sizes: Sequence[tuple[int, float]]
+) -> None:
+    """Interpolate between four pixels, each times the product of its distances
+    (UpsampleBilinear of upsample.cc)."""
     shape = [size for size, _ in sizes]
     nest = Nest(node.builder.emitter(node.place(), "interpolated"), shape)
     emit = nest.emitter
