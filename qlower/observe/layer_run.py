@@ -80,6 +80,26 @@ class _WatchedRule(Rule):
         return results
 
 
+class _WatchedRules(Mapping[str, Rule]):
+    """Rules that keep what they are evaluated with; each is read when it is asked
+    for."""
+
+    def __init__(self, rules: Mapping[str, Rule], seen: list[Evaluation]) -> None:
+        self._rules, self._seen = rules, seen
+
+    def __getitem__(self, name: str) -> Rule:
+        rule = self._rules[name]
+        return _WatchedRule(
+            rule.name, rule.function, rule.values, rule.products, self._seen
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+
 @dataclass(frozen=True)
 class LayerRun:
     """A layer that was run alone: its operation, what went in, and what came of it.
@@ -290,13 +310,7 @@ def run_layer(
 
     def watch(name: str) -> Contract:
         found = load(name)
-        rules = {
-            rule.name: _WatchedRule(
-                rule.name, rule.function, rule.values, rule.products, seen
-            )
-            for rule in found.rules.values()
-        }
-        return replace(found, rules=rules)
+        return replace(found, rules=_WatchedRules(found.rules, seen))
 
     name = main_function(module).sym_name.data
     given = [values[source] for source in sources]

@@ -247,7 +247,9 @@ def _average(runs: Runs) -> list[Question] | str:
     for run, side in zip(runs, sides, strict=True):
         if "sum" not in side.values:
             given.append(_accumulator(side))
-            cuts += _wraps(side, low, high, np.zeros((), np.int64))
+            # of what is stored, and of its difference from the zero points
+            for first in (np.zeros((), np.int64), count * type.zero_point):
+                cuts += _wraps(side, low - first, high - first, first)
             continue
         addends = _exact_addends(run.evaluations[0], type, int(count.max()))
         if addends is None:

@@ -7,6 +7,7 @@ import runpy
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import models_directory
 
@@ -14,9 +15,11 @@ import qlower
 from qlower.cli.verify import cases_of
 from qlower.contracts import contract_names
 from qlower.diagnostics import QlowerError
+from qlower.observe.layer_run import run_layer
 from qlower.verification.equal import equal
 from qlower.verification.group_table import Groups, LayerGroups
 from qlower.verification.groups import groups
+from qlower.verification.sum_rule import sum_rule
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DIGITS = EXAMPLES / "digits" / "digits.mlir"
@@ -59,6 +62,49 @@ def test_the_table_of_all_pairs(
     (first,) = (line for line in lines if "| a " in line)
     cells = [cell.strip() for cell in first.split("|")[1:-1]]
     assert cells == ["1", "a", "", "=", "0+1", "-"]
+
+
+WRAPPING = """\
+!x = !quant.uniform<u8:f32, 0.5:3>
+!y = !quant.uniform<u8:f32, 0.3:10>
+func.func @main(%x: tensor<1x3000x3000x1x!x>) -> tensor<1x1x!y> {
+  %y = qnn.mean %x {axes = [1, 2]} : (tensor<1x3000x3000x1x!x>) -> tensor<1x1x!y>
+  return %y : tensor<1x1x!y>
+}
+"""
+"""A mean whose sum of 32 bits wraps, and elsewhere less its zero points."""
+
+OF_MEANS = ("tflite", "tflm", "tflite-xnnpack", "tvm")
+
+
+def test_a_mean_whose_sum_wraps_is_decided(tmp_path: Path) -> None:
+    path = tmp_path / "mean.mlir"
+    path.write_text(WRAPPING)
+    (row,) = groups(path, OF_MEANS).layers
+    assert row.groups == [["tflite", "tflm"], ["tflite-xnnpack"], ["tvm"]]
+    assert row.undecided == []
+
+
+@pytest.mark.parametrize("contract", OF_MEANS)
+def test_pieces_of_a_sum_that_wraps(contract: str, tmp_path: Path) -> None:
+    """They are what the rule gives for sums that numpy wraps."""
+    path = tmp_path / "mean.mlir"
+    path.write_text(WRAPPING)
+    model = qlower.load(path)
+    run = run_layer(model, contract, "y", {"x": np.zeros((1, 3000, 3000, 1), np.uint8)})
+    most, points = 255 * 3000 * 3000, 3 * 3000 * 3000
+    near = np.concatenate(
+        [
+            np.arange(middle - 999, middle + 999)
+            for middle in (999, 1 << 31, (1 << 31) + points, most - 998)
+        ]
+    )
+    sums = np.concatenate([near, np.random.default_rng(1).integers(0, most, 9999)])
+    values = run.evaluations[-1].values | {"accumulator": sums.astype(np.int32)}
+    (expected,) = run.evaluations[-1].rule.evaluate(values)
+    pieces = sum_rule(run).pieces
+    found = pieces.value[np.searchsorted(pieces.x, sums, side="right") - 1]
+    assert np.array_equal(found, expected.reshape(-1) & 255)
 
 
 @pytest.mark.long

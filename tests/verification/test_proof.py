@@ -61,6 +61,34 @@ def test_quotients_and_products(body: str, is_proved: bool) -> None:
     assert (fault is None) == is_proved
 
 
+@pytest.mark.parametrize(
+    ("body", "low", "high", "is_proved"),
+    [
+        ("%y = arith.addi %x, %three : i32", (1 << 31) - 3, (1 << 31) - 1, True),
+        ("%y = arith.addi %x, %three : i32", (1 << 31) - 4, (1 << 31) - 1, False),
+        ("%y = arith.addi %x, %below : i32", -(1 << 31), 2 - (1 << 31), True),
+        ("%y = arith.addi %x, %below : i32", -(1 << 31), 3 - (1 << 31), False),
+        ("%y = arith.subi %x, %three : i32", -(1 << 31), 2 - (1 << 31), True),
+        ("%y = arith.subi %x, %three : i32", -(1 << 31), 3 - (1 << 31), False),
+        ("%y = arith.muli %x, %three : i32", 1 << 30, (1 << 30) + 999, True),
+        ("%y = arith.muli %x, %three : i32", 1 << 29, 1 << 30, False),
+        ("%y = arith.shli %x, %three : i32", (1 << 28) - 1, 1 << 28, False),
+        ("%y = arith.shli %x, %three : i32", 1 << 29, (1 << 29) + 9, True),
+    ],
+)
+def test_what_wraps_alike_everywhere(
+    body: str, low: int, high: int, is_proved: bool
+) -> None:
+    """Which looking at each number, or at 2,000 of them, agrees with."""
+    function = function_of(body)
+    ends = np.array([low], np.int64), np.array([high], np.int64)
+    fault = prove(function, Domain(np.array([0], np.int64), *ends))
+    assert (fault is None) == is_proved
+    x = np.unique(np.linspace(low, high, 2000).astype(np.int64))
+    found = function(np.zeros_like(x), x)
+    assert (np.diff(found) >= 0).all() == is_proved
+
+
 def test_a_number_without_a_result() -> None:
     """Nothing is decided then, and the contract's reason is said."""
     refused = function_of(

@@ -6,7 +6,8 @@ constant.
 **Lemma (ends).** Let each operand of an operation be non-decreasing in the variable or
 constant, and the operation non-decreasing in the former where nothing wraps. Then its
 exact result lies, everywhere in the interval, between its exact results at both ends.
-So if neither of these wraps, none in between does, and the result is non-decreasing.
+So if neither of these wraps, none in between does, and the result is non-decreasing;
+likewise where both wrap equally often, as all in between do.
 
 **Lemma (rounding).** IEEE rounding to nearest is non-decreasing, so a float operation
 is non-decreasing wherever the real one is; and it is finite in between if it is at both
@@ -150,9 +151,10 @@ def keeps_order(op: Operation, depends: Sequence[bool], ends: Values) -> bool:
         return False
     if isinstance(op, arith.MulfOp):
         return True
-    # what is left can wrap: by the lemma it doesn't, if it doesn't at the ends
+    # what is left can wrap: by the lemma it does as at the ends, if those do alike
     exact = _EXACT.get(type(op))
     if exact is None or not isinstance(op.results[0].type, IntegerType):
         return False
     wide = [np.asarray(operand).astype(object) for operand in operands]
-    return bool(np.all(np.equal(exact(*wide), ends[op.results[0]])))
+    wrapped = exact(*wide) - ends[op.results[0]]
+    return bool(np.all(np.equal(wrapped, wrapped[..., :1])))
