@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from itertools import pairwise
+from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 
 from qlower.cli.colour import complain
@@ -35,6 +36,10 @@ MEANINGS: Mapping[ExitCode, str] = {
     ExitCode.INTERRUPTED: "interrupted from the keyboard",
     ExitCode.BROKEN_PIPE: "the reader of the output was closed",
 }
+
+
+_LAST_ADDRESSES = 16 << 20
+"""Bytes that may be left when Python asks for more than there are."""
 
 
 class UsageError(QlowerError):
@@ -96,10 +101,12 @@ def ending(
             complain(f"error: cannot write: {error.strerror}")
             return ExitCode.WRONG_INPUT
         room = getrlimit(RLIMIT_AS)[0]
-        if isinstance(error, OSError | ImportError) and room != RLIM_INFINITY:
+        is_library = isinstance(error, OSError | ImportError)
+        if room != RLIM_INFINITY and (is_library or _had_no_more(room)):
+            what = "too few for a library" if is_library else "too few"
             few = QlowerError(
                 f"the {room >> 20} MB of addresses that `ulimit -v` allows are"
-                f" too few for a library: {str(error).strip().partition('.')[0]}"
+                f" {what}: {str(error).strip().partition('.')[0]}"
             )
             complain_of(few, "input")
             return ExitCode.WRONG_INPUT
@@ -110,6 +117,21 @@ def ending(
             _print_json({"kind": "bug", "message": message})
         report_crash(error, arguments, tool)
         return ExitCode.OUR_BUG
+
+
+def _had_no_more(room: int) -> bool:
+    """Whether this process had nearly all of `room` bytes of addresses at some time.
+
+    Python itself may then raise anything, as "'frame' object is not callable".
+    """
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return False  # only Linux says it
+    except MemoryError:
+        return True
+    peak = int(status.partition("VmPeak:")[2].split()[0]) << 10
+    return peak > room - _LAST_ADDRESSES
 
 
 def _print_json(failure: Mapping[str, object]) -> None:

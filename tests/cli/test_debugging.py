@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from resource import RLIM_INFINITY
 
 import pytest
 from xdsl.context import Context
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qlower
 from qlower.cli import main
+from qlower.cli.exit_codes import ExitCode, ending
 from qlower.cli.opt import main as opt
 from qlower.codegen.targets.resolve import host_target
 from qlower.compilation.passes import VERIFY_EACH
@@ -160,6 +162,37 @@ def test_a_full_disk_is_no_bug(model: str):
         )
     assert done.returncode == 1
     assert done.stderr == "error: cannot write: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs Linux")
+@pytest.mark.parametrize(
+    ("room", "code", "said"),
+    [
+        (0, ExitCode.WRONG_INPUT, "allows are too few: 'frame' object is not callable"),
+        (1 << 50, ExitCode.OUR_BUG, "a bug of qlower"),
+        (RLIM_INFINITY, ExitCode.OUR_BUG, "a bug of qlower"),
+    ],
+    ids=["used", "free", "unlimited"],
+)
+def test_anything_that_fails_where_addresses_run_out_is_no_bug(
+    room: int,
+    code: ExitCode,
+    said: str,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    """Python gives odd errors then; else they are bugs, under a limit, too."""
+
+    def fail() -> int:
+        raise TypeError("'frame' object is not callable")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    limits = room, RLIM_INFINITY
+    ends = sys.modules[ending.__module__]
+    monkeypatch.setattr(ends, "getrlimit", lambda _: limits)
+    assert ending(fail, "qlower", ["inspect"]) == code
+    assert said in capsys.readouterr().err
 
 
 def test_outputs_on_a_full_disk(
