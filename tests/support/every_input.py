@@ -96,12 +96,16 @@ class Products:
 
 @dataclass(frozen=True)
 class EveryInput:
-    """A module of one layer, and all inputs that tell what it computes."""
+    """A module of one layer, and all inputs that tell what it computes.
+
+    A layer with `ends`, those of its sums, has too many: these are some of them.
+    """
 
     kind: str
     text: str
     inputs: Sequence[Array]
     products: Products | None = None
+    ends: tuple[int, int] | None = None
 
 
 def number(value: float) -> str:
@@ -116,6 +120,7 @@ class _Draw:
 
     random: np.random.Generator
     products: Products | None = None
+    ends: tuple[int, int] | None = None
 
     def pick(self, low: int, high: int) -> int:
         """An integer in [low, high]."""
@@ -123,6 +128,10 @@ class _Draw:
 
     def chance(self, share: float) -> bool:
         return bool(self.random.random() < share)
+
+    def bits(self) -> int:
+        """Of stored integers."""
+        return 16 if self.chance(0.25) else 8
 
     def ratio(self) -> float:
         """Of the scales of products and result."""
@@ -185,7 +194,7 @@ def draw_layer(seed: int, kind: str | None = None) -> EveryInput:
     names = list(_KINDS)
     kind = kind or names[draw.pick(0, len(names) - 1)]
     text, inputs = _KINDS[kind](draw)
-    return EveryInput(kind, text, inputs, draw.products)
+    return EveryInput(kind, text, inputs, draw.products, draw.ends)
 
 
 def _module(
@@ -364,6 +373,7 @@ def _convolution(draw: _Draw) -> tuple[str, Sequence[Array]]:
         lambda rows: rows.reshape(len(rows), 1, length, 1),
         lambda image: _two_of(image, pad),
         length,
+        bits=draw.bits(),
         attributes={
             **_PLAIN,
             "pad": [0, 0, pad, pad],
@@ -382,6 +392,7 @@ def _grouped(draw: _Draw) -> tuple[str, Sequence[Array]]:
         lambda rows: np.hstack([rows, rows[:, ::-1]]).reshape(len(rows), 1, 1, 4),
         lambda image: np.repeat(image.reshape(len(image), 1, 2, 2), 2, axis=2),
         2,
+        bits=draw.bits(),
         attributes={**_PLAIN, "pad": [0, 0, 0, 0], "groups": 2},
     )
 
@@ -398,6 +409,7 @@ def _depthwise(draw: _Draw) -> tuple[str, Sequence[Array]]:
         lambda rows: rows.reshape(len(rows), 1, length, 1),
         lambda image: _two_of(image, pad),
         length,
+        bits=draw.bits(),
         attributes={**_PLAIN, "pad": [0, 0, pad, pad]},
     )
 
@@ -420,7 +432,7 @@ def _same(stored: Stored) -> Stored:
 
 def _padded_pool(draw: _Draw) -> tuple[str, Sequence[Array]]:
     length = draw.pick(2, 3)
-    stored = draw.stored(length)
+    stored = draw.stored(length, bits=draw.bits())
     given = stored.tuples(length)
     given = given.reshape(len(given), 1, length, 1)
     more = _attributes(
@@ -436,18 +448,28 @@ def _padded_pool(draw: _Draw) -> tuple[str, Sequence[Array]]:
 
 def _sums(stored: Stored, count: int) -> Array:
     """Rows of so many stored integers that have each sum, [sum, count]."""
-    sums = np.arange(count * (stored.high - stored.low) + 1)
-    each, more = np.divmod(sums, count)
+    return _with_sums(stored, count, range(count * stored.low, count * stored.high + 1))
+
+
+def _with_sums(stored: Stored, count: int, sums: Sequence[int]) -> Array:
+    """Rows of so many stored integers that have given sums, or the nearest there are,
+    [sum, count]."""
+    ends = count * stored.low, count * stored.high
+    each, more = np.divmod(np.clip(np.array(sums), *ends), count)
     rows = each[:, np.newaxis] + (np.arange(count) < more[:, np.newaxis])
-    return (rows + stored.low).astype(stored.dtype)
+    return rows.astype(stored.dtype)
 
 
-_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 25, 27, 32, 49, 63, 64)
+_WORD = Stored(True, 16, -(1 << 15), (1 << 15) - 1, 1 / (1 << 15), 0)
+"""The type of results of 16 bits that lie in -1 ... 1."""
+
+_MOST = 64
+"""Elements of the largest window of which every sum is looked at."""
 
 
 def _pool(draw: _Draw) -> tuple[str, Sequence[Array]]:
-    count = _COUNTS[draw.pick(0, len(_COUNTS) - 1)]
-    stored = draw.stored(2, bits=16 if draw.chance(0.25) else 8)
+    count = draw.pick(1, _MOST)
+    stored = draw.stored(2, bits=draw.bits())
     given = _sums(stored, count).reshape(-1, 1, count, 1)
     more = _attributes(
         kernel=[1, count],
@@ -460,9 +482,30 @@ def _pool(draw: _Draw) -> tuple[str, Sequence[Array]]:
 
 
 def _reduction(draw: _Draw) -> tuple[str, Sequence[Array]]:
-    count = _COUNTS[draw.pick(0, len(_COUNTS) - 1)]
-    stored = draw.stored(2, bits=16 if draw.chance(0.25) else 8)
-    given = _sums(stored, count).reshape(-1, 1, count, 1)
+    count = draw.pick(1, _MOST)
+    stored = draw.stored(2, bits=draw.bits())
+    return _reduced(draw, stored, _sums(stored, count))
+
+
+def _long_reduction(draw: _Draw) -> tuple[str, Sequence[Array]]:
+    """So many integers that sums of 32 bits wrap: those next to where they do, the
+    ends, and some in between."""
+    count = (1 << 16) + draw.pick(0, 1 << 12)
+    low, high = ((-(1 << 15), (1 << 15) - 1), (-(1 << 15), 99), (-99, (1 << 15) - 1))[
+        draw.pick(0, 2)
+    ]
+    stored = Stored(True, 16, low, high, draw.scale(), 0)
+    draw.ends = count * low, count * high
+    wraps = (-(1 << 31) - 1, -(1 << 31), (1 << 31) - 1, 1 << 31)
+    drawn = draw.random.integers(*draw.ends, 2, endpoint=True)
+    return _reduced(
+        draw, stored, _with_sums(stored, count, [*draw.ends, *wraps, *drawn])
+    )
+
+
+def _reduced(draw: _Draw, stored: Stored, rows: Array) -> tuple[str, Sequence[Array]]:
+    """The mean of each row, or its sum."""
+    given = rows.reshape(len(rows), 1, -1, 1)
     operation = "mean" if draw.chance(0.7) else "sum"
     scale = stored.scale if draw.chance(0.4) else stored.scale / draw.ratio()
     output = draw.result(stored, scale, same_sign=draw.chance(0.7))
@@ -471,7 +514,7 @@ def _reduction(draw: _Draw) -> tuple[str, Sequence[Array]]:
 
 
 def _adaptive(draw: _Draw) -> tuple[str, Sequence[Array]]:
-    stored = draw.stored(3)
+    stored = draw.stored(3, bits=draw.bits())
     given = stored.tuples(3)
     given = given.reshape(len(given), 1, 3, 1)
     made = f"{len(given)}x1x2x1"
@@ -480,10 +523,12 @@ def _adaptive(draw: _Draw) -> tuple[str, Sequence[Array]]:
 
 def _softmax(draw: _Draw) -> tuple[str, Sequence[Array]]:
     length = draw.pick(1, 3)
-    stored = draw.stored(length)
+    stored = draw.stored(length, bits=draw.bits())
     given = stored.tuples(length)
     low = -128 if stored.signed else 0
     output = Stored(stored.signed, 8, low, low + 255, 1 / 256, low)
+    if stored.bits == 16:
+        output = _WORD
     return _of_one("softmax", stored, given, f"{len(given)}x{length}", output, "")
 
 
@@ -507,7 +552,7 @@ def _unary(draw: _Draw) -> tuple[str, Sequence[Array]]:
         "tanh",
     )
     operation = names[draw.pick(0, len(names) - 1)]
-    stored = draw.stored(1)
+    stored = draw.stored(1, bits=draw.bits())
     given = stored.tuples(1)[:, 0]
     output = draw.result(stored, stored.scale / draw.ratio(), same_sign=True)
     if operation in ("sigmoid", "tanh"):
@@ -516,6 +561,8 @@ def _unary(draw: _Draw) -> tuple[str, Sequence[Array]]:
         low = -128 if stored.signed else 0
         point = zero if stored.signed else zero + 128
         output = Stored(stored.signed, 8, low, low + 255, scale, point)
+        if stored.bits == 16:
+            output = _WORD
     more = _attributes(alpha="0.1 : f32") if operation == "leaky_relu" else ""
     return _of_one(operation, stored, given, str(len(given)), output, more)
 
@@ -523,10 +570,11 @@ def _unary(draw: _Draw) -> tuple[str, Sequence[Array]]:
 def _of_two(draw: _Draw) -> tuple[str, Sequence[Array]]:
     """Two tensors, with every pair that they can have at a place."""
     operation = ("add", "sub", "mul", "concat", "compare")[draw.pick(0, 4)]
-    one = draw.stored(2)
-    other = one
-    while other is one or (other.signed, other.bits) != (one.signed, one.bits):
-        other = draw.stored(2)
+    bits = draw.bits()
+    one = draw.stored(2, bits=bits)
+    other = draw.stored(2, bits=bits)
+    while other.signed != one.signed:
+        other = draw.stored(2, bits=bits)
     pairs = np.array(list(product(one.values, other.values)), one.dtype)
     count = len(pairs)
     scale = max(one.scale, other.scale) * (1, 2, 4, 1.7)[draw.pick(0, 3)]
@@ -556,7 +604,7 @@ def _of_two(draw: _Draw) -> tuple[str, Sequence[Array]]:
 
 
 def _matmul(draw: _Draw) -> tuple[str, Sequence[Array]]:
-    bits = 16 if draw.chance(0.3) else 8
+    bits = draw.bits()
     one = draw.stored(4, bits=bits)
     other = draw.stored(4, bits=bits)
     while other.signed != one.signed:
@@ -588,6 +636,7 @@ _KINDS: Mapping[str, Callable[[_Draw], tuple[str, Sequence[Array]]]] = {
     "pool": _pool,
     "padded pool": _padded_pool,
     "reduction": _reduction,
+    "long reduction": _long_reduction,
     "adaptive": _adaptive,
     "softmax": _softmax,
     "normalization": _normalization,
