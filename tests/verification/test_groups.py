@@ -100,7 +100,7 @@ def test_pieces_of_a_sum_that_wraps(contract: str, tmp_path: Path) -> None:
         ]
     )
     sums = np.concatenate([near, np.random.default_rng(1).integers(0, most, 9999)])
-    values = run.evaluations[-1].values | {"accumulator": sums.astype(np.int32)}
+    values = {**run.evaluations[-1].values, "accumulator": sums.astype(np.int32)}
     (expected,) = run.evaluations[-1].rule.evaluate(values)
     pieces = sum_rule(run).pieces
     found = pieces.value[np.searchsorted(pieces.x, sums, side="right") - 1]
