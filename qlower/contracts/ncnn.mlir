@@ -105,9 +105,9 @@ func.func @conv2d(%accumulator: i32, %element: i32) -> i32 {
 
 // convdw3x3s1_int8_requant_sse, convdw3x3s2_int8_requant_sse
 func.func private @has_own_kernel() -> i1 {
-  %kernel = arith.muli %kernel_height, 16 : i32
-  %size = arith.addi %kernel, %kernel_width : i32
-  %three = arith.cmpi eq, %size, 51 : i32
+  %three_high = arith.cmpi eq, %kernel_height, 3 : i32
+  %three_wide = arith.cmpi eq, %kernel_width, 3 : i32
+  %three = arith.andi %three_high, %three_wide : i1
   %dilation = arith.muli %dilation_height, %dilation_width : i32
   %dense = arith.cmpi eq, %dilation, 1 : i32
   %even = arith.cmpi eq, %stride_height, %stride_width : i32

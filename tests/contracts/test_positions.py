@@ -12,9 +12,12 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 import qlower
-from qlower.contracts import parse_contract
+from qlower.contracts import load_contract, parse_contract
+from qlower.contracts.calls import value_name
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.interp import evaluate_function
+from qlower.interp.values import dtype_of
 from qlower.model.build import constant, make_module, quantized
 
 CHANNEL = """\
@@ -247,3 +250,41 @@ def test_ncnn_rounds_vectors_of_four_in_another_way(kind: str, size: int):
     row = (np.arange(size) < vectors).astype(np.int8)
     expected = row if kind == "linear" else np.stack([row, row], axis=1)
     np.testing.assert_array_equal(found.reshape(expected.shape), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, True),
+        ({"stride_height": 1, "stride_width": 1}, True),
+        ({"stride_height": 3, "stride_width": 3}, False),
+        ({"stride_height": 1}, False),
+        *(
+            ({"kernel_height": height, "kernel_width": width}, False)
+            for height, width in ((3, 1), (1, 3), (5, 5), (3, 4), (2, 19), (0, 51))
+        ),
+        ({"dilation_height": 2}, False),
+        ({"dilation_width": 3}, False),
+        ({"channel_count": 8}, False),
+        ({"activation_max": 6.0}, False),
+        ({"activation_max": 3.4e38}, False),
+    ],
+)
+def test_ncnn_has_a_kernel_of_its_own_for_three_by_three(
+    change: dict[str, float], expected: bool
+):
+    """Of strides 1 and 2, a channel each, and an activation that isn't cut above."""
+    function = load_contract("ncnn").definition.function("has_own_kernel").function
+    values = {
+        **dict.fromkeys(("kernel_height", "kernel_width"), 3),
+        **dict.fromkeys(("dilation_height", "dilation_width"), 1),
+        **dict.fromkeys(("stride_height", "stride_width"), 2),
+        **dict.fromkeys(("channel_count", "input_channels"), 4),
+        **{"activation_max": np.inf, **change},
+    }
+    arguments = [
+        np.array(values[value_name(function, number) or ""]).astype(dtype_of(type))
+        for number, type in enumerate(function.function_type.inputs)
+    ]
+    (found,) = evaluate_function(function, arguments)
+    assert bool(found) is expected

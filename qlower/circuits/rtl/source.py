@@ -23,7 +23,7 @@ ALLOWED = frozenset(
         *("$low", "$display", "$error", "$fatal"),
         *("$warning", "$info", "$finish", "$stop"),
         *("$write", "$time", "$stime", "$realtime"),
-        *("$monitor"),
+        "$monitor",
     )
 )
 """System tasks and functions that no file is read or written by."""
