@@ -249,6 +249,21 @@ func.func @real_global_average() -> f32 {
   %result = func.call @mean_of(@elements_in_lanes) : (f32) -> f32
 }
 
+// core/providers/cpu/reduction: rows by Eigen's packets, columns one element after the other.
+func.func @real_mean() -> f32 {
+  %result = func.call @mean_of(@elements_by_place) : (f32) -> f32
+}
+
+func.func private @elements_by_place(%input: f32) -> f32
+    attributes {contract.rows = ["packets", "sequential"], contract.choice = @order_by_place} {
+  return %input : f32
+}
+
+func.func private @order_by_place() -> i32 {
+  %is_column = arith.cmpi sgt, %column_count, 1 : i32
+  %result = arith.select %is_column, 1, 0 : i32
+}
+
 func.func @real_max_pool() -> f32 {
   %y = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
   %result = func.call @clamp_real(%y) : (f32) -> f32

@@ -341,7 +341,7 @@ func.func @real_average_pool() -> f32
 
 // ATen/native/cpu/SumKernel.cpp, of which there is no form for AVX-512: cascades of rows, whose
 // elements lie together, or of columns.
-func.func @real_mean() -> f32 serves real_global_average {
+func.func @real_mean() -> f32 serves real_global_average, real_mean {
   %n = arith.sitofp %count : i32 to f32
   %result = arith.divf @cascade, %n : f32
 }

@@ -243,7 +243,8 @@ func.func @real_matmul(%sum: f32) -> f32 attributes {contract.product = "sequent
 // internal/reference/pooling.h: loops over rows and columns. Taps outside of the image are skipped
 // there; here they are 0, which changes no sum, or the lowest number.
 func.func @real_average_pool() -> f32
-    serves real_average_pool, real_loop_average_pool, real_volume_average_pool, real_global_average {
+    serves real_average_pool, real_loop_average_pool, real_volume_average_pool, real_global_average,
+    real_mean {
   %n = arith.sitofp %count : i32 to f32
   %mean = arith.divf @elements_in_turn, %n : f32
   %result = func.call @clamp_real(%mean) : (f32) -> f32

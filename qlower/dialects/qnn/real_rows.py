@@ -38,7 +38,7 @@ POOLS = (
     *("average_pool", "loop_average_pool", "volume_average_pool"),
     *("l2_pool", "max_pool"),
 )
-REDUCTIONS = ("global_average",)
+REDUCTIONS = ("global_average", "mean")
 NORMALIZATIONS = (
     *("softmax", "log_softmax", "l2_normalize"),
     *("layer_norm", "loop_layer_norm", "rms_norm", "loop_rms_norm"),
@@ -126,8 +126,8 @@ class RealPool2DOp(RealRowsOp, WindowOp, name="qnn.real_pool2d"):
 class RealReduceOp(RealRowsOp, name="qnn.real_reduce"):
     """
     A function of all elements of f32 along the dimensions `axes`, by the contract's
-    rule `real_<function>`: `global_average`, the mean of an image. The dimensions go,
-    or stay with size 1 with `keep_dims`.
+    rule `real_<function>`: `global_average`, the mean of an image, or `mean`. The
+    dimensions go, or stay with size 1 with `keep_dims`.
 
     ```mlir
     %y = qnn.real_reduce %x {function = "global_average", axes = [1, 2]}

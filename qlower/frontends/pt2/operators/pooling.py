@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from xdsl.dialects.builtin import TensorType, f32
+
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 from qlower.model.windows import padded_image
@@ -21,10 +23,8 @@ from ...graph.operators.real_pools import pool_of
 from ...graph.orders import Order, identity, stored_shape
 from ...graph.values import Value
 from ...graph.window import as_image, from_image, read_window
-from ...scalars import divided
 from ..translating import TORCH
 from .contraction import CONTRACT
-from .sums import sum_columns, sum_rows
 
 
 def import_average_pool(node: NodeContext) -> None:
@@ -98,13 +98,15 @@ def _mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
     batch, count, columns = (
         math.prod(part) for part in (sizes[:start], sizes[start:end], sizes[end:])
     )
-    emit = node.builder.emitter(node.place())
     is_inner = columns == 1
     shape = (batch, count) if is_inner else (batch, count, columns)
     stored = replace(value, order=identity(len(sizes)))
     matrix = node.builder.reshape(stored, shape, identity(len(shape)), node.place())
-    sums = (sum_rows if is_inner else sum_columns)(emit, matrix.ssa)
-    means = divided(emit, sums, count)
+    type = TensorType(f32, (batch,) if is_inner else (batch, columns))
+    reduction = qnn.RealReduceOp(
+        matrix.ssa, type, function="mean", axes=[1], fallback=CONTRACT
+    )
+    means = node.emit(reduction, "mean")
     ones = [1 if d in axes else size for d, size in enumerate(value.shape)]
     flat = Value(means, identity(len(shape_of(means))), is_real=True)
     mean = node.builder.reshape(flat, ones, value.order, node.place())
