@@ -24,15 +24,41 @@ Loops = Mapping[str, AffineExpr]
 """What stands for each loop of the products, in a nest."""
 
 
+class Terms(Protocol):
+    """Terms of sums, one sum for each element of `shape`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def type(self) -> Attribute: ...
+
+    @property
+    def lane_axis(self) -> int:
+        """The dimension before which lanes of sums become one."""
+        return len(self.shape)
+
+    def read(
+        self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr
+    ) -> Sequence[SSAValue]:
+        """Return the factors of a term in a nest: one or two numbers."""
+        ...
+
+
 @dataclass(frozen=True)
-class Factors:
+class Factors(Terms):
     """Products of two tensors, the left one with the padding of its window."""
 
     products: Products
     lhs: SSAValue
     rhs: SSAValue
 
-    type = f32
+    @property
+    def type(self) -> Attribute:
+        return f32
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -41,10 +67,6 @@ class Factors:
     @property
     def count(self) -> int:
         return self.products.count
-
-    @property
-    def lane_axis(self) -> int:
-        return len(self.shape)
 
     def read(
         self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr
@@ -104,31 +126,6 @@ def accumulate(nest: Nest, factors: Sequence[SSAValue], *, fused: bool) -> Combi
     return combine
 
 
-class Terms(Protocol):
-    """Terms of sums, one sum for each element of `shape`.
-
-    Lanes of sums become a dimension before number `lane_axis`.
-    """
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def count(self) -> int: ...
-
-    @property
-    def type(self) -> Attribute: ...
-
-    @property
-    def lane_axis(self) -> int: ...
-
-    def read(
-        self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr
-    ) -> Sequence[SSAValue]:
-        """Return the factors of a term in a nest: one or two numbers."""
-        ...
-
-
 @dataclass(frozen=True)
 class _Lanes:
     """Every `stride`-th term from `first` on, as far as all lanes have equally many."""
@@ -163,7 +160,7 @@ class _Lanes:
 
 
 @dataclass(frozen=True)
-class _Stacked:
+class _Stacked(Terms):
     """Terms that are in a tensor [terms, ...]."""
 
     tensor: SSAValue
@@ -179,10 +176,6 @@ class _Stacked:
     @property
     def type(self) -> Attribute:
         return element_type(self.tensor.type)
-
-    @property
-    def lane_axis(self) -> int:
-        return len(self.shape)
 
     def read(
         self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr

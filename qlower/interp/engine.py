@@ -14,9 +14,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
+    OpImpl,
     OpImplResult,
     PythonValues,
+    ReturnedValues,
+    TerminatorValue,
     impl,
+    impl_terminator,
     register_impls,
 )
 from xdsl.ir import Operation, SSAValue
@@ -136,6 +140,20 @@ def implement(
         return method
 
     return mark
+
+
+def yielding(op_type: type[Operation]) -> OpImpl[InterpreterFunctions, Operation]:
+    """The method of a terminator that gives its operands to the op around it."""
+
+    def run(
+        _functions: InterpreterFunctions,
+        _interpreter: Interpreter,
+        _op: Operation,
+        args: PythonValues,
+    ) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
+
+    return impl_terminator(op_type)(run)
 
 
 def register_implementations(functions: type[Functions]) -> type[Functions]:

@@ -6,21 +6,13 @@ Buffers are ignored: a value never changes, wherever plan-memory has put it.
 from __future__ import annotations
 
 import numpy as np
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    ReturnedValues,
-    TerminatorValue,
-    impl,
-    impl_terminator,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl
 from xdsl.ir import Region
 
 from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, ScanOp, YieldOp
 from qlower.dialects.types import element_type
 
-from .engine import implement, register_implementations
+from .engine import implement, register_implementations, yielding
 from .nest import Lanes, Loops, evaluate_nest, loop_counter
 from .tensor import box_of, insert
 from .values import PartialTensor, as_value, dtype_of, rearrange, static_shape
@@ -61,11 +53,7 @@ class KernelFunctions(InterpreterFunctions):
         )
         return tuple(results)
 
-    @impl_terminator(YieldOp)
-    def run_yield(
-        self, interpreter: Interpreter, op: YieldOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        return ReturnedValues(args), ()
+    run_yield = yielding(YieldOp)
 
     @impl(IndexOp)
     def run_index(

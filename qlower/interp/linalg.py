@@ -5,21 +5,13 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    ReturnedValues,
-    TerminatorValue,
-    impl,
-    impl_terminator,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from qlower.dialects.types import is_tensor_type
 
-from .engine import implement, register_implementations
+from .engine import implement, register_implementations, yielding
 from .nest import Lanes, Loops, evaluate_nest, infer_bounds, loop_counter
 from .values import Array, PartialTensor, Tensor, dtype_of, static_shape
 
@@ -56,11 +48,7 @@ class LinalgFunctions(InterpreterFunctions):
         )
         return tuple(results)
 
-    @impl_terminator(YieldOp)
-    def run_yield(
-        self, interpreter: Interpreter, op: YieldOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        return ReturnedValues(args), ()
+    run_yield = yielding(YieldOp)
 
     @impl(IndexOp)
     def run_index(

@@ -6,18 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import tensor
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    ReturnedValues,
-    TerminatorValue,
-    impl,
-    impl_terminator,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl
 from xdsl.ir import Operation
 
-from .engine import implement, implement_table, register_implementations
+from .engine import implement, implement_table, register_implementations, yielding
 from .values import (
     Array,
     PartialTensor,
@@ -131,11 +123,7 @@ class TensorFunctions(InterpreterFunctions):
         box = box_of(shape, low, static_shape(op.source.type), [1] * len(shape))
         return (insert(args[0], result, box),)
 
-    @impl_terminator(tensor.YieldOp)
-    def run_yield(
-        self, interpreter: Interpreter, op: tensor.YieldOp, args: PythonValues
-    ) -> tuple[TerminatorValue, PythonValues]:
-        return ReturnedValues(args), ()
+    run_yield = yielding(tensor.YieldOp)
 
 
 def static_box(

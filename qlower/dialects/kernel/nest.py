@@ -49,7 +49,15 @@ from .copy import CopyOp
 from .maps import verify_maps
 from .memory import BoxAttr, ScratchAttr, UnstoredAttr, verified_shape, verify_buffers
 from .schedule import verify_schedule
-from .text import parse_integers, parse_operands, parse_tail, print_operands, print_tail
+from .text import (
+    parse_integers,
+    parse_operands,
+    parse_result_types,
+    parse_tail,
+    print_operands,
+    print_result_types,
+    print_tail,
+)
 
 KEPT_CHANNELS = "kept_channels"
 
@@ -247,8 +255,7 @@ class NestOp(IRDLOperation):
         if self.schedule is not None:
             printer.print_string(" schedule ")
             printer.print_attribute(self.schedule)
-        printer.print_string(" -> ")
-        printer.print_list(self.res.types, printer.print_attribute)
+        print_result_types(printer, self)
         print_tail(self, printer, self.buffers, self.scratch)
 
     @classmethod
@@ -272,10 +279,7 @@ class NestOp(IRDLOperation):
         schedule = None
         if parser.parse_optional_keyword("schedule"):
             schedule = parser.parse_attribute()
-        parser.parse_punctuation("->")
-        result_types = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_type
-        )
+        result_types = parse_result_types(parser)
         op = cls(
             inputs,
             tables,

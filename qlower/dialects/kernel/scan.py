@@ -37,7 +37,14 @@ from .memory import (
     verified_shape,
     verify_buffers,
 )
-from .text import parse_operands, parse_tail, print_operands, print_tail
+from .text import (
+    parse_operands,
+    parse_result_types,
+    parse_tail,
+    print_operands,
+    print_result_types,
+    print_tail,
+)
 
 POINTER_BYTES = 8
 """Room for a pointer, on any target."""
@@ -167,8 +174,7 @@ class ScanOp(IRDLOperation):
         print_operands(printer, (("carried", self.carried), ("over", self.over)))
         printer.print_string(" ")
         printer.print_region(self.body)
-        printer.print_string(" -> ")
-        printer.print_list(self.res.types, printer.print_attribute)
+        print_result_types(printer, self)
         print_tail(self, printer, self.buffers, self.scratch)
 
     @classmethod
@@ -179,10 +185,7 @@ class ScanOp(IRDLOperation):
         over = parse_operands(parser, "over")
         with own_names(parser):
             body = parser.parse_region()
-        parser.parse_punctuation("->")
-        types = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_type
-        )
+        types = parse_result_types(parser)
         op = cls(steps, carried, over, body, types, is_reversed=is_reversed)
         parse_tail(op, parser)
         return op

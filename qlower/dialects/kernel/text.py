@@ -48,6 +48,18 @@ def print_operands(
             printer.print_string(")")
 
 
+def print_result_types(printer: Printer, op: Operation) -> None:
+    """Print ` -> type, type`."""
+    printer.print_string(" -> ")
+    printer.print_list(op.result_types, printer.print_attribute)
+
+
+def parse_result_types(parser: Parser) -> Sequence[Attribute]:
+    """`-> type, type`."""
+    parser.parse_punctuation("->")
+    return parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+
+
 def print_tail(
     op: Operation,
     printer: Printer,

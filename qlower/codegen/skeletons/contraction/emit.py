@@ -28,7 +28,6 @@ from qlower.codegen.skeletons.products.packing import (
 )
 from qlower.codegen.skeletons.products.partial_sums import Parts, Spans
 from qlower.codegen.targets.resolve import Target
-from qlower.codegen.values.elements import store_scalars
 
 _BLOCK = 64
 """Channels whose sums are in memory together, where columns are narrower than vectors
@@ -305,7 +304,7 @@ class _Tiles(Products):
         counts from `channel`, as `line` does. `row_sum` is the pixel's sum of
         activations, i32, where the sums are too great by a multiple of it.
         """
-        f, nest, loop = self.f, self.nest, self.contraction.lane
+        f, loop = self.f, self.contraction.lane
         distance, point[loop] = point[loop], f.add(channel, point[loop])
         size = self.sum_bytes
         type = Type(f"i{8 * size}", lanes)
@@ -316,9 +315,5 @@ class _Tiles(Products):
         accumulator = self.contraction.accumulator
         narrows = type.bits > Type(accumulator).bits
         total = f.cast("trunc" if narrows else "sext", total, accumulator)
-        if not self.packed.starts_from_initial:
-            (initial,) = self.run(nest.op.init, point, [], lanes)
-            total = f.binary("add", total, initial)
-        stored = self.run(nest.op.epilogue, point, [total], lanes)
-        for result, value in zip(nest.results, stored, strict=True):
-            store_scalars(f, value, result.address(f, point))
+        has_initial = self.packed.starts_from_initial
+        self.complete(total, point, lanes, has_initial=has_initial)

@@ -51,7 +51,7 @@ from qlower.codegen.skeletons.products.packing import (
 from qlower.codegen.skeletons.products.partial_sums import is_narrow
 from qlower.codegen.skeletons.products.step import Integers, VectorStep
 from qlower.codegen.targets.resolve import Target
-from qlower.codegen.values.elements import scalar_type, store_scalars
+from qlower.codegen.values.elements import scalar_type
 
 _MAXIMUM_COLUMNS = 8
 
@@ -265,15 +265,10 @@ class _Tile(PointCode):
 
     def finish(self, total: Value, point: list[Value], lanes: int) -> None:
         """Add the initial accumulators, run the epilogue, store."""
-        f, nest = self.f, self.nest
-        (type,) = nest.op.accumulator_types
-        total = f.cast("sext", total, scalar_type(type))
-        if not self.packed.starts_from_initial:
-            (initial,) = self.run(nest.op.init, point, [], lanes)
-            total = f.binary("add", total, initial)
-        stored = self.run(nest.op.epilogue, point, [total], lanes)
-        for result, value in zip(nest.results, stored, strict=True):
-            store_scalars(f, value, result.address(f, point))
+        (type,) = self.nest.op.accumulator_types
+        total = self.f.cast("sext", total, scalar_type(type))
+        has_initial = self.packed.starts_from_initial
+        self.complete(total, point, lanes, has_initial=has_initial)
 
     def sums(self, vector: Value, columns: int, addresses: TapAddresses) -> list[Value]:
         """The corrected sum of each pixel."""
