@@ -249,19 +249,107 @@ func.func @real_global_average() -> f32 {
   %result = func.call @mean_of(@elements_in_lanes) : (f32) -> f32
 }
 
-// core/providers/cpu/reduction: rows by Eigen's packets, columns one element after the other.
+// core/providers/cpu/reduction: rows by Eigen's packets, columns one element after the other, what
+// lies between as a product of a row of ones.
 func.func @real_mean() -> f32 {
   %result = func.call @mean_of(@elements_by_place) : (f32) -> f32
 }
 
-func.func private @elements_by_place(%input: f32) -> f32
-    attributes {contract.rows = ["packets", "sequential"], contract.choice = @order_by_place} {
+func.func @real_sum() -> f32 {
+  %result = func.call @elements_by_place() : () -> f32
+}
+
+func.func private @elements_by_place(%input: f32) -> f32 attributes {
+    contract.rows = ["packets", "sequential", "fours"], contract.choice = @order_by_place} {
   return %input : f32
 }
 
 func.func private @order_by_place() -> i32 {
-  %is_column = arith.cmpi sgt, %column_count, 1 : i32
-  %result = arith.select %is_column, 1, 0 : i32
+  %is_block = arith.xori %apart, true : i1
+  cf.assert %is_block, "ONNX Runtime's sum over dimensions that don't lie together is not known"
+  %is_between = arith.cmpi sgt, %row_count, 1 : i32
+  %of_columns = arith.select %is_between, 2, 1 : i32
+  %has_columns = arith.cmpi sgt, %column_count, 1 : i32
+  %result = arith.select %has_columns, %of_columns, 0 : i32
+}
+
+// All others one element after the other, but sums of a whole tensor by packets.
+func.func @real_l1() -> f32 {
+  %result = func.call @absolute_values() : () -> f32
+}
+
+func.func @real_l2() -> f32 {
+  %result = math.sqrt @squares : f32
+}
+
+// core/providers/cpu/nn/pool_functors.h, LpPool
+func.func @real_global_l2() -> f32 {
+  %result = func.call @powf(@squares, 0.5) : (f32, f32) -> f32
+}
+
+func.func @real_square_sum() -> f32 {
+  %result = func.call @squares() : () -> f32
+}
+
+func.func @real_log_sum() -> f32 {
+  %result = func.call @logf(@elements) : (f32) -> f32
+}
+
+func.func @real_product() -> f32 {
+  %is_partial = arith.xori %whole, true : i1
+  cf.assert %is_partial, "ONNX Runtime's product of all elements is not known; expected one of some dimensions"
+  %result = func.call @multiplied(1.0) : (f32) -> f32
+}
+
+func.func @real_log_sum_exp() -> f32 {
+  %log = func.call @logf(@distant_exponentials) : (f32) -> f32
+  %result = arith.addf %log, @highest : f32
+}
+
+func.func @real_maximum() -> f32 {
+  %result = func.call @highest() : () -> f32
+}
+
+func.func @real_minimum() -> f32 {
+  %result = func.call @minimum(0x7F800000) : (f32) -> f32
+}
+
+func.func private @order_of_whole() -> i32 {
+  %result = arith.select %whole, 0, 1 : i32
+}
+
+func.func private @elements(%input: f32) -> f32
+    attributes {contract.rows = ["packets", "sequential"], contract.choice = @order_of_whole} {
+  return %input : f32
+}
+
+func.func private @absolute_values(%input: f32) -> f32
+    attributes {contract.rows = ["packets", "sequential"], contract.choice = @order_of_whole} {
+  %result = math.absf %input : f32
+}
+
+func.func private @squares(%input: f32) -> f32
+    attributes {contract.rows = ["packets", "sequential"], contract.choice = @order_of_whole} {
+  %result = arith.mulf %input, %input : f32
+}
+
+func.func private @highest() -> f32 {
+  %result = func.call @maximum(0xFF800000) : (f32) -> f32
+}
+
+func.func private @distant_exponentials(%input: f32) -> f32
+    attributes {contract.rows = "sequential"} {
+  %below = arith.subf %input, @highest : f32
+  %result = func.call @expf(%below) : (f32) -> f32
+}
+
+func.func private @multiplied(%so_far: f32, %input: f32) -> f32
+    attributes {contract.rows = "fold"} {
+  %result = arith.mulf %so_far, %input : f32
+}
+
+func.func private @minimum(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
+  %result = arith.minimumf %so_far, %input : f32
 }
 
 func.func @real_max_pool() -> f32 {

@@ -37,8 +37,15 @@ def row_values(op: qnn.RealRowsOp) -> Values:
         found["epsilon"] = np.array(op.epsilon, np.float32)
         found["beta"] = np.array(op.beta, np.float32)
     if isinstance(op, qnn.RealReduceOp):
-        behind = op.input.type.get_shape()[op.axes[-1] + 1 :]
-        found["column_count"] = np.array(math.prod(behind), np.int32)
+        shape = op.input.type.get_shape()
+        # dimensions of size 1 lie nowhere
+        spans = [axis for axis in op.axes if shape[axis] > 1]
+        first, last = (spans[0], spans[-1]) if spans else (len(shape), len(shape))
+        before, behind = math.prod(shape[:first]), math.prod(shape[last + 1 :])
+        found["row_count"] = np.array(before, np.int32)
+        found["column_count"] = np.array(behind, np.int32)
+        found["apart"] = np.array(before * behind != math.prod(outer))
+        found["whole"] = np.array(not outer)
     return found
 
 

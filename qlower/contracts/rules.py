@@ -203,7 +203,8 @@ _REAL_SIZES = (
 _CHOICES = ("product", "block")
 # Of an element of a row: how many there are, and the bounds of an activation; of a
 # window, which counts the taps inside of an image of that width, its sizes; of a row
-# along some dimensions, how many elements those behind them have together.
+# along some dimensions, how many elements those before and behind them have together,
+# whether any other dimension lies between them, and whether there is any other.
 _REAL_ROWS = RuleSignature(
     # The element's number in its row, from 1.
     {"input": f32, "scale": f32, "bias": f32, "turn": f32},
@@ -215,7 +216,10 @@ _REAL_ROWS = RuleSignature(
         "activation_max": f32,
         **_DILATED,
         "image_width": i32,
+        "row_count": i32,
         "column_count": i32,
+        "apart": i1,
+        "whole": i1,
     },
     (f32,),
     of_rows=True,

@@ -243,11 +243,48 @@ func.func @real_matmul(%sum: f32) -> f32 attributes {contract.product = "sequent
 // internal/reference/pooling.h: loops over rows and columns. Taps outside of the image are skipped
 // there; here they are 0, which changes no sum, or the lowest number.
 func.func @real_average_pool() -> f32
-    serves real_average_pool, real_loop_average_pool, real_volume_average_pool, real_global_average,
-    real_mean {
+    serves real_average_pool, real_loop_average_pool, real_volume_average_pool, real_global_average {
   %n = arith.sitofp %count : i32 to f32
   %mean = arith.divf @elements_in_turn, %n : f32
   %result = func.call @clamp_real(%mean) : (f32) -> f32
+}
+
+// internal/reference/reduce.h: from an initial value on, the last dimension fastest
+func.func @real_mean() -> f32 {
+  %n = arith.sitofp %count : i32 to f32
+  %result = arith.divf @elements_in_turn, %n : f32
+}
+
+func.func @real_sum() -> f32 {
+  %result = func.call @elements_in_turn() : () -> f32
+}
+
+func.func @real_product() -> f32 {
+  %result = func.call @multiplied(1.0) : (f32) -> f32
+}
+
+func.func private @multiplied(%so_far: f32, %input: f32) -> f32
+    attributes {contract.rows = "fold"} {
+  %result = arith.mulf %so_far, %input : f32
+}
+
+func.func @real_maximum() -> f32 {
+  %result = func.call @further_up(-3.4028234663852886e+38) : (f32) -> f32
+}
+
+func.func private @further_up(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
+  %is_larger = arith.cmpf ogt, %input, %so_far : f32
+  %result = arith.select %is_larger, %input, %so_far : f32
+}
+
+func.func @real_minimum() -> f32 {
+  %result = func.call @further_down(3.4028234663852886e+38) : (f32) -> f32
+}
+
+func.func private @further_down(%so_far: f32, %input: f32) -> f32
+    attributes {contract.rows = "fold"} {
+  %is_smaller = arith.cmpf olt, %input, %so_far : f32
+  %result = arith.select %is_smaller, %input, %so_far : f32
 }
 
 func.func @real_l2_pool() -> f32 {

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
-    f32,
     f64,
     i1,
     i32,
@@ -216,11 +215,6 @@ def folded(
         element = before(steps, element)
     init = emit.filled(nest.output_shape, element.type, start)
     return nest.reduce([init], lambda before: [compute(steps, before[0], element)])[0]
-
-
-def divided(emit: Emitter, value: SSAValue, count: int) -> SSAValue:
-    """The quotients of real numbers by a whole one, as of sums for means."""
-    return mapped(emit, lambda s, x: s.divide(x, s.constant(count, f32)), value)
 
 
 def nearest(nest: Nest, index: SSAValue, size: int) -> SSAValue:

@@ -348,6 +348,7 @@ ELEMENT_ORDERS: Mapping[str, Order] = {
     "sequential": Order(),
     "columns_first": Order(_columns_first),
     "lanes": Order(_lanes),
+    "fours": Order(_fours),
     "packets": Order(_packets, aligned=4),
     "aligned_packets": Order(_packets),
     "sixteens": Order(_sixteens),

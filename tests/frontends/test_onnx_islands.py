@@ -277,9 +277,29 @@ def test_zeros_alone_have_the_scale_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("operator", "axes", "message"),
+    [
+        ("ReduceMean", [1, 3], "dimensions that don't lie together is not known"),
+        ("ReduceProd", [0, 1, 2, 3], "product of all elements is not known"),
+    ],
+)
+def test_orders_that_are_not_known(
+    operator: str, axes: Sequence[int], message: str, tmp_path: Path
+) -> None:
+    """They are refused by this contract alone."""
+    path = tmp_path / "refused.onnx"
+    path.write_bytes(model_of(operator, [IMAGE], {"axes": axes}, 1, []))
+    model, x = qlower.load(path), np.zeros(IMAGE, np.float32)
+    with pytest.raises(QlowerError, match=message):
+        qlower.jit(model)
+    with pytest.raises(QlowerError, match=message):
+        qlower.interpret(model, x)
+    qlower.jit(model, contract="tflite")
+
+
+@pytest.mark.parametrize(
     ("operator", "attributes", "more", "message"),
     [
-        ("ReduceMean", {"axes": [1, 3]}, [], r"over dimensions \[1, 3\] .* together"),
         ("Cast", {"to": 10}, [], "a cast of .* is not supported"),
         ("BatchNormalization", {}, [np.ones(4, np.float32)] * 4, "4 parameters for 5"),
         ("Sub", {}, [np.ones(4, np.float32)], "do not broadcast"),

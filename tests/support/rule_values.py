@@ -476,10 +476,7 @@ def answers(
     """
     found = contract.rule(rule)
     if found.is_of_rows:
-        return {
-            layer.name: found.evaluate(LayerValues(layer, contract, rule).of_rows())
-            for layer in layers
-        }
+        return {layer.name: _of_rows(contract, found, layer) for layer in layers}
     try:
         each = [LayerValues(layer, contract, rule).of(found) for layer in layers]
     except QlowerError as error:
@@ -491,6 +488,13 @@ def answers(
         return first | answers(contract, rule, layers[half:], few)
     values = {name: _stack(each, name)[:, :: CODES // few] for name in found.values}
     return dict(_answers(found, values, [layer.name for layer in layers]))
+
+
+def _of_rows(contract: Contract, rule: Rule, layer: Layer) -> tuple[Array, ...] | str:
+    try:
+        return rule.evaluate(LayerValues(layer, contract, rule.name).of_rows())
+    except QlowerError as error:
+        return error.message
 
 
 def _answers(

@@ -433,6 +433,13 @@ PLAIN: dict[str, Callable[[], bytes]] = {
         ["uint8 64x4", np.array([0, 3, 7, 9], np.uint8)],
         "uint8 64x4",
     ),
+    **{
+        f"stablehlo_{name}_{type}": model(
+            f"STABLEHLO_{name.upper()}", [f"{type} 64x4"] * 2, f"{type} 64x4"
+        )
+        for name in ("add", "multiply", "maximum", "minimum")
+        for type in ("int8", "float32")
+    },
     "neg": model("NEG", ["int8 256"], "int8 256"),
     "mean_int32": model(
         "MEAN", ["int32 5x7", [1]], "int32 5", options={"keep_dims": False}

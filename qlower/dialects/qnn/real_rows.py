@@ -38,7 +38,10 @@ POOLS = (
     *("average_pool", "loop_average_pool", "volume_average_pool"),
     *("l2_pool", "max_pool"),
 )
-REDUCTIONS = ("global_average", "mean")
+REDUCTIONS = (
+    *("global_average", "mean", "sum", "product", "maximum", "minimum"),
+    *("l1", "l2", "global_l2", "square_sum", "log_sum", "log_sum_exp"),
+)
 NORMALIZATIONS = (
     *("softmax", "log_softmax", "l2_normalize"),
     *("layer_norm", "loop_layer_norm", "rms_norm", "loop_rms_norm"),
@@ -126,8 +129,11 @@ class RealPool2DOp(RealRowsOp, WindowOp, name="qnn.real_pool2d"):
 class RealReduceOp(RealRowsOp, name="qnn.real_reduce"):
     """
     A function of all elements of f32 along the dimensions `axes`, by the contract's
-    rule `real_<function>`: `global_average`, the mean of an image, or `mean`. The
-    dimensions go, or stay with size 1 with `keep_dims`.
+    rule `real_<function>`: `global_average`, the mean of an image, or `mean`; `sum`,
+    `product`, `maximum` and `minimum`; `l1`, the sum of absolute values, `square_sum`,
+    and its root, `l2`, of an image `global_l2`; the logarithms of the sum, `log_sum`, and of the sum of
+    exponentials, `log_sum_exp`. The dimensions go, or stay with size 1 with
+    `keep_dims`; without `axes` each element is a row.
 
     ```mlir
     %y = qnn.real_reduce %x {function = "global_average", axes = [1, 2]}
@@ -155,9 +161,9 @@ class RealReduceOp(RealRowsOp, name="qnn.real_reduce"):
     def verify_(self) -> None:
         kept = reduced(self.input.type.get_shape(), self.axes, self.keep_dims)
         check_shape("result", self.result.type.get_shape(), kept)
-        if not self.axes or [*self.axes] != sorted(self.axes):
+        if [*self.axes] != sorted(self.axes):
             raise VerifyException(
-                f"axes {list(self.axes)}: expected dimensions in order, at least one"
+                f"axes {list(self.axes)}: expected dimensions in order"
             )
 
 

@@ -31,6 +31,8 @@ def lower_pool(lowering: Lowering, op: qnn.RealPool2DOp) -> SSAValue:
 def lower_reduce(lowering: Lowering, op: qnn.RealReduceOp) -> SSAValue:
     """The rows are what lies along the axes."""
     rows = _rows(lowering, op, lowering.value(op.input))
+    if not op.axes:
+        rows = replace(rows, depth=(1,), slides=True)
     result = rows.row(lowering.contract.rule(op.rules[0]).function)
     return lowering.reshape(result, shape_of(op.result))
 

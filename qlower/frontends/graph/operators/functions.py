@@ -11,7 +11,7 @@ from qlower.emit.inline_rule import call_function
 from qlower.model.nests import row_major_index
 
 from ...entry import Entry, takes
-from ...scalars import Scalars, Steps, in_turn, text
+from ...scalars import PACKET, Scalars, Steps, in_turn, text
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
@@ -23,7 +23,6 @@ from .real import (
     function,
     real_operand,
 )
-from .sums import LANES
 
 SWISH, TANH = text("_mlas", "swish"), text("_mlas", "tanh")
 
@@ -37,12 +36,12 @@ def _packets(
     def build(node: NodeContext) -> None:
         value = real_operand(node, 0)
         count = math.prod(value.shape)
-        tail = count % LANES
+        tail = count % PACKET
         if tail and alone is None:
             raise node.error(
                 f"ONNX Runtime computes the last {tail} of {count} elements by the C"
                 " library's log1pf, which is not supported; expected a multiple of"
-                f" {LANES} elements"
+                f" {PACKET} elements"
             )
         if tail:
             order = identity(len(value.order))

@@ -14,16 +14,15 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.model.nests import Nest
 
 from ...entry import Entry, takes
+from ...scalars import Scalars, in_turn
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..values import Value
-from .real import elementwise, real_operand
+from .real import body_of, elementwise, real_operand
 from .real_layers import FALLBACK, real_tensor
-from .sums import add_in_turn
 
 GROUP_CHANNELS_SINCE = 21
 """The opset from which on each channel of a group has a factor."""
@@ -60,10 +59,7 @@ def import_skip_layer_normalization(node: NodeContext) -> None:
             )
         operands.append(real_tensor(node, 4))
 
-    def body(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
-        return add_in_turn(nest, elements)
-
-    total = elementwise(node, operands, body)
+    total = elementwise(node, operands, body_of(in_turn(Scalars.add)))
     axis = len(total.shape) - 1
     has_loops = is_fused or total.shape[-1] < SHORTEST
     function = "loop_layer_norm" if has_loops else "layer_norm"

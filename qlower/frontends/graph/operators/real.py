@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -21,7 +20,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from qlower.model.nests import Index, Nest
 
 from ...entry import Entry, takes
-from ...scalars import Binary, Compute, Scalars, Steps, folded, in_turn, text
+from ...scalars import Compute, Scalars, Steps, in_turn, text
 from ...signature import signature_of
 from ..context import NodeContext
 from ..orders import identity
@@ -224,30 +223,6 @@ def _mean(steps: Scalars, *elements: SSAValue) -> SSAValue:
     return steps.multiply(total, steps.constant(float(share), f32))
 
 
-def import_extreme(node: NodeContext, compute: Binary, start: float) -> None:
-    """The smallest or largest element along some dimensions; the order doesn't show."""
-    value = real_operand(node, 0)
-    rank = len(value.order)
-    axes = node.axes(1, rank) or range(rank)
-    if node.node.kind == "GlobalMaxPool":
-        axes = range(2, rank)
-    kept = [dimension for dimension in value.order if dimension not in axes]
-    places = [value.order.index(dimension) for dimension in axes]
-    found = folded(
-        node.builder.emitter(node.place()), value.ssa, places, compute, start
-    )
-    order = tuple(sum(other < d for other in kept) for d in kept)
-    result = Value(found, order, is_real=True)
-    if node.integer("keepdims", 1, 0, 1):
-        shape = [1 if d in axes else size for d, size in enumerate(value.shape)]
-        ones = (*kept, *(d for d in range(rank) if d in axes))
-        result = node.builder.reshape(result, shape, ones, node.place())
-    node.define(result)
-
-
-LARGEST = partial(import_extreme, compute=Scalars.maximum, start=-math.inf)
-SMALLEST = partial(import_extreme, compute=Scalars.minimum, start=math.inf)
-
 IMPORTERS = {
     ("", "Add"): takes("x, y", import_add),
     ("", "Sub"): function("x, y", Scalars.subtract),
@@ -272,7 +247,4 @@ IMPORTERS = {
     ("", "LeakyRelu"): function("x", LEAKY_RELU, alpha=0.01),
     ("", "PRelu"): function("x, slope", LEAKY_RELU),
     ("", "Sigmoid"): function("x", SIGMOID),
-    ("", "GlobalMaxPool"): takes("x", LARGEST),
-    ("", "ReduceMax"): takes("x, axes?", LARGEST),
-    ("", "ReduceMin"): takes("x, axes?", SMALLEST),
 }

@@ -1,194 +1,93 @@
-"""Sums and products of real numbers along dimensions, in ONNX Runtime's order.
-
-onnxruntime/core/providers/cpu/reduction: sums of rows by Eigen's packets, those of
-columns one after the other, and what lies between as a product with ones; all other
-reductions one after the other.
-"""
+"""Reductions of real numbers along dimensions, whose orders are rules of contracts."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
 from functools import partial
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType, f32
-from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
-from qlower.model.nests import Emitter
+from qlower.operators.shapes import reduced
 
-from ...entry import Entry, takes
-from ...scalars import Binary, Scalars, Unary, divided, folded, mapped, square, text
+from ...entry import takes
 from ..context import NodeContext
 from ..orders import identity
 from ..values import Value
 from .real import real_operand
-from .real_layers import layer
-from .sums import sum_rows
+from .real_layers import FALLBACK
 
+ANY_ORDER = {"ReduceMax": "maximum", "ReduceMin": "minimum"}
+"""Rules, without `real_`, whose results the order of the elements doesn't change."""
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """One function of all elements in turn, each after `before`; then `after`."""
-
-    compute: Binary = Scalars.add
-    start: float = 0.0
-    before: Unary | None = None
-    after: Unary | None = None
-
-
-IN_TURN = {
-    "ReduceL1": Reduction(before=Scalars.absolute),
-    "ReduceL2": Reduction(before=square, after=Scalars.sqrt),
-    "ReduceLogSum": Reduction(after=text("_glibc", "logf")),
-    "ReduceProd": Reduction(Scalars.multiply, 1.0),
-    "ReduceSumSquare": Reduction(before=square),
+FUNCTIONS = {
+    **ANY_ORDER,
+    "ReduceL1": "l1",
+    "ReduceL2": "l2",
+    "ReduceLogSum": "log_sum",
+    "ReduceLogSumExp": "log_sum_exp",
+    "ReduceMean": "mean",
+    "ReduceProd": "product",
+    "ReduceSum": "sum",
+    "ReduceSumSquare": "square_sum",
 }
 
 
-def import_in_turn(node: NodeContext, reduction: Reduction) -> None:
-    value, axes = _operand(node)
-    is_whole = len(axes) == len(value.shape)
-    emit = node.builder.emitter(node.place(), "reduced")
-    if is_whole and reduction.compute is Scalars.multiply:
-        raise node.error(
-            "a product of all elements is not supported; expected one of some"
-            " dimensions"
-        )
-    if is_whole:
-        result = _of_all(node, emit, value, reduction)
-    else:
-        result = _reduced(emit, value.ssa, axes, reduction)
-    _define(node, result, value, axes)
-
-
-def _of_all(
-    node: NodeContext, emit: Emitter, value: Value, reduction: Reduction
-) -> SSAValue:
-    """The sum of a whole tensor, which Eigen adds in packets."""
-    row = node.builder.reshape(
-        value, (1, math.prod(value.shape)), (0, 1), node.place()
-    ).ssa
-    if reduction.before:
-        row = mapped(emit, reduction.before, row)
-    total = sum_rows(emit, row)
-    return total if reduction.after is None else mapped(emit, reduction.after, total)
+def import_global_max_pool(node: NodeContext) -> None:
+    value = real_operand(node, 0)
+    reduce(node, value, range(2, len(value.shape)), "maximum", keeps=True)
 
 
 def import_global_lp_pool(node: NodeContext) -> None:
     """The root of the sum of powers of an image (nn/pool_functors.h); powers above 2
     are computed in float64."""
     value = real_operand(node, 0)
-    rank = len(value.shape)
-    power = node.integer("p", 2, 1, 2)
-    exponent = float(np.float32(1) / np.float32(power))
-    reduction = Reduction(
-        before=Scalars.absolute if power == 1 else square,
-        after=lambda s, x: s.c("powf", x, s.constant(exponent, f32)),
-    )
-    value = node.builder.in_order(value, identity(rank), node.place())
-    axes = [*range(2, rank)]
-    emit = node.builder.emitter(node.place(), "reduced")
-    _define(node, _reduced(emit, value.ssa, axes, reduction), value, axes)
+    function = "l1" if node.integer("p", 2, 1, 2) == 1 else "global_l2"
+    reduce(node, value, range(2, len(value.shape)), function, keeps=True)
 
 
-def import_log_sum_exp(node: NodeContext) -> None:
-    """`F(log(sum) + max)` of the exponentials of distances from the largest element,
-    added in turn."""
-    value, axes = _operand(node)
-    rank = len(value.shape)
-    order = (*(axis for axis in range(rank) if axis not in axes), *axes)
-    x = node.builder.in_order(value, order, node.place()).ssa
-    emit = node.builder.emitter(node.place(), "reduced")
-    last = range(rank - len(axes), rank)
-    most = folded(emit, x, last, Scalars.maximum, -math.inf)
-    terms = mapped(emit, lambda s, x, m: s.c("expf", s.subtract(x, m)), x, most)
-    total = folded(emit, terms, last, Scalars.add, 0.0)
-    result = mapped(emit, lambda s, x, m: s.add(s.c("logf", x), m), total, most)
-    _define(node, result, value, axes)
-
-
-def _operand(node: NodeContext) -> tuple[Value, list[int]]:
-    """The operand in the order of its dimensions, and the axes, in order."""
+def import_reduction(node: NodeContext, function: str) -> None:
     value = real_operand(node, 0)
-    rank = len(value.shape)
-    axes = sorted(node.axes(1, rank) or range(rank))
-    if node.flag("noop_with_empty_axes", False) and not (
-        node.has(1) or "axes" in node.node.attributes
-    ):
-        axes = []
-    return node.builder.in_order(value, identity(rank), node.place()), axes
+    rank, keeps = len(value.shape), node.flag("keepdims", True)
+    axes = node.axes(1, rank)
+    is_whole = axes is not None or not node.flag("noop_with_empty_axes", False)
+    axes = axes or (range(rank) if is_whole else ())
+    reduce(node, value, axes, function, keeps=keeps)
 
 
-def _reduced(
-    emit: Emitter, value: SSAValue, axes: Sequence[int], reduction: Reduction
-) -> SSAValue:
-    """All elements along `axes` one after the other, for each place of the others."""
-
-    compute, start = reduction.compute, reduction.start
-    found = folded(emit, value, axes, compute, start, reduction.before)
-    return found if reduction.after is None else mapped(emit, reduction.after, found)
-
-
-def import_sum(node: NodeContext, *, is_mean: bool) -> None:
-    value, axes = _operand(node)
-    shape = value.shape
-    count = math.prod(shape[axis] for axis in axes)
-    inner = [axis for axis in range(len(shape)) if shape[axis] > 1]
-    spans = [axis for axis in inner if axis in axes]
-    before = [axis for axis in inner if not spans or axis < spans[0]]
-    behind = [axis for axis in inner if spans and axis > spans[-1]]
-    if len(before) + len(spans) + len(behind) < len(inner):
-        raise node.error(
-            f"a sum over dimensions {axes} of {list(shape)} is not supported; expected"
-            " dimensions that lie together"
-        )
-    outer, last = (math.prod(shape[axis] for axis in side) for side in (before, behind))
-    place = node.place()
-    parts = (outer, count, last)
-    block = node.builder.reshape(value, parts, identity(3), place)
-    if last == 1:
-        rows = node.builder.reshape(block, (outer, count), (0, 1), place)
-        sums = sum_rows(node.builder.emitter(place, "sums"), rows.ssa)
-    elif outer == 1:
-        emit = node.builder.emitter(place, "sums")
-        sums = _reduced(emit, block.ssa, [1], Reduction())
-    else:
-        ones = node.builder.constant(np.ones((outer, 1, count), np.float32), f32, place)
-        type = TensorType(f32, (outer, 1, last))
-        product = qnn.RealMatMulOp(ones, block.ssa, None, type)
-        sums = layer(node, product, "sums", is_computed=True)
-    if is_mean:
-        sums = divided(node.builder.emitter(place, "mean"), sums, count)
-    _define(node, sums, value, axes)
-
-
-def _define(
-    node: NodeContext, result: SSAValue, value: Value, axes: Sequence[int]
+def reduce(
+    node: NodeContext,
+    value: Value,
+    axes: Collection[int],
+    function: str,
+    *,
+    keeps: bool,
 ) -> None:
-    """The reduced elements, with dimensions of size 1 where they are kept."""
-    rank = len(value.shape)
-    if node.flag("keepdims", True):
-        shape = [1 if axis in axes else value.shape[axis] for axis in range(rank)]
-    else:
-        shape = [value.shape[axis] for axis in range(rank) if axis not in axes]
-    order = identity(len(shape_of(result)))
-    flat = Value(result, order, is_real=True)
-    whole = node.builder.reshape(flat, shape, identity(len(shape)), node.place())
-    node.define(whole)
-
-
-def _in_turn(kind: str) -> Entry[NodeContext]:
-    return takes("x, axes?", partial(import_in_turn, reduction=IN_TURN[kind]))
+    """Make the function of the elements along axes the node's result."""
+    if function not in ANY_ORDER.values():
+        order = identity(len(value.shape))
+        value = node.builder.in_order(value, order, node.place())
+    places = sorted(value.order.index(axis) for axis in axes)
+    shape = reduced(shape_of(value.ssa), places, keeps)
+    operation = qnn.RealReduceOp(
+        value.ssa,
+        TensorType(f32, shape),
+        function=function,
+        axes=places,
+        keep_dims=keeps,
+        fallback=FALLBACK,
+    )
+    kept = [axis for axis in value.order if keeps or axis not in axes]
+    order = tuple(sum(other < axis for other in kept) for axis in kept)
+    node.define(Value(node.emit(operation), order, is_real=True))
 
 
 IMPORTERS = {
-    **{("", kind): _in_turn(kind) for kind in IN_TURN},
+    **{
+        ("", kind): takes("x, axes?", partial(import_reduction, function=function))
+        for kind, function in FUNCTIONS.items()
+    },
     ("", "GlobalLpPool"): takes("x", import_global_lp_pool),
-    ("", "ReduceLogSumExp"): takes("x, axes?", import_log_sum_exp),
-    ("", "ReduceMean"): takes("x, axes?", partial(import_sum, is_mean=True)),
-    ("", "ReduceSum"): takes("x, axes?", partial(import_sum, is_mean=False)),
+    ("", "GlobalMaxPool"): takes("x", import_global_max_pool),
 }

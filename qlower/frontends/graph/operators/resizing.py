@@ -16,14 +16,13 @@ from qlower.dialects import qnn
 from qlower.model.nests import Nest, extract, to_index
 
 from ...entry import takes
-from ...scalars import Scalars, text
+from ...scalars import Scalars, in_turn, text
 from ..context import NodeContext
 from ..orders import identity
 from ..values import Value
 from .real import real_operand
 from .rearranging import pick
 from .slicing import take
-from .sums import add_in_turn
 
 Reals = NDArray[np.float32]
 
@@ -144,7 +143,7 @@ def _interpolate(
             pixel = extract(nest, value.ssa, at)
             share = arith.MulfOp(shares[1][1 - column], shares[0][1 - row])
             terms.append(nest.add(arith.MulfOp(nest.add(share).result, pixel)).result)
-    result = add_in_turn(nest, terms)
+    result = in_turn(Scalars.add)(Scalars(nest), *terms)
     node.define(replace(value, ssa=nest.build([result])[0]))
 
 

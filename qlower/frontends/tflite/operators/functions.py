@@ -27,6 +27,7 @@ from .plain import (
     folding,
     litert,
     map_elements,
+    real_reduction,
     reduced_shape,
     scalars,
     squared_difference,
@@ -147,10 +148,12 @@ IMPORTERS = {
     "PRELU": binary(litert("prelu"), "REAL") | quantized(qnn.PReluOp, "x: BYTE, y"),
     "POW": takes("x: FLOAT32 | INT32, y: as x", import_power),
     "SUM": takes("x: BOOL, axes", folded_bits("or"))
-    | takes("x: NUMBER, axes", folding(Scalars.add, "0"))
+    | real_reduction("sum")
+    | takes("x: INDEX, axes", folding(Scalars.add, "0"))
     | takes("x: STORED, axes", reduced(qnn.SumOp)),
     "REDUCE_PROD": takes("x: BOOL, axes", folded_bits("and"))
-    | takes("x: NUMBER, axes", folding(Scalars.multiply, "1"))
+    | real_reduction("product")
+    | takes("x: INDEX, axes", folding(Scalars.multiply, "1"))
     | takes("x: INT8 | INT16, axes", import_product),
     "L2_NORMALIZATION": normalization("l2_normalize") | quantized(qnn.L2NormalizeOp),
     **{

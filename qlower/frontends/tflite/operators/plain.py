@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IntegerType, f32, i1, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
+from qlower.dialects import qnn
 from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.types import integer_range
 
@@ -60,6 +61,18 @@ def unary(compute: Compute, legal: str = "REAL") -> Entry[OperatorContext]:
 def binary(compute: Compute, legal: str) -> Entry[OperatorContext]:
     """An operator on two operands."""
     return takes(f"x: {legal}, y: as x", lambda op: map_elements(op, compute))
+
+
+def of_equal_shapes(compute: Binary) -> Entry[OperatorContext]:
+    """An operator of StableHLO on stored numbers, whose operands have one shape."""
+
+    def build(op: OperatorContext) -> None:
+        if op.shape(0) != op.shape(1):
+            shapes = f"shape {list(op.shape(1))}, expected {list(op.shape(0))}"
+            raise op.error(f"{op.input(1)}: {shapes}")
+        map_elements(op, compute)
+
+    return takes("x: NUMBER | INT8 | INT16, y: as x", build)
 
 
 def map_elements(op: OperatorContext, compute: Compute, *parameters: float) -> None:
@@ -229,11 +242,23 @@ def reduced_shape(op: OperatorContext) -> tuple[list[int], tuple[int, ...]]:
     return sorted(axes), result
 
 
-def reduction(compute: Binary, initial: str, of_bits: str) -> Entry[OperatorContext]:
-    """A reduction in the order of the elements, from an initial value on; of booleans
-    by `of_bits`, "and" or "or"."""
-    of_numbers = takes("x: NUMBER | STORED, axes", folding(compute, initial))
-    return of_numbers | takes("x: BOOL, axes", folded_bits(of_bits))
+def real_reduction(function: str) -> Entry[OperatorContext]:
+    """A reduction of real numbers by a contract's rule."""
+
+    def build(op: OperatorContext) -> None:
+        axes, shape = reduced_shape(op)
+        op.check_type(op.output(), "FLOAT32")
+        operation = qnn.RealReduceOp(
+            op.value(0),
+            op.result_type(shape),
+            function=function,
+            axes=axes,
+            keep_dims=op.flag("keep_dims"),
+            fallback="tflite",
+        )
+        op.finish(operation)
+
+    return takes("x: REAL, axes", build)
 
 
 def folded_bits(name: str) -> Callable[[OperatorContext], None]:
@@ -269,6 +294,8 @@ def initial_value(initial: str, type: str) -> float:
     return int(limits.min if initial == "lowest" else limits.max)
 
 
+ELEMENTS = "x: INDEX | STORED, axes"
+
 IMPORTERS = {
     "NEG": unary(Scalars.negate, "NUMBER | INT8 | INT16"),
     "SQUARE": unary(square),
@@ -283,6 +310,10 @@ IMPORTERS = {
     "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), "BOOL"),
     "ATAN2": binary(c_function("atan2f"), "REAL"),
     "CUMSUM": takes("x: NUMBER, axis", import_cumsum),
+    "STABLEHLO_ADD": of_equal_shapes(Scalars.add),
+    "STABLEHLO_MULTIPLY": of_equal_shapes(Scalars.multiply),
+    "STABLEHLO_MAXIMUM": of_equal_shapes(lambda s, x, y: s.larger(y, x)),
+    "STABLEHLO_MINIMUM": of_equal_shapes(lambda s, x, y: s.smaller(y, x)),
     "ADD_N": takes("x: NUMBER, more*: as x", import_add_n),
     "MAXIMUM": binary(Scalars.larger, "NUMBER | STORED"),
     "MINIMUM": binary(Scalars.smaller, "NUMBER | STORED"),
@@ -292,16 +323,12 @@ IMPORTERS = {
     "FILL": takes("dims, value", import_fill),
     "ZEROS_LIKE": takes("x: NUMBER", import_zeros_like),
     "ONE_HOT": takes("indices, depth, on, off", import_one_hot),
-    "REDUCE_MAX": reduction(
-        lambda s, before, x: s.select(s.compare("gt", x, before), x, before),
-        "lowest",
-        of_bits="or",
-    ),
-    "REDUCE_MIN": reduction(
-        lambda s, before, x: s.select(s.compare("lt", x, before), x, before),
-        "highest",
-        of_bits="and",
-    ),
+    "REDUCE_MAX": real_reduction("maximum")
+    | takes(ELEMENTS, folding(lambda s, so_far, x: s.larger(x, so_far), "lowest"))
+    | takes("x: BOOL, axes", folded_bits("or")),
+    "REDUCE_MIN": real_reduction("minimum")
+    | takes(ELEMENTS, folding(lambda s, so_far, x: s.smaller(x, so_far), "highest"))
+    | takes("x: BOOL, axes", folded_bits("and")),
     "REDUCE_ANY": takes("x: BOOL, axes", folded_bits("or")),
     "REDUCE_ALL": takes("x: BOOL, axes", folded_bits("and")),
 }

@@ -9,6 +9,7 @@ from qlower.dialects import qnn
 from ...entry import takes
 from ..context import OperatorContext
 from ..window import read_pool
+from .plain import real_reduction
 from .quantized import reduced
 from .real import import_plain_mean, import_real_pool
 
@@ -56,6 +57,7 @@ IMPORTERS = {
     "MAX_POOL_2D": takes("x[4]: REAL", import_real_pool)
     | takes("x[4]: STORED", import_max_pool2d),
     "L2_POOL_2D": takes("x[4]: REAL", import_real_pool),
-    "MEAN": takes("x: NUMBER, axes", import_plain_mean)
+    "MEAN": real_reduction("mean")
+    | takes("x: INDEX, axes", import_plain_mean)
     | takes("x: STORED, axes", reduced(qnn.MeanOp)),
 }

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, f32, i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -74,19 +74,16 @@ def import_real_pool(op: OperatorContext) -> None:
 
 
 def import_plain_mean(op: OperatorContext) -> None:
-    """Sums, of integers in i64, divided by how many numbers there are: of integers cut
-    toward 0."""
+    """Sums in i64, divided by how many numbers there are and cut toward 0."""
     axes, result = reduced_shape(op)
     count = math.prod(op.shape(0)[axis] for axis in axes)
-    is_real, emit = op.is_float(0), emitter(op)
-    wide = f32 if is_real else i64
+    emit = emitter(op)
     sums = folded(
-        emit, op.value(0), axes, Scalars.add, 0, lambda steps, x: steps.cast(x, wide)
+        emit, op.value(0), axes, Scalars.add, 0, lambda steps, x: steps.cast(x, i64)
     )
 
     def mean(steps: Scalars, total: SSAValue) -> SSAValue:
-        divide = arith.DivfOp if is_real else arith.DivSIOp
-        quotient = steps.step(divide(total, steps.constant(count, wide)))
+        quotient = steps.step(arith.DivSIOp(total, steps.constant(count, i64)))
         return steps.cast(quotient, element_type(op.value(0).type))
 
     finish(op, op.reshaped(mapped(emit, mean, sums), result))
