@@ -20,7 +20,7 @@
 module attributes {contract.family = "Espressif", contract.base = "requant-shift",
     contract.summary = "ESP-DL on ESP32: powers of two, half up"} {
 
-func.func private @require_multiplier(%multiplier: i64) {
+func.func private @require_multiplier(%multiplier: i64) replaces {
   // the mantissa of 1
   %power = arith.cmpi eq, %multiplier, 1073741824 : i64
   cf.assert %power, "the ratio of the scales is no power of two, which this device needs"
@@ -35,7 +35,8 @@ func.func private @round_mean(%steps: f32) -> i32 {
   %result = fixed.convert %moved {rounding = floor} : f32 to i32
 }
 
-func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 serves avg_pool2d, adaptive_avg_pool2d, mean {
+func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 replaces
+    serves avg_pool2d, adaptive_avg_pool2d, mean {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %n = arith.sitofp %count : i32 to f32
   %scale = arith.divf %ratio, %n : f32

@@ -19,11 +19,11 @@
 module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32",
     contract.summary = "ESP-DL on ESP32-P4: powers of two, half to even"} {
 
-func.func private @round_shift(%x: i64, %places: i64) -> i64 {
+func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {
   %result = fixed.shift_right %x, %places {rounding = half_even} : i64
 }
 
-func.func private @round_mean(%steps: f32) -> i32 {
+func.func private @round_mean(%steps: f32) -> i32 replaces {
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
 }
 

@@ -19,7 +19,7 @@ module attributes {contract.family = "GreenWaves", contract.base = "requant-shif
     contract.summary = "GAP9 NNTool: multipliers of 8 bits, half up"} {
 
 // floor(f 2^8 + 1/2) for the fraction f in [1/2, 1): its trailing zeros make no difference.
-func.func private @multiplier_and_places(%ratio: f64) -> (i64, i64) {
+func.func private @multiplier_and_places(%ratio: f64) -> (i64, i64) replaces {
   %bits = arith.bitcast %ratio : f64 to i64
   %fraction_mask = arith.constant 4503599627370495 : i64
   %fraction = arith.andi %bits, %fraction_mask : i64

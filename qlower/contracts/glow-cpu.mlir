@@ -191,7 +191,8 @@ func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
 // inherited, rescale by it. A zero point of uint8 makes no difference here.
 func.func private @rescale(
     %input: i32, %input_scale: f32, %input_zero_point: i32, %output_scale: f32,
-    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1) -> i32 {
+    %output_zero_point: i32, %output_min: i32, %output_max: i32, %output_unsigned: i1)
+    -> i32 replaces {
   %scaled = func.call @scale_operand(%input, %input_zero_point, %input_scale) : (i32, i32, f32) -> i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }

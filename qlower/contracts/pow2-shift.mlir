@@ -28,7 +28,7 @@
 module attributes {contract.base = "exact",
     contract.summary = "shift-only rescaling: ratios as powers of two, one rounding half up"} {
 
-func.func private @round_real(%real: f64) -> i32 {
+func.func private @round_real(%real: f64) -> i32 replaces {
   %result = fixed.convert %real {rounding = half_up} : f64 to i32
 }
 
@@ -84,7 +84,7 @@ func.func @conv2d(%accumulator: i32) -> i32 {
 }
 
 // floor(sum * 2^exponent / count + 1/2), for exponents in [-24, 24]
-func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 {
+func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 replaces {
   %exponent = func.call @ratio_exponent(1.0) : (f32) -> i64
   func.call @require_similar(%exponent) : (i64) -> ()
   %negated = arith.subi 0, %exponent : i64
@@ -160,7 +160,7 @@ func.func @mul(%lhs: i32, %rhs: i32, %weight_scale: f32) -> i32 {
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
 }
 
-func.func private @rescale(%input: i32, %input_zero_point: i32) -> i32 {
+func.func private @rescale(%input: i32, %input_zero_point: i32) -> i32 replaces {
   %exponent = func.call @ratio_exponent(1.0) : (f32) -> i64
   %shifted = func.call @shift(@centred_input, %exponent) : (i32, i64) -> i32
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32

@@ -18,7 +18,7 @@
 module attributes {contract.family = "PULP", contract.base = "deeploy",
     contract.summary = "PULP-NN: integer multiplier and shift of the model, floor"} {
 
-func.func private @round_shift(%x: i64, %places: i64) -> i64 {
+func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {
   %result = fixed.shift_right %x, %places {rounding = floor} : i64
 }
 

@@ -49,7 +49,7 @@ module attributes {
 } {
 
 // Scales are handed on as they are.
-func.func private @through_reciprocal(%scale: f32) -> f32 { return %scale : f32 }
+func.func private @through_reciprocal(%scale: f32) -> f32 replaces { return %scale : f32 }
 
 // What a layer gives whose result stays real.
 func.func private @real_contraction(
@@ -135,19 +135,21 @@ func.func private @real_code(%code: i32, %input_scale: f32, %input_zero_point: i
 // ---------------------------------------------------------------- as the graph says
 
 // _decomposed.py, quantize_per_tensor.
-func.func private @quantize_fused(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func private @quantize_fused(
+    %real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 replaces {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
   %result = func.call @store_half_even(%steps) : (f32) -> i32
 }
 
-func.func private @quantize_table(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 {
+func.func private @quantize_table(
+    %real: f32, %output_scale: f32, %output_zero_point: i32) -> i32 replaces {
   %result = func.call @quantize_fused(%real) : (f32) -> i32
 }
 
 // _decomposed.py, dequantize_per_tensor.
 func.func private @dequantize_fused(
-    %stored: i32, %input_scale: f32, %input_zero_point: i32) -> f32 {
+    %stored: i32, %input_scale: f32, %input_zero_point: i32) -> f32 replaces {
   %result = func.call @dequantize_exactly(%stored) : (i32) -> f32
 }
 

@@ -25,7 +25,7 @@ module attributes {contract.family = "PyTorch", contract.base = "pytorch-onednn"
     contract.summary = "PyTorch, engine onednn on AVX2: pairs saturate, other scale order"} {
 
 // The kernels for AVX2 combine the scales first.
-func.func private @scale_accumulator(%accumulator: f32, %input_scale: f32) -> f32 {
+func.func private @scale_accumulator(%accumulator: f32, %input_scale: f32) -> f32 replaces {
   %scale = arith.mulf %input_scale, %weight_scale : f32
   %result = arith.mulf %accumulator, %scale : f32
 }
@@ -83,6 +83,6 @@ func.func @conv2d_product() -> i32 serves conv2d_product {
 func.func @linear_product() -> i32 { %result = arith.constant 1 : i32 }
 
 // The channels of a block of qavg_pool2d_nhwc_kernel: the float32 lanes of AVX2.
-func.func private @pool_lanes() -> i32 { %result = arith.constant 8 : i32 }
+func.func private @pool_lanes() -> i32 replaces { %result = arith.constant 8 : i32 }
 
 }

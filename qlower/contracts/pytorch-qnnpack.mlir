@@ -108,14 +108,14 @@ func.func @add(%lhs: i32, %rhs: i32) -> i32 {
 }
 
 // qnnpack/src/hardswish.c, tanh.c: a code is centred before it is scaled.
-func.func private @dequantize_lookup(%stored: i32) -> f32 {
+func.func private @dequantize_lookup(%stored: i32) -> f32 replaces {
   %qnnpack = func.call @dequantize_exactly(%stored) : (i32) -> f32
   %aten = func.call @dequantize_fused(%stored) : (i32) -> f32
   %result = arith.select %output_unsigned, %qnnpack, %aten : f32
 }
 
 // qnnpack/src/hardswish.c: the zero point inside the rounding.
-func.func private @quantize_lookup(%real: f32) -> i32 {
+func.func private @quantize_lookup(%real: f32) -> i32 replaces {
   %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
   %steps = arith.mulf %real, %inverse : f32
   %qnnpack = func.call @store_sum(%steps) : (f32) -> i32

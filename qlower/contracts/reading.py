@@ -30,6 +30,10 @@ SERVED = "contract.rules"
 function that redefines one of the base serves what that one does; any other serves the
 rule of its own name, if it is public."""
 
+REPLACES = "contract.replaces"
+"""The attribute of a function that takes the place of a helper of the base, also where
+functions of the base call that."""
+
 WORDS = "contract.words"
 """The module attribute of a contract that has the base's rules for 16-bit elements."""
 
@@ -103,7 +107,10 @@ def read_functions(
     Raises `QlowerError` where they don't verify, or are no rules.
     """
     known = set[FuncOp]()
-    if base is not None:
+    if base is None:
+        own = [op for op in module.body.ops if isinstance(op, FuncOp)]
+        _check_names(own, "a contract without a base", ())
+    else:
         known = inherit(module, base_name, base.written)
     if verify:
         from qlower.contracts.rows import check_rows
@@ -143,7 +150,7 @@ def inherit(module: ModuleOp, name: str, base: ModuleOp) -> set[FuncOp]:
     """
     functions = [op for op in module.body.ops if isinstance(op, FuncOp)]
     inherited = [op for op in base.body.ops if isinstance(op, FuncOp)]
-    _check_helpers(functions, name, inherited)
+    _check_names(functions, name, inherited)
     has_words = WORDS in module.attributes
     served = {
         op.sym_name.data: [
@@ -183,17 +190,31 @@ def inherit(module: ModuleOp, name: str, base: ModuleOp) -> set[FuncOp]:
     return unchanged
 
 
-def _check_helpers(
+def _check_names(
     functions: Sequence[FuncOp], name: str, inherited: Iterable[FuncOp]
 ) -> None:
-    """A helper that happens to have a rule's name would silently be that rule."""
-    rules = {op.sym_name.data for op in inherited if not _is_private(op)}
+    """A function that happens to have the name of one of the base would silently be
+    that rule or helper, for the functions of the base, too."""
+    is_helper = {op.sym_name.data: _is_private(op) for op in inherited}
     for function in functions:
-        own = function.sym_name.data
-        if _is_private(function) and SERVED not in function.attributes and own in rules:
+        own, location = function.sym_name.data, function.location
+        if REPLACES in function.attributes:
+            if not is_helper.get(own):
+                raise QlowerError(
+                    f"@{own} replaces no helper: {name} has none of that name", location
+                )
+            del function.attributes[REPLACES]
+        elif is_helper.get(own):
+            raise QlowerError(
+                f"@{own} has the name of a helper of {name}, whose functions would call"
+                " it",
+                location,
+                help="give it another name, or write `replaces` before its body",
+            )
+        elif own in is_helper and _is_helper(function):
             raise QlowerError(
                 f"the helper @{own} has the name of a rule of {name}",
-                function.location,
+                location,
                 help="give it another name, or leave out `private` to replace the rule",
             )
 
@@ -213,6 +234,11 @@ def served_rules(function: FuncOp) -> tuple[str, ...]:
             function.location,
         )
     return tuple(rule.data for rule in attribute.data)
+
+
+def _is_helper(function: FuncOp) -> bool:
+    """Whether a function serves no rule, not even that of its name in a base."""
+    return _is_private(function) and SERVED not in function.attributes
 
 
 def _is_private(function: FuncOp) -> bool:

@@ -10,7 +10,8 @@
   become arguments, after those that are.
 - A function whose last operation defines `%result`, or which returns nothing, may do
   without `return`.
-- `serves conv2d, linear` before a function's body is its attribute `contract.rules`.
+- `serves conv2d, linear` before a function's body is its attribute `contract.rules`,
+  `replaces` in front of that `contract.replaces`.
 
 So these are the same, and what is printed is always the second:
 
@@ -48,6 +49,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     StringAttr,
+    UnitAttr,
     f32,
     f64,
     i1,
@@ -62,7 +64,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from qlower.contracts.reading import SERVED
+from qlower.contracts.reading import REPLACES, SERVED
 from qlower.contracts.rules import RULES
 from qlower.diagnostics import make_file_location
 from qlower.text.floats import float_from_bits
@@ -176,16 +178,20 @@ class _ShorthandParser(LocatingParser):
     def parse_optional_attr_dict_with_keyword(
         self, reserved_attr_names: Iterable[str] = ()
     ) -> DictionaryAttr | None:
-        if self.parse_optional_keyword("serves") is None:
-            return super().parse_optional_attr_dict_with_keyword(reserved_attr_names)
-        rules = self.parse_comma_separated_list(
-            self.Delimiter.NONE, lambda: StringAttr(self.parse_identifier())
-        )
+        found: dict[str, Attribute] = {}
+        if self.parse_optional_keyword("replaces"):
+            found[REPLACES] = UnitAttr()
+        if self.parse_optional_keyword("serves"):
+            rules = self.parse_comma_separated_list(
+                self.Delimiter.NONE, lambda: StringAttr(self.parse_identifier())
+            )
+            found[SERVED] = ArrayAttr(rules)
         others = super().parse_optional_attr_dict_with_keyword(
-            (*reserved_attr_names, SERVED)
+            (*reserved_attr_names, *found)
         )
-        served = {SERVED: ArrayAttr(rules)}
-        return DictionaryAttr(served if others is None else {**others.data, **served})
+        if others is not None:
+            found |= others.data
+        return DictionaryAttr(found) if found else None
 
     def _parse_block_body(self, block: Block) -> None:
         outer, self._block = self._block, block

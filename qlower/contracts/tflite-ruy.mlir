@@ -348,7 +348,7 @@ func.func @log_softmax_output(%difference: i32, %sum: f32) -> i32 {
 // weights of each corner first.
 func.func private @interpolate_float32(
     %top_left: f32, %top_right: f32, %bottom_left: f32, %bottom_right: f32, %y: f32,
-    %x: f32) -> f32 {
+    %x: f32) -> f32 replaces {
   %y_rest = arith.subf 1.0, %y : f32
   %x_rest = arith.subf 1.0, %x : f32
   %top_left_weight = arith.mulf %y_rest, %x_rest : f32

@@ -31,7 +31,7 @@ module attributes {contract.base = "tflite",
 // apply_multiplier.cc and kernel_arm64.cc (SQDMULH without rounding, then SRSHL). The
 // product isn't cut to 32 bits before it is rounded.
 func.func private @multiply_by_quantized_multiplier(
-    %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
+    %x: i32, %multiplier: i32, %exponent: i32) -> i32 replaces {
   func.call @require_legal_exponent(%exponent) : (i32) -> ()
   %product = arith.muli %x, %multiplier : i64
   %places = arith.subi 31, %exponent : i32
@@ -48,7 +48,7 @@ func.func @linear(%accumulator: i32) -> i32 {
 }
 
 // internal/reference/resize_bilinear.h with TFLITE_SINGLE_ROUNDING: half up.
-func.func private @divide_by_two_to_20(%sum: i32) -> i32 {
+func.func private @divide_by_two_to_20(%sum: i32) -> i32 replaces {
   %result = fixed.shift_right %sum, 20 {rounding = half_up} : i32
 }
 

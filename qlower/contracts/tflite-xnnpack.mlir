@@ -362,7 +362,7 @@ func.func @clamp(%input: i32) -> i32 {
 
 // src/reference/unary-elementwise.cc: sigmoid, tanh and elu as the built-in tables, but the
 // zero point is inside a rounding half to even.
-func.func private @table_output(%real: f32) -> i32 {
+func.func private @table_output(%real: f32) -> i32 replaces {
   %inverse = arith.divf 1.0, %output_scale : f32
   %scaled = arith.mulf %real, %inverse : f32
   %rounded = func.call @add_and_round(%scaled) : (f32) -> i32
@@ -445,7 +445,7 @@ func.func @resize_bilinear(
   %result = fixed.shift_right %sum, 22 {rounding = half_up} : i32
 }
 
-func.func private @interpolate(%a: i32, %b: i32, %weight: i32) -> i32 {
+func.func private @interpolate(%a: i32, %b: i32, %weight: i32) -> i32 replaces {
   %scaled = arith.shli %a, 11 : i32
   %difference = arith.subi %b, %a : i32
   %step = arith.muli %difference, %weight : i32

@@ -79,7 +79,7 @@ func.func @clamp(%input: i32) -> i32 {
 }
 
 // micro/kernels/leaky_relu_common.cc: as LiteRT's, but the scales combine in float64.
-func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
+func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) replaces {
   %identity = func.call @convolution_scale(false, 1.0) : (i1, f32) -> f64
   %sloped = func.call @convolution_scale(false, %alpha) : (i1, f32) -> f64
   return %identity, %sloped : f64, f64
@@ -193,7 +193,7 @@ func.func private @lstm_gate_of(%of_input: i32, %of_state: i32) -> i32 {
 }
 
 // lstm_eval_common.cc, CreateGateParams: as of a fully connected layer, to steps of 2^-12
-func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i32 {
+func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i32 replaces {
   %real = func.call @lstm_ratio(%weight_scale, %scale) : (f32, f32) -> f64
   %result = func.call @multiply_by_real(%sum, %real) : (i32, f64) -> i32
 }
@@ -252,7 +252,8 @@ func.func @lstm_output(%cell: i32, %output_gate: i32) -> i32 serves lstm_output_
 
 // kernels/internal/common.h, LUTPopulate: in float32, where LiteRT's is in float64.
 // e^x from -10 to 0
-func.func private @exponential_entry(%index: i32) -> i32 attributes {contract.table = 513} {
+func.func private @exponential_entry(%index: i32) -> i32 replaces
+    attributes {contract.table = 513} {
   %scale = arith.constant 1.52590219E-04 : f32
   %x, %half_x, %next_x = func.call @float_places(%index, %scale, -65535.0, 0.0) : (i32, f32, f32, f32) -> (f32, f32, f32)
   %value = math.exp %x : f32
@@ -265,7 +266,7 @@ func.func private @exponential_entry(%index: i32) -> i32 attributes {contract.ta
 }
 
 // 1 / (1 + x) from 0 to 1
-func.func private @reciprocal_entry(%index: i32) -> i32 attributes {contract.table = 513} {
+func.func private @reciprocal_entry(%index: i32) -> i32 replaces attributes {contract.table = 513} {
   %scale = arith.constant 1.52590219E-05 : f32
   %x, %half_x, %next_x = func.call @float_places(%index, %scale, 0.0, 65535.0) : (i32, f32, f32, f32) -> (f32, f32, f32)
   %sum = arith.addf 1.0, %x : f32

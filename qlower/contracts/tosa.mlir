@@ -330,7 +330,7 @@ func.func @leaky_relu(%input: i32) -> i32 {
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
-func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) {
+func.func private @leaky_ratios(%alpha: f32) -> (f64, f64) replaces {
   %identity = func.call @convolution_scale(false, 1.0) : (i1, f32) -> f64
   %sloped = func.call @convolution_scale(false, %alpha) : (i1, f32) -> f64
   return %identity, %sloped : f64, f64

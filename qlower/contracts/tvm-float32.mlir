@@ -33,7 +33,7 @@ module attributes {
 // relay/qnn/op/requantize.cc, RequantizeLowerFP: a float32 product, the zero point and a
 // half added in float32, and a floor. What does not fit 32 bits becomes -2^31, as
 // cvttps2dq has it. transforms/simplify_expr.cc adds both constants at once.
-func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 {
+func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 replaces {
   %ratio = arith.divf %input_scale, %output_scale : f32
   func.call @require_finite_ratio(%ratio) : (f32) -> ()
   %steps = arith.sitofp %x : i32 to f32

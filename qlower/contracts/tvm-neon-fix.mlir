@@ -24,7 +24,7 @@ module attributes {
 
 // The instruction sqdmulh: the high half of 2ab, rounded down, saturated. srshl's rounding
 // half up is then the only one.
-func.func private @high_before_shift(%a: i32, %b: i32) -> i32 {
+func.func private @high_before_shift(%a: i32, %b: i32) -> i32 replaces {
   %product = arith.muli %a, %b : i64
   %high = fixed.shift_right %product, 31 {rounding = floor} : i64
   %result = fixed.saturate %high : i64 to i32

@@ -40,7 +40,7 @@ func.func private @high_before_shift(%a: i32, %b: i32) -> i32 {
 // rounding shift to the right. The left shift wraps around at 32 bits. A multiplier for
 // each channel has no such path.
 func.func private @q_multiply_shift(
-    %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
+    %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 replaces {
   func.call @require_shift(%shift) : (i32) -> ()
   %left, %right = func.call @left_and_right(%shift) : (i32) -> (i32, i32)
   %shifted = arith.shli %x, %left : i32

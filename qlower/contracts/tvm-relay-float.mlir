@@ -34,7 +34,7 @@ func.func private @multiply_and_round(%x: i32, %input_scale: f32, %output_scale:
 
 // relay/quantize/realize.cc of TVM 0.5, QuantizeRealize. TVM clips before it converts, so
 // that nothing overflows.
-func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 {
+func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 replaces {
   %rounded = func.call @multiply_and_round(%x) : (i32) -> i32
   %equal = arith.cmpf oeq, %input_scale, %output_scale : f32
   %scaled = arith.select %equal, %x, %rounded : i32
@@ -43,7 +43,7 @@ func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i
 }
 
 // MulAndDiv: cast(round(x * factor))
-func.func private @align(%stored: i32, %scale: f32, %zero_point: i32, %finer: f32) -> i32 {
+func.func private @align(%stored: i32, %scale: f32, %zero_point: i32, %finer: f32) -> i32 replaces {
   %centred = arith.subi %stored, %zero_point : i32
   %result = func.call @multiply_and_round(%centred, %scale, %finer) : (i32, f32, f32) -> i32
 }

@@ -34,7 +34,7 @@ module attributes {contract.base = "tvm",
 // relay/quantize/realize.cc, QuantizeRealize: between scales whose ratio's float32 logarithm
 // is an integer a shift, after a 32-bit addition that wraps around; between others the
 // multiplication of qnn.requantize, with a factor of 24 bits.
-func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 {
+func.func private @requantize_to_i32(%x: i32, %input_scale: f32, %per_channel: i1) -> i32 replaces {
   %ratio = arith.divf %output_scale, %input_scale : f32
   %logarithm = math.log2 %ratio : f32
   %places = fixed.convert %logarithm {rounding = toward_zero} : f32 to i32
@@ -74,7 +74,7 @@ func.func private @fixed_point_multiply(
 
 // quantize/quantize.py: int8 is [-127, 127]. There are no zero points; with one the whole
 // storage range is used, as it is of uint8, which isn't there either.
-func.func private @clip(%x: i32) -> i32 {
+func.func private @clip(%x: i32) -> i32 replaces {
   %symmetric = arith.cmpi eq, %output_zero_point, 0 : i32
   %raised = arith.maxsi %output_min, -127 : i32
   %low = arith.select %symmetric, %raised, %output_min : i32

@@ -22,7 +22,7 @@ module attributes {contract.base = "tvm",
 
 // relay/qnn/utils.cc, FixedPointMultiplyToNearest: in 64 bits, without a special case.
 func.func private @q_multiply_shift(
-    %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 {
+    %x: i32, %multiplier: i32, %shift: i32, %per_channel: i1) -> i32 replaces {
   func.call @require_shift(%shift) : (i32) -> ()
   %left, %right = func.call @left_and_right(%shift) : (i32) -> (i32, i32)
   %shifted = arith.shli %x, %left : i64

@@ -68,7 +68,7 @@ func.func @linear(%accumulator: i32) -> i32 {
 
 // src/configs/binary-elementwise-config.c: rndnu for qs8 and qu8.
 // Of smaller ratios than 2^-16, which the delegate declines, the result isn't used.
-func.func private @requantize_product(%product: i32, %scale: f32) -> i32 {
+func.func private @requantize_product(%product: i32, %scale: f32) -> i32 replaces {
   %least = arith.constant 1.52587890625e-05 : f32
   %used_scale = arith.maximumf %scale, %least : f32
   %result = func.call @requantize_rndnu(%product, %used_scale) : (i32, f32) -> i32

@@ -73,7 +73,7 @@ def test_rules_are_inherited_from_the_base():
 def test_a_helper_of_the_base_is_replaced_in_inherited_rules():
     text = """\
 module attributes {contract.base = "tflite"} {
-func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 {
+func.func private @multiply_by_real(%x: i32, %real: f64) -> i32 replaces {
   %same = arith.constant 7 : i32
   return %same : i32
 }
@@ -127,6 +127,49 @@ func.func private @abs(%x: i64) -> i64 {
         parse(text)
 
 
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            "private @multiply_by_real(%x: i32) -> i32",
+            "@multiply_by_real has the name of a helper of tflite, whose functions"
+            " would call it",
+        ),
+        (
+            "@multiply_by_real(%input: i32) -> i32 serves requantize",
+            "@multiply_by_real has the name of a helper of tflite",
+        ),
+        ("@require_image(%input: i32) -> i32", "helper of pytorch-fbgemm"),
+        (
+            "private @multiply_by_rael(%x: i32) -> i32 replaces",
+            "@multiply_by_rael replaces no helper: tflite has none of that name",
+        ),
+        (
+            "@requantize(%input: i32) -> i32 replaces",
+            "@requantize replaces no helper: tflite has none of that name",
+        ),
+    ],
+)
+def test_helpers_of_the_base_are_not_replaced_by_chance(function: str, message: str):
+    """Neither may a helper of a base take a rule away from its heir."""
+    base = "pytorch-fbgemm" if "require_image" in function else "tflite"
+    text = f"""\
+module attributes {{contract.base = "{base}"}} {{
+func.func {function} {{ %result = arith.constant 1 : i32 }}
+}}
+"""
+    with pytest.raises(QlowerError, match=message):
+        parse(text)
+
+
+def test_what_replaces_a_helper_has_a_base():
+    with pytest.raises(QlowerError, match="@f replaces no helper: a contract without"):
+        parse(
+            "module { func.func private @f() -> i1 replaces {"
+            " %result = arith.constant true } }"
+        )
+
+
 def test_one_function_serves_several_rules():
     contract = parse(SHARED)
     assert set(contract.rules) == {"requantize", "clamp", "concat"}
@@ -136,7 +179,7 @@ def test_one_function_serves_several_rules():
 
 
 DOUBLED = """\
-func.func private @halved(%input: i32) -> i32{attributes} {{
+func.func private @halved(%input: i32) -> i32 replaces{attributes} {{
   %y = arith.addi %input, %input : i32
   return %y : i32
 }}
@@ -228,7 +271,7 @@ def test_a_call_may_leave_out_values(tmp_path: Path):
     path.write_text(STORED)
     derived = parse(f"""\
 module attributes {{contract.base = "{path}"}} {{
-func.func private @store(%x: i32, %output_zero_point: i32) -> i32 {{
+func.func private @store(%x: i32, %output_zero_point: i32) -> i32 replaces {{
   %result = arith.subi %x, %output_zero_point : i32
   return %result : i32
 }}
@@ -265,6 +308,8 @@ def test_tflite_defines_every_rule():
     norms = ("layer", "loop_layer", "rms", "loop_rms", "instance", "group")
     others = {"adaptive_avg_pool2d", "lstm_wide_gate_i16", *AUXILIARY}
     others |= {f"real_{norm}_norm" for norm in norms}
+    folds = ("l1", "l2", "global_l2", "square_sum", "log_sum", "log_sum_exp")
+    others |= {f"real_{fold}" for fold in folds}
     assert load_contract("tflite").rules.keys() - AUXILIARY == RULES.keys() - others
 
 
@@ -310,7 +355,7 @@ def test_inherited_functions_fit_the_helpers_that_replace_theirs(
     helper = f"""
       func.func private @clamp_and_offset(
           %x: {result}, %output_min: i32, %output_max: i32, %output_zero_point: i32)
-          -> i32 {{
+          -> i32 replaces {{
         return %output_min : i32
       }}"""
     text = f'module attributes {{contract.base = "tflite"}} {{{helper}}}'

@@ -23,7 +23,8 @@ module attributes {contract.summary = "mine", contract.base = "tflite"} {
 // ------------ steps
 
 // Not two roundings but one.
-func.func private @multiply_by_quantized_multiplier(%x: i32, %m: i32, %e: i32) -> i32 {
+func.func private @multiply_by_quantized_multiplier(
+    %x: i32, %m: i32, %e: i32) -> i32 replaces {
   %zero = arith.constant 0 : i32
   return %zero : i32
 }
@@ -70,7 +71,7 @@ def test_a_page_says_what_the_text_says():
     assert "- `multiply_by_quantized_multiplier`: Not two roundings but one.\n" in page
     assert "base: tflite\n" in page
     assert "As in tflite: `conv2d`, " in page
-    assert "refused by name: `real_layer_norm`, " in page
+    assert "refused by name: `real_l1`, " in page
     assert "steps" not in page
 
 

@@ -143,7 +143,7 @@ def bits(values: object) -> NDArray[np.int32]:
 
 REORDERED = """
 module attributes {contract.base = "tflite"} {
-func.func private @elements_in_turn(%input: f32) -> f32
+func.func private @elements_in_turn(%input: f32) -> f32 replaces
     attributes {contract.rows = "lanes"} {
   return %input : f32
 }
@@ -199,7 +199,8 @@ def test_a_choice_beyond_the_orders_is_refused(tmp_path: Path):
     mine = tmp_path / "mine.mlir"
     mine.write_text(
         'module attributes {contract.base = "onnxruntime"} {\n'
-        "func.func private @taps_order() -> i32 { %result = arith.constant 2 : i32 }\n"
+        "func.func private @taps_order() -> i32 replaces {"
+        " %result = arith.constant 2 : i32 }\n"
         "}\n"
     )
     model = model_of("average")

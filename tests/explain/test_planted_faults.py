@@ -48,7 +48,7 @@ def convolution(multiplier: str = "m", point: str = "", bound: str = "") -> str:
 
 ROUNDING = """
 func.func private @multiply_by_quantized_multiplier(
-    %x: i32, %multiplier: i32, %exponent: i32) -> i32 {
+    %x: i32, %multiplier: i32, %exponent: i32) -> i32 replaces {
   %zero = arith.constant 0 : i32
   %left = arith.maxsi %exponent, %zero : i32
   %negated = arith.subi %zero, %exponent : i32

@@ -15,7 +15,8 @@ from support.recordings import executors_for
 
 ADDING = """module attributes {{contract.base = "{base}"}} {{
   func.func private @clamp_and_offset(
-      %x: i32, %output_min: i32, %output_max: i32, %output_zero_point: i32) -> i32 {{
+      %x: i32, %output_min: i32, %output_max: i32, %output_zero_point: i32)
+      -> i32 replaces {{
     %c = arith.constant {added} : i32
     %y = arith.addi %x, %c : i32
     %z = arith.addi %y, %output_zero_point : i32

@@ -131,9 +131,9 @@ class RealReduceOp(RealRowsOp, name="qnn.real_reduce"):
     A function of all elements of f32 along the dimensions `axes`, by the contract's
     rule `real_<function>`: `global_average`, the mean of an image, or `mean`; `sum`,
     `product`, `maximum` and `minimum`; `l1`, the sum of absolute values, `square_sum`,
-    and its root, `l2`, of an image `global_l2`; the logarithms of the sum, `log_sum`, and of the sum of
-    exponentials, `log_sum_exp`. The dimensions go, or stay with size 1 with
-    `keep_dims`; without `axes` each element is a row.
+    and its root, `l2`, of an image `global_l2`; the logarithms of the sum, `log_sum`,
+    and of the sum of exponentials, `log_sum_exp`. The dimensions go, or stay with size
+    1 with `keep_dims`; without `axes` each element is a row.
 
     ```mlir
     %y = qnn.real_reduce %x {function = "global_average", axes = [1, 2]}
