@@ -7,9 +7,18 @@ from typing import Any
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a text; ValueError for one that is malformed or nested too
-    deeply."""
+    """The value of a text; ValueError for one that is malformed or nested too deeply,
+    or that has a key twice, so that readers may see different values."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _object(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(items)
+    if len(found) < len(items):
+        names = [name for name, _ in items]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} is there twice")
+    return found

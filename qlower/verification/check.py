@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias, cast
@@ -45,11 +45,16 @@ Decide: TypeAlias = Callable[[Record, Model, Collection[str] | None, Progress], 
 
 @dataclass(frozen=True)
 class Check:
-    """How many layers were decided again, how many inputs run, and what was wrong."""
+    """How many layers were decided again, how many inputs run, and what was wrong.
+
+    The entries of `not_drawn` layers are the file's; only their counterexamples were
+    run.
+    """
 
     layers: int
     inputs: int
     faults: Sequence[str]
+    not_drawn: int = 0
 
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
@@ -58,6 +63,12 @@ class Check:
     def __str__(self) -> str:
         done = f"{counted(self.layers, 'layer')} decided again, "
         done += f"{counted(self.inputs, 'counterexample')} run"
+        if not self.faults and self.not_drawn:
+            return (
+                f"{done}: all of that is as the verdict says. Nothing else in the file "
+                f"about {counted(self.not_drawn, 'other layer')} was checked: --check "
+                "without --sample does."
+            )
         if not self.faults:
             return f"{done}: all as the verdict says."
         return "\n".join([*self.faults, f"{done}: the verdict doesn't hold."])
@@ -75,22 +86,38 @@ def check(
 
     Everything is decided again, and each entry of the file compared with what is found;
     that runs the counterexamples, too. With `sample` only the given number of layers
-    are decided again, drawn anew each time; of the others the counterexamples are run.
+    are decided again, drawn anew each time; of the others the counterexamples are run,
+    and nothing else is checked but that they are the model's.
     """
     try:
-        record = cast(Record, parse_json(path.read_text(encoding="utf-8")))
-        if (schema := record["schema"]) != SCHEMA:
-            raise QlowerError(f"{path} has schema {schema}, {SCHEMA} is known")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise QlowerError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise QlowerError(f"{path} is no verdict of qlower verify: {error}") from error
+    return check_text(text, str(path), model, sample, progress)
+
+
+def check_text(
+    text: str,
+    file: str,
+    model: ModelOrPath,
+    sample: int | None = None,
+    progress: Progress = no_progress,
+) -> Check:
+    """What `check` finds about the text of a file."""
+    try:
+        record = cast(Record, parse_json(text))
+        if type(schema := record["schema"]) is not int or schema != SCHEMA:
+            raise QlowerError(f"{file} has schema {schema}, {SCHEMA} is known")
         question = _text(record, "question")
         if question not in DECIDE:
             raise ValueError(f"question {question!r} isn't one of {list(DECIDE)}")
         names = [_text(record, key) for key in ("a", "b", "contract") if key in record]
         loaded = as_model(model, list(filter(None, names)))
         return _check(record, loaded, DECIDE[question], sample, progress)
-    except OSError as error:
-        raise QlowerError(f"cannot read {path}: {error.strerror}") from error
     except _MALFORMED as error:
-        raise QlowerError(f"{path} is no verdict of qlower verify: {error}") from error
+        raise QlowerError(f"{file} is no verdict of qlower verify: {error}") from error
 
 
 _MALFORMED = (
@@ -116,37 +143,34 @@ def _check(
     own = cast(list[Record], again["layers"])
     faults: list[str] = []
     if chosen is not None:
-        if decide is not _native_again:  # whose functions aren't known before
-            faults += _other_names(names, map(layer_name, layers(model.module)))
         others = [row for row in rows if row["layer"] not in chosen]
         faults += _counterexample_faults(record, model, others)
-        again = _with_others(record, again, rows, chosen)
+        again = _with_others(record, again, model, chosen)
+        own = [row for row in own if row["layer"] in chosen]
     faults += _differences(record, again)
     inputs = sum(
         row.get(key) is not None for row in own for key in ("counterexample", "worst")
     )
-    return Check(len(own), inputs, faults)
-
-
-def _other_names(before: Sequence[str], now: Iterable[str | None]) -> Iterator[str]:
-    """The layers that a record lacks, or has in addition."""
-    names = [name for name in now if name is not None]
-    if list(before) != names:
-        missing = [name for name in names if name not in before]
-        yield f"layers: not those of the model; the file lacks {missing or 'none'}"
+    not_drawn = 0 if chosen is None else len(names) - len(chosen)
+    return Check(len(own), inputs, faults, not_drawn)
 
 
 def _with_others(
-    record: Record, again: Record, rows: Sequence[Record], chosen: Collection[str]
+    record: Record, again: Record, model: Model, chosen: Collection[str]
 ) -> Record:
     """The new results for the chosen layers, with the file's results for the others."""
-    own = iter(cast(list[Record], again["layers"]))
-    layers = [next(own, None) if row["layer"] in chosen else row for row in rows]
-    layers += list(own)
-    whole = cast(Mapping[str, Mapping[str, int]], record.get("whole", {}))
+    own = {_place(row): row for row in cast(list[Record], again["layers"])}
+    stated = {_place(row): row for row in cast(list[Record], record["layers"])}
+    found = (layer_name(op) for op in layers(model.module))
+    places = own if "levels" in again else [(name, None) for name in found if name]
+    rows = [
+        own[place] if place[0] in chosen else stated.get(place, {"layer": place[0]})
+        for place in places
+    ]
+    whole = cast(Mapping[str, Mapping[str, int]], again.get("whole", {}))
     is_all = not any(one["differing"] for one in whole.values())
-    is_all &= all(row is not None and row.get("verdict") == "equal" for row in layers)
-    more: dict[str, object] = {"layers": layers, **({"whole": whole} if whole else {})}
+    is_all &= all(row.get("verdict") == "equal" for row in rows)
+    more: dict[str, object] = {"layers": rows}
     if "equal" in again:
         more["equal"] = is_all
     if "levels" in again:  # the hash of a level is that of all its code
@@ -154,6 +178,11 @@ def _with_others(
         of_code = {k: v for k, v in hashes.items() if k.startswith("code for ")}
         more["sha256"] = {**cast(Mapping[str, str], again["sha256"]), **of_code}
     return {**again, **more}
+
+
+def _place(row: Record) -> tuple[object, object]:
+    """The layer, and the level, that a row is about; and the quantity, of sums."""
+    return row["layer"], row.get("level", row.get("what"))
 
 
 def _equal_again(
@@ -203,6 +232,8 @@ def _native_again(
 ) -> Verdict:
     """Machine code is made and looked at anew, for the levels of the file."""
     targets = cast(Mapping[str, Mapping[str, str]], record["levels"])
+    if not targets:
+        raise ValueError("it is about no code: there are no levels")
     return native(
         model,
         {level: Level(**_texts(of)).resolved for level, of in targets.items()},
@@ -211,6 +242,7 @@ def _native_again(
         only=None
         if only is None
         else [n for title in only for n in title.split(" + ")],
+        with_whole=True,
         progress=progress,
     )
 
@@ -230,7 +262,7 @@ def _counterexample_faults(
     again."""
     for row in rows:
         has_example = row.get("counterexample") is not None
-        if has_example != (row["verdict"] == "differs") and "counterexample" in row:
+        if "counterexample" in row and has_example != (row["verdict"] == "differs"):
             yield f"{row['layer']}: {row['verdict']}, counterexample: {has_example}"
     rows = [row for row in rows if row.get("counterexample") is not None]
     if not rows:
@@ -280,15 +312,16 @@ def _differences(record: Record, again: Record) -> Iterator[str]:
 
 def _other_rows(before: list[Record], now: list[Record]) -> Iterator[str]:
     """Layers whose results differ from the record's, or that only one of them has."""
-    names = [[str(row["layer"]) for row in rows if row] for rows in (before, now)]
-    if names[0] != names[1]:
-        yield from _other_names(*names)
+    was, is_now = ([_place(row) for row in rows] for rows in (before, now))
+    if was != is_now:
+        missing = [place[0] for place in is_now if place not in was]
+        yield f"layers: not those of the model; the file lacks {missing or 'none'}"
         return
     for old, new in zip(before, now, strict=True):
         for key in dict.fromkeys([*new, *old]):
             if key not in old or key not in new or not _is_same(old[key], new[key]):
-                was, is_now = _short(old.get(key)), _short(new.get(key))
-                yield f"{old['layer']}: {key} {was} in the file, now {is_now}"
+                a, b = _short(old.get(key)), _short(new.get(key))
+                yield f"{old['layer']}: {key} {a} in the file, now {b}"
 
 
 def _other_hashes(before: object, now: object) -> Iterator[str]:
@@ -322,7 +355,7 @@ def _is_same(before: object, now: object) -> bool:
 
 
 def _is_same_array(before: Record, now: Record) -> bool:
-    if before["dtype"] != now["dtype"] or before["shape"] != now["shape"]:
+    if not all(_is_same(before[key], now[key]) for key in ("dtype", "shape")):
         return False
     shape = tuple(cast(Sequence[int], now["shape"]))
     dtype = np.dtype(str(now["dtype"]))

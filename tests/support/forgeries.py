@@ -11,6 +11,10 @@ Leaf = tuple[tuple[str | int, ...], object]
 
 def forgeries(data: object, path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
     """What may be said instead at each place of a record; DELETED for nothing."""
+    before = json.dumps(data)
+    if path:
+        others = (one for one in _instead_of(data) if json.dumps(one) != before)
+        yield from ((path, one) for one in others)
     match data:
         case dict():
             for key, value in cast(dict[str, object], data).items():
@@ -18,24 +22,29 @@ def forgeries(data: object, path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
                 yield from forgeries(value, (*path, key))
             yield (*path, "more"), 1
         case list():
-            items = cast(list[object], data)
-            yield path, [*items, items[-1] if items else "more"]
-            if items:
-                yield path, items[:-1]
-                yield path, []
-            for place, value in enumerate(items):
+            for place, value in enumerate(cast(list[object], data)):
                 yield from forgeries(value, (*path, place))
-        case bool():
-            yield path, not data
+        case _:
+            pass
+
+
+def _instead_of(data: object) -> Iterator[object]:
+    """Other values, and those of other types."""
+    yield from (None, {}, [], "", "something", 0, 1, True, False)
+    match data:
+        case list():
+            items = cast(list[object], data)
+            yield from (items[:-1], items[1:], [*items, *(items[-1:] or ["more"])])
+            yield from ([*items[1:], *items[:1]], [None] * len(items))
         case int() | float():
-            yield from ((path, data + 1), (path, str(data)), (path, None))
+            yield from (data + 1, data - 1, -data, str(data), float(data), int(data))
         case str():
             flipped = {"equal": "differs", "fits": "leaves", "any": "memory"}
             back = {new: old for old, new in flipped.items()}
-            yield path, {**flipped, **back, "undecided": "equal"}.get(data, data + "x")
-            yield from ((path, None), (path, [data]))
+            yield {**flipped, **back, "undecided": "equal"}.get(data, data + "x")
+            yield from (data[:-1], data + " ", data.upper(), [data])
         case _:
-            yield from ((path, "something"), (path, 0))
+            pass
 
 
 DELETED = object()

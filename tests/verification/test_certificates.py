@@ -171,6 +171,10 @@ def test_other_models_contracts_and_records_are_rejected(tmp_path: Path) -> None
         code, shown = check(HELLO, tmp_path)
         assert code == 1
         assert "rejected: " in shown
+    path.write_text(text.replace("{", '{"operators": {}, ', 1))
+    code, shown = check(HELLO, tmp_path)
+    assert code == 1
+    assert "a key is there twice" in shown
 
 
 def test_a_changed_contract_or_weight_is_rejected_without_hashes(

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import pytest
 from support.forgeries import forged, forgeries
 
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.diagnostics import QlowerError
+from qlower.explain.diff import Progress
+from qlower.frontends.load import load
+from qlower.interp import Array
+from qlower.model import Model
 from qlower.tables.json_text import json_text
-from qlower.verification.check import DECIDE, Verdict, check
+from qlower.verification.check import DECIDE, Decide, Record, Verdict, check, check_text
 from qlower.verification.equal import equal
 from qlower.verification.groups import groups
 from qlower.verification.verify import verify
@@ -60,41 +65,123 @@ def test_widths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "in the file, now -" in capsys.readouterr().out
 
 
-QUESTIONS: dict[str, Callable[[], Verdict]] = {
-    "equal": lambda: verify(ASKED, equal=SIDES),
-    "fits": lambda: verify(ASKED, accumulator_bits=16, contract=SIDES[0]),
-    "groups": lambda: groups(ASKED, SIDES),
-    "native": lambda: verify(ASKED, native=True, cpu="host", contract="tflite"),
+TINY = """
+!x = !quant.uniform<i8:f32, 0.5:-3>
+!w = !quant.uniform<i8:f32, 0.3:0>
+!y = !quant.uniform<i8:f32, 1.7:-3>
+module attributes {qnn.contract = "tflite"} {
+  func.func @main(%x: tensor<1x2x!x>) -> tensor<2x!y> {
+    %w = qnn.constant dense<"0x7F01"> : tensor<1x2xi8> -> tensor<1x2x!w>
+    %y = qnn.linear %x, %w : (tensor<1x2x!x>, tensor<1x2x!w>) -> tensor<1x1x!y>
+    %p = qnn.pad %y {low = [0, 0], high = [0, 1]} : (tensor<1x1x!y>) -> tensor<1x2x!y>
+    %z = qnn.reshape %p : (tensor<1x2x!y>) -> tensor<2x!y>
+    return %z : tensor<2x!y>
+  }
+}
+"""
+
+QUESTIONS: dict[str, Callable[[Model], Verdict]] = {
+    "equal": lambda model: verify(model, equal=("tflite", "glow-cpu")),
+    "fits": lambda model: verify(model, accumulator_bits=8),
+    "groups": lambda model: groups(model, ["tflite", "glow-cpu", "tflm"]),
+    "native": lambda model: verify(model, native=True, cpu="host"),
 }
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        name
-        if name in ("equal", "fits")
-        else pytest.param(name, marks=pytest.mark.long)
-        for name in QUESTIONS
-    ],
-)
+@pytest.mark.parametrize("sample", [None, 1])
+@pytest.mark.parametrize("question", QUESTIONS)
 def test_no_forgery_is_accepted(
-    question: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    question: str, sample: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every entry of a file, one at a time; what is decided again stays the same."""
-    found = QUESTIONS[question]()
-    record = json.loads(json_text(found.to_dict()))
-    path = tmp_path / "verdict.json"
-    path.write_text(json.dumps(record))
-    assert not check(path, ASKED).faults
-    for name in QUESTIONS:
-        monkeypatch.setitem(DECIDE, name, lambda *_: found)
+    """Each entry of a file, one at a time; what is decided again stays the same.
+
+    Of layers that a sample leaves out the file's entries stand, as is said.
+    """
+    (tmp_path / "tiny.mlir").write_text(TINY)
+    model = load(tmp_path / "tiny.mlir")
+    record = json.loads(json_text(QUESTIONS[question](model).to_dict()))
+    seeded = np.random.default_rng
+    monkeypatch.setattr(
+        np.random, "default_rng", lambda *seed: seeded(*seed) if seed else First()
+    )
+    monkeypatch.setitem(DECIDE, question, once(DECIDE[question]))
+    honest = check_text(json.dumps(record), "verdict.json", model, sample)
+    assert not honest.faults
+    names = list(dict.fromkeys(row["layer"] for row in record["layers"]))
+    left_out = [] if sample is None or question == "fits" else names[1:]
+    assert honest.not_drawn == len(left_out)
+    assert ("--check without --sample" in str(honest)) == bool(left_out)
     count = 0
-    for leaf in forgeries(record):
-        path.write_text(json.dumps(forged(record, leaf)))
+    for place, value in forgeries(record):
+        stands = place[0] == "sha256" and str(place[-1]).startswith("code for")
+        if place[0] == "layers" and isinstance(number := (*place, None)[1], int):
+            is_name = place[2:] == ("layer",)
+            stands = record["layers"][number]["layer"] in left_out and not is_name
+        if left_out and stands:
+            continue
+        text = json.dumps(forged(record, (place, value)))
         with suppress(QlowerError):  # what is no verdict at all
-            assert check(path, ASKED).faults, leaf
+            found = check_text(text, "verdict.json", model, sample)
+            assert found.faults, (place, value)
         count += 1
-    assert count > 50
+    assert count > 100
+
+
+class First:
+    """Draws the first names."""
+
+    def choice(self, names: list[str], count: int, replace: bool) -> Array:
+        assert not replace
+        return np.array(names[:count])
+
+
+def once(decide: Decide) -> Decide:
+    """Decide about the same layers only once: that takes long."""
+    found: dict[tuple[str, ...], Verdict] = {}
+
+    def again(
+        record: Record,
+        model: Model,
+        only: Collection[str] | None,
+        progress: Progress,
+    ) -> Verdict:
+        key = ("all",) if only is None else tuple(only)
+        if key not in found:
+            found[key] = decide(record, model, only, progress)
+        return found[key]
+
+    return again
+
+
+def test_files_that_readers_may_see_differently(tmp_path: Path) -> None:
+    """A key that is there twice, and versions that only count as equal to 1."""
+    (tmp_path / "tiny.mlir").write_text(TINY)
+    model, path = load(tmp_path / "tiny.mlir"), tmp_path / "verdict.json"
+    text = json_text(QUESTIONS["fits"](model).to_dict())
+    for old, new in (
+        ('"fits": false', '"fits": true, "fits": false'),
+        ('"schema": 1', '"schema": 1.0'),
+        ('"schema": 1', '"schema": true'),
+        ('"layers": [', '"layers": [], "layers": ['),
+    ):
+        assert old in text
+        path.write_text(text.replace(old, new))
+        with pytest.raises(QlowerError):
+            check(path, model)
+
+
+def test_a_verdict_about_no_code(tmp_path: Path) -> None:
+    """All of nothing is equal."""
+    (tmp_path / "tiny.mlir").write_text(TINY)
+    path = tmp_path / "verdict.json"
+    found = QUESTIONS["native"](load(tmp_path / "tiny.mlir")).to_dict()
+    hashes = cast(dict[str, str], found["sha256"])
+    own = {name: one for name, one in hashes.items() if "code for" not in name}
+    empty = {"levels": {}, "whole": {}, "layers": [], "sha256": own}
+    path.write_text(json_text({**found, **empty}))
+    for sample in (None, 1):
+        with pytest.raises(QlowerError, match="there are no levels"):
+            check(path, tmp_path / "tiny.mlir", sample=sample)
 
 
 TWO = """

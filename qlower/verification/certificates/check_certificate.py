@@ -360,12 +360,19 @@ def check_operator(one, contracts, entries):
     return verdicts
 
 
+def unique(items):
+    """An object whose keys are there once: readers may take either of two."""
+    require(len(dict(items)) == len(items), "a key is there twice")
+    return dict(items)
+
+
 def main(arguments):
     folder = Path(arguments[1]) if arguments[1:] else Path(__file__).parent
     paths, begin = [arguments[0], folder / "a.json", folder / "b.json"], time.time()
     data, verdicts, faults = [Path(path).read_bytes() for path in paths], [], []
-    record = json.loads((folder / "certificate.json").read_bytes())
-    model, contracts = read_model(data[0]), [json.loads(one) for one in data[1:]]
+    texts = [(folder / "certificate.json").read_bytes(), *data[1:]]
+    parts = [json.loads(one, object_pairs_hook=unique) for one in texts]
+    model, (record, *contracts) = read_model(data[0]), parts
     due = {str(n): one for n, one in enumerate(model) if one[0] in RULES}
     if list(record) != ["format", "sha256", "operators"] or record["format"] != FORMAT:
         faults.append(f"not in the format {FORMAT}")
@@ -376,14 +383,8 @@ def main(arguments):
     for number, one in {} if faults else due.items():
         try:
             verdicts += check_operator(one, contracts, record["operators"][number])
-        except (
-            ArithmeticError,
-            LookupError,
-            TypeError,
-            ValueError,
-            struct.error,
-        ) as why:
-            faults.append(f"operator {number}: {why!r}")
+        except (ArithmeticError, LookupError, TypeError, ValueError, struct.error) as e:
+            faults.append(f"operator {number}: {e!r}")
     equal = sum(verdicts)
     others = [str(n) for n, one in enumerate(model) if one[0] not in RULES]
     print(

@@ -44,6 +44,7 @@ def native(
     contract: str | None = None,
     layer_contracts: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
+    with_whole: bool = False,
     bind: Bind = bind_code,
     progress: Progress = no_progress,
 ) -> Native:
@@ -51,7 +52,8 @@ def native(
 
     Each function of the code, a layer or several in one, is decided by itself, for all
     that it could be given; then the whole code is run on drawn inputs. `bind` runs
-    code; with `only` no other layers' functions are looked at, nor the whole.
+    code; with `only` no other layers' functions are looked at, nor the whole. The whole
+    is `with_whole`, and the other functions are then listed as undecided.
     """
     start = perf_counter()
     chosen = dict(layer_contracts or {})
@@ -65,13 +67,14 @@ def native(
     ]
     computed = {name for _, (nest, *_) in every for name in layer_names(nest)}
     names = (layer_name(op) or op.name for op in layers(shared.model.module))
-    looked_at = (name for name in names if only is None or name in only)
+    is_whole = with_whole or only is None
+    looked_at = (n for n in names if only is None or with_whole or n in only)
     moved = [name for name in looked_at if name not in computed]
-    work = [
-        one
-        for one in every
-        if only is None or not set(layer_names(one[1][0])).isdisjoint(only)
-    ]
+
+    def is_asked_for(nests: Sequence[NestOp | ScanOp]) -> bool:
+        return only is None or not set(layer_names(nests[0])).isdisjoint(only)
+
+    work = [one for one in every if is_whole or is_asked_for(one[1])]
     code = {level: sha256() for level in levels}
     stored = {level: StoredBytes() for level in levels}
 
@@ -86,6 +89,8 @@ def native(
             return bind(compiled, inputs, outputs)
 
         verdict = _verdict(level, nests[0], references)
+        if not is_asked_for(nests):
+            return replace(verdict, how="not looked at")
         try:
             found = _decide(nests, references, levels[level], hashed, stored[level])
         except Unfit as reason:
@@ -105,7 +110,7 @@ def native(
     whole = {
         level: found
         for level, target in levels.items()
-        if only is None
+        if is_whole
         and (found := model_by_contract.on(shared.for_target(target), bind)) is not None
     }
     hashes = hashes_of(shared.model, shared.model, *([default] if default else []))
