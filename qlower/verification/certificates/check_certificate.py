@@ -368,12 +368,14 @@ def unique(items):
 
 def main(arguments):
     folder = Path(arguments[1]) if arguments[1:] else Path(__file__).parent
-    paths, begin = [arguments[0], folder / "a.json", folder / "b.json"], time.time()
-    data, verdicts, faults = [Path(path).read_bytes() for path in paths], [], []
-    texts = [(folder / "certificate.json").read_bytes(), *data[1:]]
-    parts = [json.loads(one, object_pairs_hook=unique) for one in texts]
-    model, (record, *contracts) = read_model(data[0]), parts
-    due = {str(n): one for n, one in enumerate(model) if one[0] in RULES}
+    names, begin = ("certificate.json", "a.json", "b.json"), time.time()
+    text, *rules = [(folder / name).read_bytes() for name in names]
+    data, verdicts, faults = [Path(arguments[0]).read_bytes(), *rules], [], []
+    record, *contracts = [
+        json.loads(x, object_pairs_hook=unique) for x in (text, *rules)
+    ]
+    model = {str(n): one for n, one in enumerate(read_model(data[0]))}
+    due = {n: one for n, one in model.items() if one[0] in RULES}
     if list(record) != ["format", "sha256", "operators"] or record["format"] != FORMAT:
         faults.append(f"not in the format {FORMAT}")
     elif record["sha256"] != [hashlib.sha256(one).hexdigest() for one in data]:
@@ -385,8 +387,7 @@ def main(arguments):
             verdicts += check_operator(one, contracts, record["operators"][number])
         except (ArithmeticError, LookupError, TypeError, ValueError, struct.error) as e:
             faults.append(f"operator {number}: {e!r}")
-    equal = sum(verdicts)
-    others = [str(n) for n, one in enumerate(model) if one[0] not in RULES]
+    equal, others = sum(verdicts), [n for n in model if n not in due]
     print(
         f"{len(due)} operators: {equal} channels equal, "
         f"{len(verdicts) - equal} differ, {len(faults)} rejected.\n"
