@@ -136,6 +136,7 @@ def compile(
     tune: bool = False,
     layer_contracts: Mapping[str, str] | None = None,
     optimize: str = "speed",
+    weights_section: str = "",
 ) -> Compiled:
     """Compile a model to an object for `target` ("host", or a triple).
 
@@ -152,6 +153,8 @@ def compile(
 
     `layer_contracts` is as in `lower`. For targets without an operating system,
     `optimize="ram"` makes the arena small, and puts inputs and outputs into it.
+    Weights and tables lie in sections of the name `weights_section`, if there is one,
+    which a linker script may put elsewhere.
     """
     from qlower.packages.compiled import compile_levels
 
@@ -160,7 +163,8 @@ def compile(
         model, contract, tuned=tune, layer_contracts=layer_contracts or {}
     )
     levels = [shared.for_target(level.optimized(optimize)) for level in names.values()]
-    return compile_levels(dict(zip(names, levels, strict=True)), name)
+    given = dict(zip(names, levels, strict=True))
+    return compile_levels(given, name, weights_section)
 
 
 def bisect(

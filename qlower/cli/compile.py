@@ -32,9 +32,11 @@ def run(options: argparse.Namespace) -> int:
 
         if (options.max_flash, options.max_ram) != (None, None):
             raise QlowerError("--max-flash and --max-ram: circuits take no memory")
+        if options.package is not None or options.weights_section:
+            raise QlowerError("--package and --weights-section: circuits are no code")
         return write_circuits(options, emit)
     refuse_circuit_options(options)
-    check_emitted(emit)
+    check_emitted(emit, options.package)
     if "c" in emit and not _MACHINE_CODE & {*emit} and _is_default_target(options):
         options.target = PORTABLE_C
     if options.name is not None:
@@ -43,8 +45,10 @@ def run(options: argparse.Namespace) -> int:
         compiler_driver(resolve_target(options.target).triple)
     folder = Path(options.output)
     with replacing_files(folder) as temporary:
-        compiled = compile_levels(make_levels(options), options.name)
-        names = compiled.write(temporary, emit)
+        compiled = compile_levels(
+            make_levels(options), options.name, options.weights_section
+        )
+        names = compiled.write(temporary, emit, options.package)
         is_bare = compiled.target.is_bare_metal and not compiled.target.is_source
         limits = {"max_flash": options.max_flash, "max_ram": options.max_ram}
         asks = options.stack or is_bare or options.max_ram is not None

@@ -29,11 +29,12 @@ def generate_code(
 @default_floats()
 @rare_collections()
 def generate_package(
-    levels: Sequence[tuple[ModuleOp, Target]], interface: Interface
+    levels: Sequence[tuple[ModuleOp, Target]], interface: Interface, section: str = ""
 ) -> CompiledObject:
-    """Machine code for C programs, of the kernel-level module for each target."""
+    """Machine code for C programs, of the kernel-level module for each target, with
+    weights in a `section` that is named."""
     _announce(levels[0][1], ", ".join(interface.levels))
-    return compile_package(levels, interface)
+    return compile_package(levels, interface, section)
 
 
 def _announce(target: Target, cpus: str) -> None:

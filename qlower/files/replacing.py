@@ -48,7 +48,8 @@ def replacing(path: Path) -> Generator[BinaryIO]:
 
 @contextmanager
 def replacing_files(directory: Path) -> Generator[Path]:
-    """A temporary folder whose files move into `directory` when the block ends well.
+    """A temporary folder whose files move into `directory` when the block ends well,
+    those of its folders into folders there.
 
     `directory` is created if need be, and removed again when the block fails.
     """
@@ -62,13 +63,15 @@ def replacing_files(directory: Path) -> Generator[Path]:
     try:
         with not_full(directory):
             yield temporary
-        files = sorted(temporary.iterdir())
-        for file in files:
-            if (directory / file.name).is_dir():
-                raise QlowerError(f"{directory / file.name} is a directory")
+        files = sorted(path for path in temporary.rglob("*") if path.is_file())
+        targets = [directory / file.relative_to(temporary) for file in files]
+        for target in targets:
+            if target.is_dir():
+                raise QlowerError(f"{target} is a directory")
         with writing(directory):
-            for file in files:
-                os.replace(file, directory / file.name)
+            for file, target in zip(files, targets, strict=True):
+                target.parent.mkdir(exist_ok=True)
+                os.replace(file, target)
         complete = True
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

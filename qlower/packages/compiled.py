@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -32,6 +33,7 @@ from qlower.model.printing import exact_module
 from qlower.model.state import STATE_ALIGNMENT, state_offsets
 from qlower.packages.example import example_text
 from qlower.packages.header import header_text
+from qlower.packages.library import library_kind, write_library
 from qlower.packages.link import link_shared
 from qlower.packages.memory import Memory, memory_use
 from qlower.packages.self_test import digest, drawn_inputs, self_test_text
@@ -57,11 +59,13 @@ class Compiled:
     """A model as machine code, with the stages it went through for each CPU level.
 
     `interface` is how C code calls the object; its `name` is that of the files.
+    Weights are in the `weights_section`, if it has a name.
     """
 
     interface: Interface
     levels: tuple[Compilation, ...]
     object: CompiledObject
+    weights_section: str = ""
 
     @property
     def target(self) -> Target:
@@ -107,7 +111,7 @@ class Compiled:
                         "--optimize ram relies on the order of machine code, which C "
                         "source doesn't have"
                     )
-                return c_source(self.kernels[0], self.interface)
+                return c_source(self.kernels[0], self.interface, self.weights_section)
             case "selftest":
                 return self_test_text(self.interface, self._outputs_digest())
             case "header":
@@ -138,27 +142,40 @@ class Compiled:
         return memory_use(self.interface, code.object_bytes, assembly)
 
     def save(
-        self, directory: str | PathLike[str], emit: Sequence[str] = ("obj", "header")
+        self,
+        directory: str | PathLike[str],
+        emit: Sequence[str] = ("obj", "header"),
+        package: str | None = None,
     ) -> list[Path]:
-        """Write what `emit` names (see `EMITTED`) into a folder.
+        """Write what `emit` names (see `EMITTED`) into a folder, C source as a library
+        of the build system `package` (see `LIBRARIES`), if there is one.
 
         All of the files are written, or none. Returns their paths.
         """
-        check_emitted(emit)
+        check_emitted(emit, package)
         folder = Path(directory)
         with replacing_files(folder) as temporary:
-            names = self.write(temporary, emit)
+            names = self.write(temporary, emit, package)
         return [folder / name for name in names]
 
-    def write(self, folder: Path, emit: Sequence[str]) -> list[str]:
+    def write(
+        self, folder: Path, emit: Sequence[str], package: str | None = None
+    ) -> list[str]:
         """Write the files into an existing folder, C source with its header; returns
         their names."""
         names: list[str] = []
         kinds = [*emit]
         if "c" in emit and "header" not in emit:
             kinds.append("header")
+        library = None if package is None else library_kind(package)
+        if library is not None:
+            names += write_library(folder, library, self.interface)
+            (folder / library.sources).mkdir(exist_ok=True)
         for kind in kinds:
-            names.append(EMITTED[kind].format(name=self.interface.name))
+            name = EMITTED[kind].format(name=self.interface.name)
+            names.append(
+                f"{library.sources}/{name}" if library and library.sources else name
+            )
             path = folder / names[-1]
             if kind == "shared":
                 self._link(path)
@@ -179,16 +196,20 @@ _TEXTS = "mlir, llvm, asm, c, header, selftest or c-example"
 
 
 def compile_levels(
-    levels: Mapping[str, Compilation], name: str | None = None
+    levels: Mapping[str, Compilation],
+    name: str | None = None,
+    weights_section: str = "",
 ) -> Compiled:
     """One object with code for each CPU level, by its name, the least first.
 
     The compilations are of one model, and share its arith level. C symbols begin with
-    `name`, by default that of the model's file.
+    `name`, by default that of the model's file. Weights lie in sections of the name
+    `weights_section`, if there is one; QlowerError for one that no linker script has.
     """
     if name is not None:
         check_name(name)
     first = next(iter(levels.values()))
+    _check_section(weights_section, first.target)
     model = first.model
     # who observes wants to see all that is done
     with nullcontext() if first.observers else cached_parts():
@@ -222,10 +243,22 @@ def compile_levels(
             (), model.signature, interface.arena_bytes, first.target
         )
     else:
-        package = generate_package(code, interface)
+        package = generate_package(code, interface, weights_section)
     for observer in first.observers:
         observer.generated(package, perf_counter() - start)
-    return Compiled(interface, tuple(levels.values()), package)
+    return Compiled(interface, tuple(levels.values()), package, weights_section)
+
+
+def _check_section(name: str, target: Target) -> None:
+    if not name:
+        return
+    if not re.fullmatch(r"[A-Za-z_.][\w.]*", name, flags=re.ASCII):
+        raise QlowerError(
+            f"{name!r} is no name of a section: expected letters, digits, _ and dots",
+            help="--weights-section .xip_weights",
+        )
+    if target.triple.startswith("wasm"):
+        raise QlowerError(f"--weights-section: {target.triple} has no sections")
 
 
 def _sha256(model: Model) -> str:
@@ -234,8 +267,13 @@ def _sha256(model: Model) -> str:
     return fingerprint(model.module).hex() if path is None else file_digest(path)
 
 
-def check_emitted(emit: Sequence[str]) -> None:
-    """Refuse a kind of output that `Compiled.save` doesn't know."""
+def check_emitted(emit: Sequence[str], package: str | None = None) -> None:
+    """Refuse a kind of output that `Compiled.save` doesn't know, and a `package` of
+    anything but C source."""
+    if package is not None:
+        library_kind(package)
+        if "c" not in emit:
+            raise QlowerError("--package is made of C source", help="--emit c")
     if not emit:
         raise QlowerError(f"nothing to emit; choose from {', '.join(EMITTED)}")
     for kind in emit:

@@ -21,6 +21,7 @@ EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir
   qlower compile model.tflite -o out/ --emit obj,header,shared,c-example
   qlower compile model.tflite -o out/ --emit c
+  qlower compile model.tflite -o components/model --emit c --package idf
   qlower compile model.tflite -o out/ --cpu x86-64,x86-64-v3,cascadelake
   qlower compile model.tflite -o out/ --target aarch64-linux-gnu \\
       --cpu generic,generic+dotprod,generic+dotprod+i8mm
@@ -85,6 +86,19 @@ def register(commands: Commands, common: ArgumentParser) -> None:
             type=_bytes,
             help=f"refuse, with the table of memory, if {what}: bytes, or KiB as 64K",
         )
+    parser.add_argument(
+        "--package",
+        metavar="KIND",
+        help="with --emit c: also the files of a library: zephyr (a module), arduino "
+        "(also PlatformIO's) or idf (a component)",
+    )
+    parser.add_argument(
+        "--weights-section",
+        metavar="NAME",
+        default="",
+        help="the section of weights and tables, which a linker script may put into "
+        "external flash; equal ones of several models are linked once",
+    )
     parser.add_argument(
         "--json", action="store_true", help="print files and memory as JSON"
     )

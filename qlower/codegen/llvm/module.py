@@ -27,6 +27,7 @@ _NAMELESS = "@("
 """What is first in a function's text before its arguments, where it has no name."""
 
 _PRIVATE, _EXPORTED, _IMPORTED = "private unnamed_addr", "unnamed_addr", "external"
+_SHARED = "linkonce_odr hidden unnamed_addr"
 """Whose a constant is, in LLVM's words."""
 
 
@@ -45,6 +46,11 @@ def _characters(data: bytes) -> str:
 def data_name(position: int) -> str:
     """The name of what is passed to units, by its position."""
     return f"data_{position}"
+
+
+def _content_name(data: bytes) -> str:
+    """The name of a constant that depends on its bytes alone."""
+    return f"constant_{sha256(data).hexdigest()[:32]}"
 
 
 def data_groups(sizes: Sequence[int]) -> list[list[int]]:
@@ -97,6 +103,9 @@ class Module:
     a list of `units`, those may be compiled by themselves, unless they are `joined`. A
     unit with `parameters` has one function, to which they are passed: large constants
     and numbers; `digest` is that of its text but for its name.
+
+    Where `section` is a name, large constants lie in sections of that name, where the
+    linker keeps one of those that are equal in several objects.
     """
 
     triple: str
@@ -113,6 +122,7 @@ class Module:
     group: int = 0
     parameters: dict[Content, Value] | None = None
     digest: str = ""
+    section: str = ""
     _constants: dict[bytes, str] = field(default_factory=dict[bytes, str])
     _passed: dict[bytes, str] = field(default_factory=dict[bytes, str])
     _groups: list[str] = field(default_factory=list[str])
@@ -225,9 +235,7 @@ class Module:
         """
         if self.parameters is not None and len(data) > _COPIED_BYTES:
             return self._parameter(POINTER, data)
-        if data not in self._constants:
-            self._constants[data] = f"constant_{sha256(data).hexdigest()[:32]}"
-        return symbol(self._constants[data])
+        return symbol(self._constants.setdefault(data, _content_name(data)))
 
     def repeated_byte(self, address: Value) -> int | None:
         """The byte that a constant consists of; None for all other addresses."""
@@ -241,8 +249,8 @@ class Module:
 
         They are numbered: the caller's text doesn't depend on their contents.
         """
-        name = self._passed.setdefault(data, data_name(len(self._passed)))
-        return symbol(name)
+        new = _content_name(data) if self.section else data_name(len(self._passed))
+        return symbol(self._passed.setdefault(data, new))
 
     def add_packed(self, data: PackedData) -> Value:
         """The address of data that is packed for each call."""
@@ -365,9 +373,15 @@ class Module:
         written: Callable[[bytes], str] = _characters,
     ) -> list[str]:
         """Constants by name, their bytes as `written`."""
-        return [
-            f"@{name} = {linkage} constant [{len(data)} x i8]"
-            + ("" if linkage == _IMPORTED else f' c"{written(data)}"')
-            + f", align {self.alignment}"
-            for name, data in constants.items()
-        ]
+        lines: list[str] = []
+        for name, data in constants.items():
+            whose, place = linkage, ""
+            if self.section and len(data) > _COPIED_BYTES:
+                lines.append(f"${name} = comdat any")
+                whose, place = _SHARED, f', section "{self.section}", comdat'
+            lines.append(
+                f"@{name} = {whose} constant [{len(data)} x i8]"
+                + ("" if linkage == _IMPORTED else f' c"{written(data)}"')
+                + f"{place}, align {self.alignment}"
+            )
+        return lines

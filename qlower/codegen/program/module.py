@@ -100,9 +100,10 @@ def data_object(data: Mapping[str, bytes], target: Target) -> bytes:
 
 
 def compile_package(
-    levels: Sequence[tuple[ModuleOp, Target]], interface: Interface
+    levels: Sequence[tuple[ModuleOp, Target]], interface: Interface, section: str = ""
 ) -> CompiledObject:
-    """An object for C programs, that exports the names of `interface` and no more.
+    """An object for C programs, that exports the names of `interface` and no more, but
+    hidden ones where weights are in a `section` of their own: see `Module`.
 
     Each level is the model's kernel-level module for a target; the targets share an
     architecture, and the last one that the processor can run is used. Constants that
@@ -112,6 +113,7 @@ def compile_package(
     if others or target.needs:
         target = resolve_target(target.triple)  # what asks must run everywhere
     package = _empty(target)
+    package.section = section
     codes: list[Module] = []
     callees: list[str] = []
     needs: list[frozenset[str]] = []

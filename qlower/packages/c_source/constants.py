@@ -15,6 +15,9 @@ from .helpers import integer, real_number
 
 _WIDTH = 88
 
+_SMALL_BYTES = 32
+"""Bytes of the largest array that lies with the code where weights don't."""
+
 
 @dataclass
 class Constants:
@@ -31,11 +34,12 @@ class Constants:
             (element_type(scalar, data), data), f"{self.prefix}_data_{len(self.names)}"
         )
 
-    def lines(self) -> Iterator[str]:
-        """The definitions."""
+    def lines(self, attribute: str) -> Iterator[str]:
+        """The definitions; those of large arrays have an attribute."""
         for (type, data), name in self.names.items():
             texts = list(_elements(type, data))
-            yield f"static const {type} {name}[{len(texts)}] = {{"
+            place = f" {attribute}" if len(data) > _SMALL_BYTES else ""
+            yield f"static const {type} {name}[{len(texts)}]{place} = {{"
             line = " "
             for text in texts:
                 if len(line) + len(text) + 2 > _WIDTH:

@@ -23,21 +23,23 @@ LONGEST_STRING = 4095
 """Characters of a string literal that every C99 compiler takes."""
 
 
-def c_source(module: ModuleOp, interface: Interface) -> str:
-    """The file `<name>.c` of a kernel-level module with buffers.
+def c_source(module: ModuleOp, interface: Interface, section: str = "") -> str:
+    """The file `<name>.c` of a kernel-level module with buffers. Weights have the
+    attribute <NAME>_WEIGHTS, which puts them into a section that is named.
 
     Raises QlowerError, at its place, for an operation without a form in C.
     """
     function = main_function(module)
-    return "\n".join([*_Program(function, interface).lines(), ""])
+    return "\n".join([*_Program(function, interface, section).lines(), ""])
 
 
 class _Program:
     """The parts of the file, made in the order of the model's operations."""
 
-    def __init__(self, function: FuncOp, interface: Interface) -> None:
+    def __init__(self, function: FuncOp, interface: Interface, section: str) -> None:
         self.function = function
         self.interface = interface
+        self.section = section
         signature = interface.signature
         offsets = state_offsets(signature.states)
         names = [name for name, _ in interface.ports]
@@ -78,7 +80,9 @@ class _Program:
             yield f"{text}\n"
         if self.parts.copies_bytes:
             yield _COPY_BYTES
-        yield from self.parts.constants.lines()
+        attribute = f"{interface.name.upper()}_WEIGHTS"
+        yield from _weights_attribute(attribute, self.section)
+        yield from self.parts.constants.lines(attribute)
         yield ""
         yield from self.parts.functions
         yield from self._entry()
@@ -177,6 +181,16 @@ class _Program:
                 yield f"  if ({conditions[status]}) {{"
                 yield f"    return {upper}_{status};"
                 yield "  }"
+
+
+def _weights_attribute(name: str, section: str) -> Iterator[str]:
+    """The macro that says where large arrays lie; a compiler's option may define it."""
+    yield f"#ifndef {name} /* an attribute of large arrays, such as a section */"
+    yield f"#define {name}" + (
+        f' __attribute__((section("{section}")))' if section else ""
+    )
+    yield "#endif"
+    yield ""
 
 
 def _metadata(interface: Interface) -> Iterator[str]:
