@@ -17,6 +17,9 @@ def _relocate(image: bytearray, fixups: Sequence[Fixup], code: Sequence[range]) 
         at = fixup.at
         upper, lower = struct.unpack_from("<HH", image, at)
         match fixup.kind:
+            case 2:  # ABS32
+                word = (upper | lower << 16) + fixup.value
+                upper, lower = word & 0xFFFF, word >> 16 & 0xFFFF
             case 10 | 30:  # THM_CALL, THM_JUMP24
                 distance = fixup.distance - 4
                 assert -(1 << 24) <= distance < 1 << 24

@@ -77,6 +77,32 @@ def _divide(a: int, b: int) -> tuple[int, int]:
     return quotient, a - b * quotient
 
 
+def _quotient_toward_zero(a: int, b: int) -> int:
+    return _divide(a, b)[0]
+
+
+def _remainder(a: int, b: int) -> int:
+    return _divide(a, b)[1]
+
+
+def _product(a: int, b: int) -> int:
+    return a * b & _WORD_MASK
+
+
+def _shifted_left(a: int, by: int) -> int:
+    return a << by & _WORD_MASK
+
+
+def _shifted_right(a: int, by: int) -> int:
+    return a >> by
+
+
+def _leading_zeros(a: int) -> int:
+    return 32 - a.bit_length()
+
+
+_WORD_MASK = (1 << 64) - 1
+
 _ARITHMETIC: dict[str, _Code] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -119,8 +145,16 @@ ARM_RUNTIME: dict[str, Callable[[Words], Words]] = {
         "d2f": _function("d", "f", _same),
         "ldivmod": _function("qq", "qq", _divide),
         "uldivmod": _function("QQ", "QQ", _divide),
+        "idivmod": _function("ii", "ii", _divide),
+        "uidivmod": _function("II", "II", _divide),
+        "idiv": _function("ii", "i", _quotient_toward_zero),
+        "uidiv": _function("II", "I", _quotient_toward_zero),
+        "lmul": _function("QQ", "Q", _product),
+        "llsl": _function("QI", "Q", _shifted_left),
+        "llsr": _function("QI", "Q", _shifted_right),
+        "lasr": _function("qI", "q", _shifted_right),
     }.items()
-}
+} | {"__clzsi2": _function("I", "i", _leading_zeros)}
 """By name, from words in registers to words in registers."""
 
 _FLOATS = {"f": "sf", "d": "df"}
@@ -138,14 +172,6 @@ def _ordered(if_unordered: int) -> _Code:
 
 def _is_unordered(a: float, b: float) -> int:
     return int(_unordered(a, b))
-
-
-def _quotient_toward_zero(a: int, b: int) -> int:
-    return _divide(a, b)[0]
-
-
-def _remainder(a: int, b: int) -> int:
-    return _divide(a, b)[1]
 
 
 RISCV_RUNTIME: dict[str, Callable[[Words], Words]] = {

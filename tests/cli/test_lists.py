@@ -27,7 +27,7 @@ def printed(capsys: Capture, *arguments: str) -> str:
 
 def test_targets(capsys: Capture):
     rows = json.loads(printed(capsys, "targets", "--json"))["rows"]
-    assert len(rows) == 12
+    assert len(rows) == 15
     for row in rows:
         for cpu in row["cpus"]:
             assert resolve_target(row["triple"], cpu).cpu == cpu
@@ -37,6 +37,7 @@ def test_targets(capsys: Capture):
     assert "tuned and tested" in text
     assert "thumbv7em-none-eabi tuned and tested" in text
     assert "thumbv8.1m.main-none-eabi tuned and tested" in text
+    assert "thumbv6m-none-eabi experimental" in text
     assert "riscv64-linux-gnu experimental" in text
 
 

@@ -63,6 +63,14 @@ def test_digits(level: str, contract: str):
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("name", ["thumbv7m", "thumbv6m", "thumbv8m.base"])
+def test_cores_without_dsp_instructions(name: str):
+    target = resolve_target(f"{name}-none-eabi")
+    x, expected = image_and_scores("tflm")
+    (got,) = run_object(digits(target, "tflm"), [x])
+    np.testing.assert_array_equal(got, expected)
+
+
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("level", TARGETS)
 def test_models_give_the_reference_bits(level: str, name: str):

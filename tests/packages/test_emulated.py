@@ -28,6 +28,9 @@ MACHINES = [
     *((triple, None) for triple in TRIPLES),
     ("thumbv7em-none-eabihf", "cortex-m4"),
     ("thumbv8m.main-none-eabi", "cortex-m33"),
+    ("thumbv8m.base-none-eabi", "cortex-m23"),
+    ("thumbv7m-none-eabi", "cortex-m3"),
+    ("thumbv6m-none-eabi", "cortex-m0plus"),
 ]
 
 

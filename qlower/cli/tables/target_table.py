@@ -13,6 +13,9 @@ SYSTEMS = {
     "thumbv7em": ("none-eabi", "none-eabihf"),
     "thumbv8m.main": ("none-eabi", "none-eabihf"),
     "thumbv8.1m.main": ("none-eabi", "none-eabihf"),
+    "thumbv7m": ("none-eabi",),
+    "thumbv6m": ("none-eabi",),
+    "thumbv8m.base": ("none-eabi",),
     "wasm32": ("unknown-unknown",),
     "c99": ("none",),
 }

@@ -1,5 +1,6 @@
-"""Thumb of microcontrollers: ARMv7E-M (Cortex-M4 and M7), and ARMv8-M with the same DSP
-instructions (Cortex-M33).
+"""Thumb of microcontrollers: ARMv7E-M (Cortex-M4 and M7), ARMv8-M with the same DSP
+instructions (Cortex-M33), and those without (Cortex-M0+, M3, M23), which multiply one
+number at a time.
 
 Objects for `thumbv7em-none-eabi` go into firmware with the soft-float ABI, whether its
 compiler uses the unit for floats inside (softfp) or not; those for
@@ -96,3 +97,38 @@ ARM_V8M = Architecture(
     required=frozenset(("dsp", "thumb2")),
     table=_mainline_table,
 )
+
+
+_PLAIN_FEATURES = frozenset(("execute-only", "long-calls", "strict-align"))
+
+
+def _plain_table(
+    triple: str, cpu: str, features: str, present: frozenset[str]
+) -> Target:
+    return replace(
+        SCALAR,
+        triple=with_vendor(triple),
+        cpu=cpu,
+        features=features,
+        has_roots=False,
+        tuning=_TUNING,
+        relocation="static",
+        is_experimental=True,
+    )
+
+
+def _plain(name: str, cpus: str) -> Architecture:
+    """Cores without DSP instructions, which are experimental."""
+    return Architecture(
+        names=(name,),
+        cpus=cpu_table({"": cpus}),
+        features=_PLAIN_FEATURES,
+        implied={},
+        required=frozenset(),
+        table=_plain_table,
+    )
+
+
+ARM_V6M = _plain("thumbv6m", "generic cortex-m0 cortex-m0plus cortex-m1")
+ARM_V7M = _plain("thumbv7m", "generic cortex-m3")
+ARM_V8M_BASE = _plain("thumbv8m.base", "generic cortex-m23")

@@ -8,10 +8,6 @@ _WASM = (
     "a WebAssembly runtime on {} runs code for wasm32-unknown-unknown (untested there)"
 )
 _OWN = "{} cores have code of their own: --target {}-none-eabi"
-_NO_DSP = (
-    "{} cores lack the DSP instructions of ARMv7E-M, which code for thumbv7em uses: "
-    "the least cores are Cortex-M4 and M7"
-)
 _ARM32 = (
     "a 64-bit Cortex-A core under a 64-bit kernel runs aarch64-linux-gnu; 32-bit ones "
     "are not supported"
@@ -20,9 +16,9 @@ _ARM32 = (
 _SERVED = {
     r"cortex-m(33|35p)": _OWN.format("Cortex-M33 and M35P", "thumbv8m.main"),
     r"cortex-m(52|55|85)": _OWN.format("Cortex-M52, M55 and M85", "thumbv8.1m.main"),
-    r"thumbv(6m|7m|8m\.base)|cortex-m(0|0plus|1|3|23)": _NO_DSP.format(
-        "Cortex-M0+, M3 and M23"
-    ),
+    r"cortex-m(0|0plus|1)": _OWN.format("Cortex-M0, M0+ and M1", "thumbv6m"),
+    r"cortex-m3": _OWN.format("Cortex-M3", "thumbv7m"),
+    r"cortex-m23": _OWN.format("Cortex-M23", "thumbv8m.base"),
     r"arm(v[4-7]\w*|hf|eb)?|thumb(v7a?)?|cortex-a([5789]|1[257])": _ARM32,
     r"xtensa\w*|esp32\w*": _WASM.format("an Xtensa core such as ESP32-S3"),
 }

@@ -12,7 +12,13 @@ from functools import cache
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.targets.aarch64 import AARCH64
 from qlower.codegen.targets.architecture import Architecture
-from qlower.codegen.targets.arm_m import ARM_M, ARM_V8M
+from qlower.codegen.targets.arm_m import (
+    ARM_M,
+    ARM_V6M,
+    ARM_V7M,
+    ARM_V8M,
+    ARM_V8M_BASE,
+)
 from qlower.codegen.targets.arm_mve import ARM_MVE
 from qlower.codegen.targets.base import (
     ByteTables,
@@ -50,7 +56,11 @@ __all__ = [
     "resolve_target",
 ]
 
-ARCHITECTURES = (X86, AARCH64, RISCV64, RISCV32, ARM_M, ARM_V8M, ARM_MVE, WASM32)
+ARCHITECTURES = (
+    *(X86, AARCH64, RISCV64, RISCV32),
+    *(ARM_M, ARM_V8M, ARM_MVE, ARM_V7M, ARM_V6M, ARM_V8M_BASE),
+    WASM32,
+)
 """Architectures of machines: native code is made for them."""
 
 

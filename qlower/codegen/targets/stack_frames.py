@@ -115,6 +115,8 @@ _SYNTAX = {
     ),
 }
 _SYNTAX["thumbv8m.main"] = _SYNTAX["thumbv8.1m.main"] = _SYNTAX["thumbv7em"]
+_SYNTAX["thumbv7m"] = _SYNTAX["thumbv6m"] = _SYNTAX["thumbv7em"]
+_SYNTAX["thumbv8m.base"] = _SYNTAX["thumbv7em"]
 _SYNTAX["riscv32"] = _SYNTAX["riscv64"]
 """By architecture. Of WebAssembly, what lies in linear memory."""
 
