@@ -361,7 +361,6 @@ def check_operator(one, contracts, entries):
 
 
 def unique(items):
-    """An object whose keys are there once: readers may take either of two."""
     require(len(dict(items)) == len(items), "a key is there twice")
     return dict(items)
 
@@ -371,9 +370,8 @@ def main(arguments):
     names, begin = ("certificate.json", "a.json", "b.json"), time.time()
     text, *rules = [(folder / name).read_bytes() for name in names]
     data, verdicts, faults = [Path(arguments[0]).read_bytes(), *rules], [], []
-    record, *contracts = [
-        json.loads(x, object_pairs_hook=unique) for x in (text, *rules)
-    ]
+    decode = json.JSONDecoder(object_pairs_hook=unique).decode
+    record, *contracts = [decode(one.decode()) for one in (text, *rules)]
     model = {str(n): one for n, one in enumerate(read_model(data[0]))}
     due = {n: one for n, one in model.items() if one[0] in RULES}
     if list(record) != ["format", "sha256", "operators"] or record["format"] != FORMAT:
