@@ -13,7 +13,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from qlower.contracts import Contract, Rule, load_contract
-from qlower.contracts.rules import OF_WORDS, RULES, RuleSignature
+from qlower.contracts.rule_signature import RuleSignature
+from qlower.contracts.rules import OF_WORDS, RULES
 from qlower.contracts.values import (
     ACTIVATION_BOUNDS,
     Values,

@@ -3,107 +3,46 @@
 A function of a contract file serves the rule of its name, or those that it lists. Its
 arguments are named after the values they need, or name them with the attribute
 `contract.value`; it may leave out those that only its helpers need (`calls.py`). This
-table says which values exist, with their types. *Run-time* values change with the
-input; *constants* are known when a model is compiled (scales, zero points, shapes) and
-may differ from channel to channel. Stored integers arrive widened to i32, by their own
-signedness; a rule returns an i32 that the storage type can hold.
+table says which values exist, with their types (`rule_signature.py`). *Run-time* values
+change with the input; *constants* are known when a model is compiled (scales, zero
+points, shapes) and may differ from channel to channel. Stored integers arrive widened
+to i32, by their own signedness; a rule returns an i32 that the storage type can hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32, i1, i32, i64
-from xdsl.ir import Attribute
 
+from qlower.contracts.rule_signature import (
+    INPUT,
+    OUTPUT,
+    RuleSignature,
+    Values,
+    inlined,
+    operand,
+)
 from qlower.dialects import qnn
 from qlower.dialects.operations import kind_of, operations_of
 
-Values = Mapping[str, Attribute]
-
-
-@dataclass(frozen=True)
-class RuleSignature:
-    """The values that a rule may ask for, and its result (`None`: types of its own
-    choice). A rule on rows may have helpers that look at all elements of one
-    (`rows.py`)."""
-
-    runtime: Values
-    constants: Values
-    results: tuple[Attribute, ...] | None = (i32,)
-    of_rows: bool = False
-
-    @property
-    def values(self) -> Values:
-        return {**self.runtime, **self.constants}
-
-
-def _operand(prefix: str) -> Values:
-    """Scale and zero point of an operand, and whether its storage is unsigned."""
-    return {
-        f"{prefix}_scale": f32,
-        f"{prefix}_zero_point": i32,
-        f"{prefix}_unsigned": i1,
-    }
-
-
-_INPUT = _operand("input")
-_OUTPUT = {
-    **_operand("output"),
-    # The storage range, narrowed by a fused activation through the rule `bound`.
-    "output_min": i32,
-    "output_max": i32,
-    # The storage range itself, and the real bounds of the activation, infinite where it
-    # has none: for an operation whose bounds aren't those of the rule `bound`.
-    "storage_min": i32,
-    "storage_max": i32,
-    "activation_min": f32,
-    "activation_max": f32,
-}
-
-
-def _inlined(
-    runtime: Values, constants: Values, result: Attribute = i32
-) -> RuleSignature:
-    """A rule that becomes the body of a loop nest.
-
-    It may ask where in the tensor its result is, because a vector body and a scalar
-    tail differ. For concat the tensor is the input that is rescaled.
-    """
-    return RuleSignature(
-        # The position in row-major order.
-        {**runtime, "element": i32},
-        {
-            **constants,
-            # The position along the last dimension, its size, the product of all sizes.
-            "channel": i32,
-            "channel_count": i32,
-            "element_count": i32,
-            # Whether the operation has tosa.rounding_mode = "DOUBLE_ROUND".
-            "double_round": i1,
-        },
-        (result,),
-    )
-
-
 _FACTORS = {
-    **_operand("lhs"),
-    **_operand("rhs"),
+    **operand("lhs"),
+    **operand("rhs"),
     # The same as those of a contraction: the lhs is its input, the rhs its weight.
-    **_operand("input"),
-    **_operand("weight"),
+    **operand("input"),
+    **operand("weight"),
     # False: each of them has one scale.
     "per_channel": i1,
 }
-_TABULATED = RuleSignature({"input": i32}, {**_INPUT, **_OUTPUT})
-_UNARY = _inlined(_TABULATED.runtime, _TABULATED.constants)
-_BINARY = _inlined(
+_TABULATED = RuleSignature({"input": i32}, {**INPUT, **OUTPUT})
+_UNARY = inlined(_TABULATED.runtime, _TABULATED.constants)
+_BINARY = inlined(
     {"lhs": i32, "rhs": i32},
     {
-        **_operand("lhs"),
-        **_operand("rhs"),
-        **_OUTPUT,
+        **operand("lhs"),
+        **operand("rhs"),
+        **OUTPUT,
         # Whether the lhs has size 1 along the result's last dimension that has more, or
         # the result is one number.
         "lhs_is_scalar": i1,
@@ -130,7 +69,7 @@ _LAYER = {
     # Whether a convolution computes a transposed one.
     "transposed": i1,
 }
-_CONTRACTION = _inlined(
+_CONTRACTION = inlined(
     # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and
     # the bias unless the rule asks for that by itself; wraps at 32 bits.
     {"accumulator": i32},
@@ -150,9 +89,9 @@ _CONTRACTION = _inlined(
         # other in the order of memory, and rounded.
         "weight_total": f32,
         **_HALF_SCALES,
-        **_INPUT,
-        **_operand("weight"),
-        **_OUTPUT,
+        **INPUT,
+        **operand("weight"),
+        **OUTPUT,
     },
 )
 _WINDOW: Values = {
@@ -174,7 +113,7 @@ _LINEAR_PRODUCT = RuleSignature(
     {**_LAYER, "channel_count": i32, "input_unsigned": i1, "weight_unsigned": i1},
 )
 _CONVOLUTION_PRODUCT = RuleSignature({}, {**_LINEAR_PRODUCT.constants, **_DILATED})
-_REAL_SUM = _inlined(
+_REAL_SUM = inlined(
     {"sum": f32, "real_bias": f32}, {"activation_min": f32, "activation_max": f32}, f32
 )
 # Which entry of the list `contract.product` of the rule for real numbers holds, and how
@@ -225,7 +164,7 @@ _REAL_ROWS = RuleSignature(
     of_rows=True,
 )
 _CODE: Values = {"input_scale": f32, "input_factor": f32, "input_zero_point": i32}
-_HYBRID = _inlined(
+_HYBRID = inlined(
     {"accumulator": i32, "input_scale": f32, "real_bias": f32},
     {
         "weight_scale": f32,
@@ -237,19 +176,19 @@ _HYBRID = _inlined(
     f32,
 )
 _BIAS_SCALES: Values = {"input_scale": f32, "weight_scale": f32}
-_SUM = _inlined(
+_SUM = inlined(
     # The sum of the stored integers inside the image, zero point not subtracted, and
     # how many there are.
     {"accumulator": i32},
-    {"count": i32, **_INPUT, **_OUTPUT},
+    {"count": i32, **INPUT, **OUTPUT},
 )
 _REDUCED: Values = {
     "count": i32,
     "keep_dims": i1,
     # Whether the dimensions are rows and columns of an image [N, H, W, C].
     "over_image": i1,
-    **_INPUT,
-    **_OUTPUT,
+    **INPUT,
+    **OUTPUT,
 }
 _RESIZE_POSITION: Values = {
     "output_index": i32,
@@ -267,9 +206,9 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     "conv2d_product": _CONVOLUTION_PRODUCT,
     "depthwise_conv2d_product": _CONVOLUTION_PRODUCT,
     "linear_product": _LINEAR_PRODUCT,
-    "matmul": _inlined(
+    "matmul": inlined(
         {"accumulator": i32},
-        {**_ACCUMULATOR_RANGE, **_HALF_SCALES, **_FACTORS, **_OUTPUT},
+        {**_ACCUMULATOR_RANGE, **_HALF_SCALES, **_FACTORS, **OUTPUT},
     ),
     # The sum of real products in the order that `contract.product` names, which starts
     # from the bias unless the rule asks for that; -0 stands for none.
@@ -284,7 +223,7 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
             {"lowest": f32, "highest": f32}, {"is_depthwise": i1}, (f32, f32, i32)
         ),
     ),
-    "hybrid_code": _inlined({"input": f32, **_CODE}, {"is_depthwise": i1}, i32),
+    "hybrid_code": inlined({"input": f32, **_CODE}, {"is_depthwise": i1}, i32),
     # Of the exact sum of (code - zero point) * stored weight.
     **dict.fromkeys(
         ("hybrid_conv2d", "hybrid_depthwise_conv2d", "hybrid_linear"), _HYBRID
@@ -297,10 +236,10 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     "accumulate": RuleSignature({"accumulator": i32}, {}),
     "accumulate_group": RuleSignature({}, _LAYER),
     # What a weight without its zero point adds to `weight_total`.
-    "weight_addend": RuleSignature({"weight": i32}, _INPUT, (f32,)),
+    "weight_addend": RuleSignature({"weight": i32}, INPUT, (f32,)),
     # What a stored integer adds to `sum`, in a type of the contract's choice: 0 for the
     # zero point. Only contracts have it whose avg_pool2d asks for `sum`.
-    "avg_pool2d_addend": RuleSignature({"input": i32}, _INPUT, None),
+    "avg_pool2d_addend": RuleSignature({"input": i32}, INPUT, None),
     "avg_pool2d": RuleSignature(
         # Instead of the accumulator, the addends of the taps inside the image, added to
         # 0 one after the other, row by row.
@@ -322,25 +261,25 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     ),
     "mean": RuleSignature(_SUM.runtime, {**_SUM.constants, **_REDUCED}),
     # What a stored integer adds to a sum, as in avg_pool2d_addend.
-    "sum_addend": RuleSignature({"input": i32}, {**_INPUT, "double_round": i1}, None),
+    "sum_addend": RuleSignature({"input": i32}, {**INPUT, "double_round": i1}, None),
     # The mean's, without the division; of the accumulator or the sum of all addends.
     "sum": RuleSignature({**_SUM.runtime, "sum": i32}, {**_SUM.constants, **_REDUCED}),
     # A product so far, which begins as the first `input - zero point`, times one more
     # of `count` inputs; then the result of the whole one.
-    "product": _inlined({"product": i32, "input": i32}, _REDUCED),
-    "product_output": _inlined({"product": i32}, _REDUCED),
+    "product": inlined({"product": i32, "input": i32}, _REDUCED),
+    "product_output": inlined({"product": i32}, _REDUCED),
     # The accumulator is the sum of the squares of `input - zero point` of a row.
-    "l2_normalize": _inlined({"input": i32, "accumulator": i32}, {**_INPUT, **_OUTPUT}),
+    "l2_normalize": inlined({"input": i32, "accumulator": i32}, {**INPUT, **OUTPUT}),
     **{kind_of(op): _BINARY for op in operations_of(qnn.BinaryOp)},
     # A number that compares with those of other operands as the real values do.
-    "compare": _inlined({"input": i32}, _INPUT),
+    "compare": inlined({"input": i32}, INPUT),
     "mul": RuleSignature(_BINARY.runtime, {**_BINARY.constants, **_FACTORS}),
     # The stored integer of a real bound of a fused activation.
     "bound": RuleSignature(
         {}, {"real": f32, "output_scale": f32, "output_zero_point": i32}
     ),
-    "quantize": _inlined({"input": f32}, _OUTPUT),
-    "dequantize": _inlined({"input": i32}, _INPUT, f32),
+    "quantize": inlined({"input": f32}, OUTPUT),
+    "dequantize": inlined({"input": i32}, INPUT, f32),
     "requantize": _UNARY,
     # relu, relu6 and clamp on their own: output_min and output_max carry the bounds.
     "clamp": _UNARY,
@@ -351,20 +290,20 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
         for op in operations_of(qnn.TabulatedOp)
         for name in (qnn.FUNCTIONS if op is qnn.FunctionOp else [kind_of(op)])
     },
-    "leaky_relu": RuleSignature({"input": i32}, {"alpha": f32, **_INPUT, **_OUTPUT}),
+    "leaky_relu": RuleSignature({"input": i32}, {"alpha": f32, **INPUT, **OUTPUT}),
     # The row maximum is taken from the stored integers; `difference` is at most 0 and
     # term and addend are tabulated. The type of terms and sums is the contract's
     # choice.
     "softmax_term": RuleSignature(
-        {"difference": i32}, {"beta": f32, "row_size": i32, **_INPUT}, None
+        {"difference": i32}, {"beta": f32, "row_size": i32, **INPUT}, None
     ),
     "softmax_addend": RuleSignature({"term": i32}, {}, None),
     "softmax_output": RuleSignature(
-        {"term": i32, "sum": i32}, {"row_size": i32, **_OUTPUT}
+        {"term": i32, "sum": i32}, {"row_size": i32, **OUTPUT}
     ),
     # With the softmax's terms and addends.
     "log_softmax_output": RuleSignature(
-        {"difference": i32, "sum": i32}, {"row_size": i32, **_INPUT, **_OUTPUT}
+        {"difference": i32, "sum": i32}, {"row_size": i32, **INPUT, **OUTPUT}
     ),
     # One axis at a time, when a model is compiled.
     "resize_nearest_position": RuleSignature({}, _RESIZE_POSITION),
@@ -375,16 +314,16 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
             name: i32
             for name in ("top_left", "top_right", "bottom_left", "bottom_right")
         },
-        {"y_weight": i32, "x_weight": i32, **_INPUT, **_OUTPUT},
+        {"y_weight": i32, "x_weight": i32, **INPUT, **OUTPUT},
     ),
 }
 
-_LSTM_CELL = {**_operand("cell"), "cell_clip": f32}
+_LSTM_CELL = {**operand("cell"), "cell_clip": f32}
 _LSTM_GATE = {
-    **_INPUT,
-    **_operand("input_weight"),
-    **_operand("state"),
-    **_operand("state_weight"),
+    **INPUT,
+    **operand("input_weight"),
+    **operand("state"),
+    **operand("state_weight"),
     "is_update": i1,
 }
 
@@ -409,24 +348,24 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
     # Of the sums of what comes in, which have the bias, and of the last state, both
     # modulo 2^32; gates are integers of the contract's choice. Those of inputs and
     # states of 16 bits are exact.
-    "lstm_gate_i16": _inlined({"input_sum": i32, "state_sum": i32}, _LSTM_GATE),
-    "lstm_wide_gate_i16": _inlined({"input_sum": i64, "state_sum": i64}, _LSTM_GATE),
+    "lstm_gate_i16": inlined({"input_sum": i32, "state_sum": i32}, _LSTM_GATE),
+    "lstm_wide_gate_i16": inlined({"input_sum": i64, "state_sum": i64}, _LSTM_GATE),
     # The new cell; then, from that, the new state.
-    "lstm_cell_i16": _inlined(
+    "lstm_cell_i16": inlined(
         {"cell": i32, "input_gate": i32, "forget_gate": i32, "update_gate": i32},
         _LSTM_CELL,
     ),
-    "lstm_output_i16": _inlined(
+    "lstm_output_i16": inlined(
         {"cell": i32, "input_gate": i32, "output_gate": i32},
-        {**_LSTM_CELL, **_operand("state"), **_OUTPUT},
+        {**_LSTM_CELL, **operand("state"), **OUTPUT},
     ),
     # Of sums modulo 2^32, the second with the bias; outputs are state and result.
-    "svdf_state_i16": _inlined(
-        {"accumulator": i32}, {**_INPUT, **_operand("weight"), **_OUTPUT}
+    "svdf_state_i16": inlined(
+        {"accumulator": i32}, {**INPUT, **operand("weight"), **OUTPUT}
     ),
-    "svdf_i16": _inlined(
+    "svdf_i16": inlined(
         {"accumulator": i32},
-        {**_operand("state"), **_operand("time_weight"), **_OUTPUT},
+        {**operand("state"), **operand("time_weight"), **OUTPUT},
     ),
     **{
         f"{name}{OF_WORDS}": _of_words(_RULES_OF_BYTES[name])

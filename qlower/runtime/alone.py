@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from qlower.codegen.nests.nest import constant_bytes
+from qlower.codegen.nests.operand import constant_bytes
 from qlower.dialects.kernel import (
     ARENA_BYTES,
     CopyOp,

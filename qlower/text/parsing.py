@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -96,13 +95,9 @@ class LocatingParser(ConstantParser):
         self._early_aliases: set[str] = set()
         self._first_uses: dict[str, Span] = {}
         self._expansion = Expansion(text)
-        # Parser's own constructor would make xDSL's lexer.
-        lexer = _Lexer(Input(text, filename))
-        super(Parser, self).__init__(ParserState(lexer), context)
-        self.ssa_values = {}
-        self.blocks = {}
-        self.forward_block_references = defaultdict(list)
-        self.forward_ssa_references = {}
+        # xDSL's lexer has nothing to read.
+        super().__init__(context, "", filename)
+        self._parser_state = ParserState(_Lexer(Input(text, filename)))
 
     def _parse_generic_operation(self, op_type: type[Operation]) -> Operation:
         """An operation in generic form; a function inside of another doesn't see the

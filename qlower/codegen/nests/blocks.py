@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Value, constant
-from qlower.codegen.nests.nest import Nest, Operand, Span
+from qlower.codegen.nests.nest import Nest, Span
+from qlower.codegen.nests.operand import Operand
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.values.region import indexed_loops
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Region, SSAValue
 
-from qlower.codegen.nests.nest import box_of, constant_bytes
+from qlower.codegen.nests.operand import box_of, constant_bytes
 from qlower.dialects.kernel import CopyOp, NestOp
 
 

@@ -19,7 +19,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
 
-from qlower.codegen.nests.nest import Nest, Operand, analyse, constant_bytes
+from qlower.codegen.nests.nest import Nest, analyse
+from qlower.codegen.nests.operand import Operand, constant_bytes
 from qlower.codegen.values.elements import scalar_type
 from qlower.dialects.kernel import NestOp
 

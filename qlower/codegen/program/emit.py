@@ -20,7 +20,8 @@ from qlower.codegen.llvm.values import (
 )
 from qlower.codegen.nests.blocks import Blocks, starting_at
 from qlower.codegen.nests.content import nest_content
-from qlower.codegen.nests.nest import Nest, constant_bytes, first_byte
+from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.operand import constant_bytes, first_byte
 from qlower.codegen.program.calls import Buffer, KernelCall
 from qlower.codegen.program.clock import Clock
 from qlower.codegen.program.compiled import Call, Kernel

@@ -16,7 +16,8 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import SSAValue
 
-from qlower.codegen.nests.nest import Nest, Operand, analyse, first_byte
+from qlower.codegen.nests.nest import Nest, analyse
+from qlower.codegen.nests.operand import Operand, first_byte
 from qlower.codegen.nests.point import Segment, overlapping
 from qlower.codegen.skeletons.choose import Skeleton, Skeletons, scratch_bytes
 from qlower.codegen.skeletons.contraction.widened import WidenedPlan

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from qlower.codegen.nests.nest import lanes_of
+from qlower.codegen.nests.operand import lanes_of
 from qlower.codegen.values.elements import storage_bytes
 
 from .c_types import REALS

@@ -15,7 +15,8 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import BlockArgument, Region, SSAValue
 
 from qlower.codegen.nests.edges import Edge
-from qlower.codegen.nests.nest import Nest, Operand, analyse, constant_bytes, first_byte
+from qlower.codegen.nests.nest import Nest, analyse
+from qlower.codegen.nests.operand import Operand, constant_bytes, first_byte
 from qlower.codegen.values.bounds import accumulator_magnitudes
 from qlower.codegen.values.elements import scalar_type
 from qlower.diagnostics import QlowerError

@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from qlower.codegen.nests.edges import Edge
-from qlower.codegen.nests.nest import lanes_of
+from qlower.codegen.nests.operand import lanes_of
 from qlower.codegen.nests.recognise import (
     Contraction,
     DepthwiseProducts,

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
-from qlower.codegen.nests.nest import constant_bytes
+from qlower.codegen.nests.operand import constant_bytes
 from qlower.codegen.program.plan import function_name
 from qlower.codegen.program.walk import Walk
 from qlower.codegen.values.elements import scalar_type

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from qlower.codegen.nests.nest import constant_bytes
+from qlower.codegen.nests.operand import constant_bytes
 from qlower.codegen.nests.recognise import PRODUCT_FAMILIES, DepthwiseProducts
 from qlower.dialects.kernel import NestOp, linear_form
 from qlower.dialects.types import element_type

@@ -22,7 +22,8 @@ from xdsl.ir import BlockArgument
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module, PackedData, Packing
 from qlower.codegen.llvm.values import I64, Type, Value, constant
-from qlower.codegen.nests.nest import Nest, Operand, lanes_of
+from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.operand import Operand, lanes_of
 from qlower.codegen.nests.recognise import (
     NIBBLE,
     Contraction,

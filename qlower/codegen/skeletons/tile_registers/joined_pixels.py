@@ -12,7 +12,8 @@ from math import gcd
 
 import numpy as np
 
-from qlower.codegen.nests.nest import Nest, Operand, lanes_of
+from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.operand import Operand, lanes_of
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.values.region import indexed_loops
 

@@ -3,62 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
 from ...entry import Entry
 from ..context import NodeContext
-from . import (
-    activation,
-    attention,
-    border,
-    contraction,
-    conv_transpose,
-    dynamic,
-    einsum,
-    elementwise,
-    functions,
-    joining,
-    layout,
-    normalization,
-    pooling,
-    ranking,
-    real,
-    real_layers,
-    real_pools,
-    real_softmax,
-    rearranging,
-    recurrent,
-    reductions,
-    resizing,
-    sampling,
-    selection,
-    slicing,
-)
 
-IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
-    **activation.IMPORTERS,
-    **attention.IMPORTERS,
-    **border.IMPORTERS,
-    **conv_transpose.IMPORTERS,
-    **contraction.IMPORTERS,
-    **dynamic.IMPORTERS,
-    **einsum.IMPORTERS,
-    **elementwise.IMPORTERS,
-    **functions.IMPORTERS,
-    **joining.IMPORTERS,
-    **layout.IMPORTERS,
-    **normalization.IMPORTERS,
-    **pooling.IMPORTERS,
-    **ranking.IMPORTERS,
-    **real.IMPORTERS,
-    **real_layers.IMPORTERS,
-    **real_pools.IMPORTERS,
-    **real_softmax.IMPORTERS,
-    **rearranging.IMPORTERS,
-    **recurrent.IMPORTERS,
-    **reductions.IMPORTERS,
-    **resizing.IMPORTERS,
-    **sampling.IMPORTERS,
-    **selection.IMPORTERS,
-    **slicing.IMPORTERS,
+FAMILIES = (
+    *("activation", "attention", "border", "contraction", "conv_transpose", "dynamic"),
+    *("einsum", "elementwise", "functions", "integer_products", "joining", "layout"),
+    *("normalization", "pooling", "ranking", "real", "real_layers", "real_pools"),
+    *("real_softmax", "rearranging", "recurrent", "reductions", "resizing"),
+    *("sampling", "selection", "slicing"),
+)
+"""The modules with `IMPORTERS`."""
+
+
+def _importers_of(family: str) -> Mapping[tuple[str, str], Entry[NodeContext]]:
+    return import_module(f"{__name__}.{family}").IMPORTERS
+
+
+IMPORTERS = {
+    kind: entry for family in FAMILIES for kind, entry in _importers_of(family).items()
 }
 """Importer by the operator's domain and name."""

@@ -13,7 +13,8 @@ from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
 from ..values import Value, slice_of
-from .dynamic import matmul_integer, real_sums, stored_operand
+from .dynamic import real_sums
+from .integer_products import matmul_integer, stored_operand
 from .real import body_of, elementwise, real_operand
 from .real_layers import SCALED_SUM, layer, product, real_tensor
 from .real_softmax import softmax_of

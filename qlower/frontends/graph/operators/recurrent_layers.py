@@ -26,7 +26,8 @@ from ..orders import identity
 from ..real_constants import Reals, real_constant
 from ..scanning import Step, scan
 from ..values import Value, slice_of
-from .dynamic import quantize_dynamically, real_sums, times_constant, weights_type
+from .dynamic import quantize_dynamically, real_sums
+from .integer_products import times_constant, weights_type
 from .real import real_operand
 from .real_layers import layer, real_tensor
 

@@ -1,0 +1,265 @@
+"""Products of plain integers.
+
+The zero point that run time finds is taken off the sums, exactly:
+`sum((x - z) w) = sum(x w) - z sum(w)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant.ops import StorageCastOp
+from qlower.dialects.types import shape_of
+from qlower.model.nests import Emitter, Index, Nest, widen
+
+from ...entry import takes
+from ..context import STORED_TYPES, NodeContext
+from ..orders import identity
+from ..schema import Array
+from ..values import Value
+from ..window import Window, as_image, define_image, from_image, image_step
+from .contraction import convolution, filter_count, filters_of
+from .elementwise import broadcast
+
+Integers: TypeAlias = NDArray[np.int64]
+
+Stored: TypeAlias = tuple[Value, Value | None]
+"""Codes, and their zero point where only run time knows it."""
+
+
+def stored_operand(node: NodeContext, number: int, point: int) -> Stored:
+    """An operand of integers with its zero point."""
+    value = node.value(number)
+    if value.is_real or not isinstance(value.element, QuantizedType):
+        raise node.error(f"operand {node.name(number)!r} is not of 8-bit integers")
+    signed, known, found = value.element.signed, 0, None
+    if node.is_constant(point):
+        array = node.array(point, "zero point")
+        if array.size != 1:
+            raise node.error(f"{array.size} zero points of activations; expected one")
+        known = int(array.reshape(-1)[0])
+    elif node.has(point):
+        found = node.value(point)
+    element = QuantizedType.per_tensor(8, signed, 1.0, known)
+    return node.builder.as_stored(value, element, node.place()), found
+
+
+def weights_type(
+    node: NodeContext,
+    number: int,
+    point: int,
+    axis: int,
+    size: int,
+    direction: int | None = None,
+) -> QuantizedType:
+    """The type of constant weights, with a zero point for all or each of an axis; of
+    one direction, where the zero points of each are a row."""
+    type = node.constant(number, "weights").type
+    if type not in STORED_TYPES:
+        raise node.error(
+            f"weights of type {type} are not supported; expected INT8 or UINT8"
+        )
+    points = [0]
+    if node.has(point):
+        given = node.array(point, "zero point")
+        if direction is not None:
+            given = given[direction : direction + 1]
+        points = [int(z) for z in given.reshape(-1)]
+    if len(points) == 1:
+        return QuantizedType.per_tensor(8, STORED_TYPES[type], 1.0, points[0])
+    if len(points) != size:
+        raise node.error(f"{len(points)} zero points of weights; expected 1 or {size}")
+    node.importer.charge(size)
+    ones = [1.0] * size
+    return QuantizedType.per_axis(8, STORED_TYPES[type], axis, ones, points)
+
+
+def matmul_integer(
+    node: NodeContext,
+    stored: Stored,
+    number: int,
+    point: int,
+    suffix: str | None = None,
+) -> Value:
+    """The sums of an input's rows times a constant matrix, or times those of another
+    input."""
+    if not node.is_constant(number):
+        return _product(node, stored, stored_operand(node, number, point), suffix)
+    columns = node.shape(number, rank=2)[1]
+    element = weights_type(node, number, point, 0, columns)
+    matrix = node.array(number, "weights").T
+    return times_constant(node, stored, (number, matrix), element, suffix)
+
+
+def times_constant(
+    node: NodeContext,
+    stored: Stored,
+    weights: tuple[int, Array],
+    element: QuantizedType,
+    suffix: str | None,
+) -> Value:
+    """The sums of an input's rows times the weights [outputs, K] of an operand."""
+    value, zero_point = stored
+    number, matrix = weights
+    columns, rows = matrix.shape
+    value = node.builder.in_order(value, identity(len(value.order)), node.place())
+    if value.shape[-1:] != (rows,):
+        raise node.error(
+            f"an input of shape {list(value.shape)} with weights of {rows} rows"
+        )
+    weight = node.builder.constant(matrix, element, node.place(node.name(number)))
+    shape = (*value.shape[:-1], columns)
+    step = suffix if zero_point is None else "product"
+    sums = node.emit(
+        qnn.LinearOp(value.ssa, weight, None, TensorType(i32, shape)), step
+    )
+    if zero_point is not None:
+        points = np.array(element.zero_points, np.int64)
+        centred = matrix.astype(np.int64) - points[:, np.newaxis]
+        sums = _less(node, sums, zero_point, centred.sum(axis=1), suffix)
+    return Value(sums, value.order)
+
+
+def _product(node: NodeContext, lhs: Stored, rhs: Stored, suffix: str | None) -> Value:
+    """The sums of products of two inputs whose leading dimensions broadcast."""
+    shapes = lhs[0].shape, rhs[0].shape
+    if min(map(len, shapes)) < 2 or shapes[0][-1] != shapes[1][-2]:
+        raise node.error(
+            f"a product of shapes {list(shapes[0])} and {list(shapes[1])}; expected"
+            " matrices of fitting sizes"
+        )
+    leading = broadcast(node, shapes[0][:-2], shapes[1][:-2])
+    rank = len(leading)
+    bounds = (*leading, shapes[0][-2], shapes[1][-1], shapes[0][-1])
+    node.check_elements(math.prod(bounds[:-1]))
+    nest = Nest(node.builder.emitter(node.place(), suffix), bounds, reductions=1)
+    left, right = (
+        _centred(node, nest, stored, rank, loops)
+        for stored, loops in ((lhs, (rank, rank + 2)), (rhs, (rank + 2, rank + 1)))
+    )
+    product = nest.add(arith.MuliOp(left, right)).result
+    zeros = nest.emitter.filled(nest.output_shape, i32, 0)
+    (sums,) = nest.reduce([zeros], nest.adding(product))
+    return Value(sums, identity(rank + 2))
+
+
+def _centred(
+    node: NodeContext, nest: Nest, stored: Stored, rank: int, loops: tuple[int, int]
+) -> SSAValue:
+    """An element of a matrix, whose leading dimensions are the last loops before
+    `rank`, less its zero point."""
+    value, point = stored
+    order = identity(len(value.order))
+    value = node.builder.in_order(value, order, node.place())
+    missing = rank + 2 - len(value.shape)
+    indices: list[Index] = [
+        AffineConstantExpr(0) if size == 1 else missing + at
+        for at, size in enumerate(value.shape[:-2])
+    ]
+    plain, element = _plain_codes(nest.emitter, value)
+    code = nest.input(plain, [*indices, *loops])
+    whole = widen(nest, code, i32, unsigned=not element.signed)
+    if point is None:
+        zero = nest.constant(np.array(element.zero_point, np.int32), i32)
+    else:
+        codes, element = _plain_codes(nest.emitter, point)
+        first = [AffineConstantExpr(0)] * len(point.shape)
+        taken = nest.input(codes, first)
+        zero = widen(nest, taken, i32, unsigned=not element.signed)
+    return nest.add(arith.SubiOp(whole, zero)).result
+
+
+def _plain_codes(emit: Emitter, value: Value) -> tuple[SSAValue, QuantizedType]:
+    """Stored integers without their meaning."""
+    element = value.element
+    assert isinstance(element, QuantizedType), "operands are stored"
+    type = TensorType(element.storage_type, value.type.get_shape())
+    return emit.add(StorageCastOp(value.ssa, type)).result, element
+
+
+def _less(
+    node: NodeContext,
+    sums: SSAValue,
+    zero_point: Value,
+    factors: Integers,
+    suffix: str | None,
+) -> SSAValue:
+    """The sums less the zero point times `factors`, which vary along the last
+    dimensions."""
+    element = zero_point.element
+    if math.prod(zero_point.shape) != 1 or not isinstance(element, QuantizedType):
+        raise node.error("a zero point that is no single 8-bit integer")
+    emit = node.builder.emitter(node.place(), suffix)
+    plain = TensorType(element.storage_type, zero_point.shape)
+    stored = emit.add(StorageCastOp(zero_point.ssa, plain)).result
+    nest = Nest(emit, shape_of(sums))
+    first = [AffineConstantExpr(0)] * len(zero_point.shape)
+    point = widen(nest, nest.input(stored, first), i32, unsigned=not element.signed)
+    factor = nest.constant(factors.astype(np.int32), i32)
+    excess = nest.add(arith.MuliOp(point, factor)).result
+    total = nest.input(sums, range(nest.parallel))
+    return nest.build([nest.add(arith.SubiOp(total, excess)).result])[0]
+
+
+def import_conv_integer(node: NodeContext) -> None:
+    """Import a ConvInteger. Padding holds the zero point and adds nothing, so less is
+    subtracted near the borders."""
+    value, zero_point = stored_operand(node, 0, 2)
+    image = as_image(node, value, False)
+    count = filter_count(node, 1)
+    filters = filters_of(node, node.array(1, "weights"))
+
+    def element(axis: int) -> QuantizedType:
+        return weights_type(node, 1, 3, axis, count)
+
+    operation, window = convolution(node, image, (1, filters), element, None, i32)
+    if zero_point is None:
+        from_image(node, operation, image, False)
+        return
+    points = np.array(element(0).zero_points, np.int64).reshape(-1, 1, 1, 1)
+    centred = (filters.astype(np.int64) - points).sum(axis=3)
+    factors = _sums_inside(centred, image.type.get_shape()[1:3], window)
+    product = node.emit(operation, "product")
+    sums = _less(node, product, zero_point, factors, image_step(node))
+    define_image(node, sums, image, False)
+
+
+def _sums_inside(filters: Integers, image: Sequence[int], window: Window) -> Integers:
+    """The sum of each filter [O, KH, KW] over the taps that lie inside the image, for
+    each place (y, x) of the result: [OH, OW, O]."""
+    vertical, horizontal = (
+        _inside(size, filters.shape[1 + axis], axis, window)
+        for axis, size in enumerate(image)
+    )
+    return np.moveaxis(vertical @ filters @ horizontal.T, 0, -1)
+
+
+def _inside(size: int, taps: int, axis: int, window: Window) -> Integers:
+    """1 for each place and tap along an axis that lies inside of the image, else 0."""
+    place = np.arange(window.sizes[axis], dtype=np.int64) * window.stride[axis]
+    tap = np.arange(taps, dtype=np.int64) * window.dilation[axis]
+    position = place[:, np.newaxis] + tap - window.pad[2 * axis]
+    return np.logical_and(position >= 0, position < size).astype(np.int64)
+
+
+def import_matmul_integer(node: NodeContext) -> None:
+    node.define(matmul_integer(node, stored_operand(node, 0, 2), 1, 3))
+
+
+FACTORS = "x, y, x_zero_point?, y_zero_point?"
+
+IMPORTERS = {
+    ("", "MatMulInteger"): takes(FACTORS, import_matmul_integer),
+    ("", "ConvInteger"): takes(FACTORS, import_conv_integer),
+}
