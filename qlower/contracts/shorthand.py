@@ -190,7 +190,7 @@ class _ShorthandParser(LocatingParser):
             (*reserved_attr_names, *found)
         )
         if others is not None:
-            found |= others.data
+            found = {**others.data, **found}
         return DictionaryAttr(found) if found else None
 
     def _parse_block_body(self, block: Block) -> None:

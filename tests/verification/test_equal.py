@@ -275,7 +275,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x3x!y> {
 """
 AS_FBGEMM = """
 module attributes {contract.base = "pytorch-fbgemm-avx2"} {
-func.func private @contraction(%accumulator: i32) -> i32
+func.func private @contraction(%accumulator: i32) -> i32 replaces
     serves conv2d, depthwise_conv2d, linear
     attributes {contract.product = ["exact", "saturating_pairs_flat"]} {
   %step = arith.mulf %input_scale, %weight_scale : f32
