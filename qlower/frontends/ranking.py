@@ -1,4 +1,4 @@
-"""The order of elements along the last axis, as loop nests.
+"""The order of elements along the last axis, and running sums, as loop nests.
 
 Tensors are [rows..., size].
 """
@@ -11,6 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Emitter, Nest
@@ -68,3 +69,33 @@ def of_ranks(
         ]
 
     return nest.reduce(inits, keep)
+
+
+def running_sums(
+    emit: Emitter,
+    source: SSAValue,
+    axis: int,
+    start: float,
+    *,
+    is_exclusive: bool,
+    is_reverse: bool,
+) -> SSAValue:
+    """`F(F(start + a) + b) ...` up to each element along an axis, or to the one before
+    it; in reverse from the last one on."""
+    shape = shape_of(source)
+    size, rank = shape[axis], len(shape)
+    nest = Nest(emit, (*shape, size), reductions=1)
+    nest.window((rank,))
+    steps, turn = Scalars(nest), AffineDimExpr(rank)
+    read = turn * -1 + (size - 1) if is_reverse else turn
+    value = nest.input(source, [read if d == axis else d for d in range(rank)])
+    place, now = steps.place(axis, i32), steps.place(rank, i32)
+    if is_reverse:
+        place = steps.subtract(steps.constant(size - 1, i32), place)
+    counts = steps.compare("lt" if is_exclusive else "le", now, place)
+    init = emit.filled(shape, value.type, start)
+
+    def add(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [steps.select(counts, steps.add(before[0], value), before[0])]
+
+    return nest.reduce([init], add)[0]

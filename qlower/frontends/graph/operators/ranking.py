@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32, i1, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import f32, i32, i64
 
 from qlower.model.nests import Nest
 
 from ...entry import takes
-from ...ranking import of_ranks, ranks
+from ...ranking import of_ranks, ranks, running_sums
 from ...scalars import Scalars
 from ..context import NodeContext
 from ..values import Value
 from .real import real_operand
-from .rearranging import pick
 
 
 def _rows(node: NodeContext, axis: int) -> tuple[Value, list[int], int]:
@@ -64,32 +58,18 @@ def import_hardmax(node: NodeContext) -> None:
 
 
 def import_cumulative_sum(node: NodeContext) -> None:
-    """`F(F(a + b) + c) ...` up to each element or to the one before it."""
-    rank = len(node.shape(0))
-    axis = node.axis(node.integers(1, "axis", 1)[0], rank)
-    value, rows, size = _rows(node, axis)
+    value = real_operand(node, 0)
+    axis = node.axis(node.integers(1, "axis", 1)[0], len(value.shape))
     is_exclusive = node.flag("exclusive", False)
-    is_reverse = node.flag("reverse", False)
-    places = range(size)
-    if is_reverse:
-        value = pick(node, value, axis, places[::-1])
-    nest = Nest(node.builder.emitter(node.place()), (*rows, size, size), reductions=1)
-    last = len(rows)
-    place, turn = np.ogrid[:size, :size]
-    if is_reverse:
-        place = place[::-1]
-    mask = nest.emitter.constant(turn < place + (not is_exclusive), i1)
-    element = nest.input(value.ssa, [*range(last), last + 1])
-    is_taken = nest.input(mask, (last, last + 1))
-    start = 0.0 if is_exclusive else -0.0
-    zeros = nest.emitter.filled((*rows, size), f32, start)
-
-    def add(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        total = nest.add(arith.AddfOp(before[0], element)).result
-        return [nest.add(arith.SelectOp(is_taken, total, before[0])).result]
-
-    (result,) = nest.reduce([zeros], add)
-    node.define(Value(result, value.order, is_real=True))
+    sums = running_sums(
+        node.builder.emitter(node.place()),
+        value.ssa,
+        value.order.index(axis),
+        0.0 if is_exclusive else -0.0,
+        is_exclusive=is_exclusive,
+        is_reverse=node.flag("reverse", False),
+    )
+    node.define(Value(sums, value.order, is_real=True))
 
 
 IMPORTERS = {

@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, f32, i1, i32
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -18,9 +16,10 @@ from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.types import integer_range
 
 from ...entry import Entry, takes
+from ...ranking import running_sums
 from ...scalars import Binary, Compute, Scalars, Steps, folded, in_turn, square, text
 from ..context import OperatorContext
-from ..nests import emitter, finish, finish_map, read, start, take
+from ..nests import emitter, finish, finish_map, read, start
 from ..types import PLAIN_TYPES, stored_type
 
 LOWEST, LARGEST = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
@@ -189,28 +188,15 @@ def import_add_n(op: OperatorContext) -> None:
 
 
 def import_cumsum(op: OperatorContext) -> None:
-    """Sums from one end on, each by itself, in the order of the running sum."""
-    shape = op.shape(0)
-    axis = op.axis_at(1, len(shape))
-    size, rank = shape[axis], len(shape)
-    is_exclusive, is_reverse = op.flag("exclusive"), op.flag("reverse")
-    turned = [
-        range(extent)[::-1] if is_reverse and dim == axis else range(extent)
-        for dim, extent in enumerate(shape)
-    ]
-    source = take(op, op.value(0), turned)
-    nest = start(op, (*shape, size), reductions=1)
-    steps = Scalars(nest)
-    value = nest.input(source, [rank if dim == axis else dim for dim in range(rank)])
-    position, turn = (steps.step(IndexOp(loop)) for loop in (axis, rank))
-    order = "slt" if is_exclusive else "sle"
-    counts = steps.step(arith.CmpiOp(turn, position, order))
-    init = nest.emitter.filled(shape, value.type, 0)
-
-    def add(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [steps.select(counts, steps.add(before[0], value), before[0])]
-
-    finish(op, take(op, nest.reduce([init], add)[0], turned))
+    sums = running_sums(
+        emitter(op),
+        op.value(0),
+        op.axis_at(1, len(op.shape(0))),
+        0,
+        is_exclusive=op.flag("exclusive"),
+        is_reverse=op.flag("reverse"),
+    )
+    finish(op, sums)
 
 
 def import_one_hot(op: OperatorContext) -> None:
