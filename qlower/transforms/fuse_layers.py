@@ -3,7 +3,8 @@
 An addition to the result of a convolution, an activation or a lookup after it: the nest
 of the convolution stores what they make of each of its results, which itself never
 goes through memory. Of several inputs the one that is computed last is taken, so
-that no tensor has to wait longer. A value that is used twice, or returned, is stored.
+that no tensor has to wait longer. A value that is used twice, or returned, is stored;
+so is one where the nest would become too large.
 
 The scalar arithmetic is moved, never changed. The nest has the names of all its layers,
 as a fused location.
@@ -41,6 +42,10 @@ from qlower.transforms.form_kernels.fuse import (
     without_unit_loops,
 )
 from qlower.transforms.form_kernels.regions import substitute
+
+MOST_OPERATIONS = 1024
+"""Operations of the largest nest that others are merged into: each time its code is
+copied and looked through, which takes the square of a chain's length."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,8 @@ def _fuse_one(
     for _, index, producer in sorted(producers, key=lambda entry: -entry[0]):
         if producer.reduction_bounds and not _keeps_layout(producer, nest):
             continue
+        if _size(producer) + _size(nest) > MOST_OPERATIONS:
+            continue
         if not can_merge(producer, nest, index) or not rewrites.allow(nest):
             continue
         location = fused_location(producer.location, nest.location)
@@ -98,6 +105,11 @@ def _fuse_one(
             merged.location = location
             return merged
     return None
+
+
+def _size(nest: NestOp) -> int:
+    """How many operations a nest's code has."""
+    return sum(len(block.ops) for region in nest.regions for block in region.blocks)
 
 
 def _is_real_step(producer: NestOp, consumer: NestOp, index: int) -> bool:

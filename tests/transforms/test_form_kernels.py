@@ -266,6 +266,41 @@ class Memory(Interpreter.Listener):
         return before is None or after is None or not np.shares_memory(before, after)
 
 
+def chain(length: int) -> ModuleOp:
+    """Additions of the input, one after another, each a layer."""
+    layer = """
+      %y{0} = linalg.generic {{indexing_maps = [#id, #id, #id],
+        iterator_types = ["parallel"]}} ins(%{1}, %x : tensor<4xi8>, tensor<4xi8>)
+        outs(%e : tensor<4xi8>) {{
+      ^bb0(%a: i8, %b: i8, %_: i8):
+        %c = arith.addi %a, %b : i8
+        linalg.yield %c : i8
+      }} -> tensor<4xi8> loc("layer{0}")"""
+    lines = (layer.format(n, f"y{n - 1}" if n else "x") for n in range(length))
+    module = f"""
+    #id = affine_map<(d0) -> (d0)>
+    func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {{
+      %e = tensor.empty() : tensor<4xi8>{"".join(lines)}
+      return %y{length - 1} : tensor<4xi8>
+    }}"""
+    return parse_module(module)
+
+
+def test_a_chain_of_layers_is_several_nests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None has more operations than are merged, however long the chain is."""
+    module = chain(40)
+    inputs = random_inputs(module, 0)
+    expected = run_function(module, "main", inputs)
+    monkeypatch.setattr("qlower.transforms.fuse_layers.MOST_OPERATIONS", 12)
+    nests = nests_of(fuse_layers(module))
+    sizes = [len(nest.epilogue.block.ops) for nest in nests]
+    assert len(nests) == 4
+    assert max(sizes) <= 12
+    assert sum(len(layer_names(nest)) for nest in nests) == 40
+    (found,), (wanted,) = run_function(module, "main", inputs), expected
+    assert np.array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_memory_is_not_reused_while_it_is_live(path: Path) -> None:
     module = fuse_layers(read_program(path))
