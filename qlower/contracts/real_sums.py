@@ -9,7 +9,7 @@ from xdsl.traits import ConstantLike
 
 from qlower.contracts import Contract
 from qlower.contracts.contractions import chosen_product
-from qlower.contracts.values import ACTIVATION_BOUNDS, Values, window_values
+from qlower.contracts.values import Values, window_values
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
@@ -22,9 +22,7 @@ NO_BIAS = np.array(-0.0, np.float32)
 
 def activation_bounds(op: qnn.ActivatedOp) -> Values:
     """The real bounds of a fused activation, infinite where it has none."""
-    low, high = (None, None)
-    if op.activation is not None:
-        low, high = ACTIVATION_BOUNDS[op.activation]
+    low, high = qnn.ACTIVATION_BOUNDS[op.activation]
     return {
         "activation_min": np.array(-np.inf if low is None else low, np.float32),
         "activation_max": np.array(np.inf if high is None else high, np.float32),

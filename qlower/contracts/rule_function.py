@@ -16,13 +16,13 @@ from qlower.contracts import Contract, Rule, load_contract
 from qlower.contracts.rule_signature import RuleSignature
 from qlower.contracts.rules import OF_WORDS, RULES
 from qlower.contracts.values import (
-    ACTIVATION_BOUNDS,
     Values,
     activation_values,
     operand_values,
     position_values,
 )
 from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array, dtype_of
 from qlower.process.float_environment import default_floats
@@ -176,8 +176,8 @@ class _Call:
     def _check(self, count: int, given: Mapping[str, Number]) -> None:
         if self.dtype not in STORED:
             raise QlowerError(f"dtype {self.dtype!r} is not one of {', '.join(STORED)}")
-        if self.activation is not None and self.activation not in ACTIVATION_BOUNDS:
-            known = ", ".join(ACTIVATION_BOUNDS)
+        if self.activation not in qnn.ACTIVATION_BOUNDS:
+            known = ", ".join(filter(None, qnn.ACTIVATION_BOUNDS))
             raise QlowerError(f"activation {self.activation!r} is not one of {known}")
         names = self._arrays_taken(count)
         if count != len(names):

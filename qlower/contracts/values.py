@@ -8,7 +8,7 @@ which are the last dimension of every output.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -34,13 +34,6 @@ TOSA_ROUNDING = "tosa.rounding_mode"
 """The attribute of an operation that says how TOSA's RESCALE rounds in it."""
 
 _SINGLE_ROUND = StringAttr("SINGLE_ROUND")
-
-ACTIVATION_BOUNDS: Mapping[str, tuple[float | None, float | None]] = {
-    "relu": (0.0, None),
-    "relu6": (0.0, 6.0),
-    "relu_n1_to_1": (-1.0, 1.0),
-}
-"""The real bounds of each fused activation."""
 
 
 def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contract:
@@ -162,8 +155,7 @@ def activation_values(
     contract: Contract, type: Attribute, activation: str | None
 ) -> Values:
     """`output_values` within the bounds of a fused activation, if there is one."""
-    bounds = (None, None) if activation is None else ACTIVATION_BOUNDS[activation]
-    return output_values(contract, type, bounds)
+    return output_values(contract, type, qnn.ACTIVATION_BOUNDS[activation])
 
 
 def window_values(
@@ -234,11 +226,11 @@ def _bounds_of(op: Operation) -> tuple[float | None, float | None]:
     """The real bounds of an operation's result."""
     match op:
         case qnn.ReluOp() | qnn.Relu6Op():
-            return ACTIVATION_BOUNDS[op.kind]
+            return qnn.ACTIVATION_BOUNDS[op.kind]
         case qnn.ClampOp():
             return op.min, op.max
         case qnn.ActivatedOp(activation=str(activation)):
-            return ACTIVATION_BOUNDS[activation]
+            return qnn.ACTIVATION_BOUNDS[activation]
         case _:
             return None, None
 

@@ -13,8 +13,8 @@ import numpy as np
 from xdsl.dialects.builtin import f16
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from qlower.contracts.values import ACTIVATION_BOUNDS
 from qlower.dialects import qnn
+from qlower.dialects.qnn import ACTIVATION_BOUNDS
 from qlower.dialects.qnn.base import ActivatedOp
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.interp.values import Array

@@ -23,8 +23,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qlower.contracts.accumulator_range import constant_integers
-from qlower.contracts.values import ACTIVATION_BOUNDS
 from qlower.dialects import qnn
+from qlower.dialects.qnn import ACTIVATION_BOUNDS
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import shape_of
 from qlower.emit.tensors import constant_of

@@ -16,8 +16,8 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Attribute, SSAValue
 
-from qlower.contracts.values import ACTIVATION_BOUNDS
 from qlower.dialects import qnn
+from qlower.dialects.qnn import ACTIVATION_BOUNDS
 from qlower.dialects.quant import quantized_element
 from qlower.interp.values import Array
 from qlower.model.build import (
@@ -62,7 +62,7 @@ class Draw:
     rescales_means: bool = False
     rescales_bounds: bool = False
     rescales_sigmoids: bool = False
-    activations: Sequence[str] = tuple(ACTIVATION_BOUNDS)
+    activations: Sequence[str] = tuple(filter(None, ACTIVATION_BOUNDS))
     broadcasts: bool = False
     odd_pads: bool = False
     even_groups: bool = True

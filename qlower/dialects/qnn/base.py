@@ -104,13 +104,22 @@ class MovingOp(QnnOp, ABC):
         return ()
 
 
+ACTIVATION_BOUNDS: Mapping[str | None, tuple[float | None, float | None]] = {
+    None: (None, None),
+    "relu": (0.0, None),
+    "relu6": (0.0, 6.0),
+    "relu_n1_to_1": (-1.0, 1.0),
+}
+"""The real bounds of each fused activation."""
+
+
 class ActivatedOp(QnnOp, ABC):
     """
     An op with an optional fused activation: its real result is clamped to [0, inf)
     (`relu`), [0, 6] (`relu6`) or [-1, 1] (`relu_n1_to_1`) before it is quantized.
     """
 
-    activation = optional_word_field("relu", "relu6", "relu_n1_to_1")
+    activation = optional_word_field(*filter(None, ACTIVATION_BOUNDS))
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -22,9 +22,6 @@ from .real_softmax import softmax_of
 MASK_FILTER = -10000.0
 """The number that is added where a mask hides an element, by default."""
 
-LOWEST = float(np.finfo(np.float32).min)
-"""The term of elements that come later."""
-
 
 def import_attention(node: NodeContext) -> None:
     """Import an Attention: one product of real numbers gives queries, keys and values,
@@ -129,7 +126,7 @@ def _mask_terms(
             zeros = np.zeros((length, length), np.float32)
             terms = Value(node.builder.constant(zeros, f32, place), (0, 1), True)
         operands = [terms, Value(node.builder.constant(later, i1, place), (0, 1))]
-        body = body_of(text("_mlas", "causal_term"), LOWEST)
+        body = body_of(text("_mlas", "causal_term"), qnn.LOWEST)
         terms = elementwise(node, operands, body)
     return terms
 

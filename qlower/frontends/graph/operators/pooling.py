@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 from xdsl.dialects.builtin import Float32Type
 
 from qlower.dialects import qnn
@@ -24,9 +23,6 @@ from . import real_pools
 from .real import real_operand
 
 MAX_KERNEL = 1 << 16
-
-LOWEST = float(np.finfo(np.float32).min)
-"""The padding of real numbers for a maximum."""
 
 
 def kernel_of(node: NodeContext) -> tuple[int, int]:
@@ -128,7 +124,7 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
         sizes = node.integer_list("kernel_shape", None, 1, MAX_KERNEL)
         volume = volumes.read_volume(node, value.shape, sizes)
         element = value.element
-        lowest: float = LOWEST
+        lowest: float = qnn.LOWEST
         if isinstance(element, QuantizedType):
             lowest = element.storage_min
         image = volume.seen(value, lowest, taps_last=False)

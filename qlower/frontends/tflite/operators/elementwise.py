@@ -19,7 +19,7 @@ from ...scalars import Binary, Scalars
 from ..context import OperatorContext
 from ..nests import finish, finish_map, read
 from ..types import quantized_type
-from .plain import ACTIVATION_BOUNDS, binary, scalars
+from .plain import binary, scalars
 from .quantized import quantized
 
 POWER_WITHIN = 1e-3
@@ -108,7 +108,9 @@ def _bounds(op: OperatorContext) -> list[int]:
             np.clip(round_half_away(np.array(real / scale)), limits.min, limits.max)
         )
         for real, stored in zip(
-            ACTIVATION_BOUNDS[op.activation()], (limits.min, limits.max), strict=True
+            qnn.ACTIVATION_BOUNDS[op.activation()],
+            (limits.min, limits.max),
+            strict=True,
         )
     ]
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -21,15 +21,6 @@ from ...scalars import Binary, Compute, Scalars, Steps, folded, in_turn, square,
 from ..context import OperatorContext
 from ..nests import emitter, finish, finish_map, read, start
 from ..types import PLAIN_TYPES, stored_type
-
-LOWEST, LARGEST = float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)
-
-ACTIVATION_BOUNDS: Mapping[str | None, tuple[float | None, float | None]] = {
-    None: (None, None),
-    "relu": (0.0, None),
-    "relu6": (0.0, 6.0),
-    "relu_n1_to_1": (-1.0, 1.0),
-}
 
 
 def is_plain(op: OperatorContext) -> bool:
@@ -91,7 +82,7 @@ def map_elements(op: OperatorContext, compute: Compute, *parameters: float) -> N
 
 def activated(op: OperatorContext, steps: Scalars, value: SSAValue) -> SSAValue:
     """The fused activation of a number."""
-    return bounded(steps, value, *ACTIVATION_BOUNDS[op.activation()])
+    return bounded(steps, value, *qnn.ACTIVATION_BOUNDS[op.activation()])
 
 
 def bounded(
@@ -103,8 +94,8 @@ def bounded(
     """A number within bounds; of float32, within those of finite ones at least
     (kernel_util.h, CalculateActivationRange), so that no infinity is left."""
     if value.type == f32:
-        low = LOWEST if low is None else low
-        high = LARGEST if high is None else high
+        low = qnn.LOWEST if low is None else low
+        high = -qnn.LOWEST if high is None else high
     return steps.clamp(value, low, high)
 
 
