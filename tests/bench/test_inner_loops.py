@@ -74,9 +74,9 @@ def test_what_llvm_mca_is_asked(monkeypatch: pytest.MonkeyPatch):
     assert (second.cycles, second.limit, second.rest) == (5.0, 9 / 30, 0.25)
     assert first.ratio == 2.5 / (31 / 60)
     ((command, text),) = asked
-    assert command[:5] == [
+    assert command[:6] == [
         *("/bin/mca", "-mtriple=aarch64-linux-gnu", "-mcpu=neoverse-n1", "--json"),
-        "-iterations=100",
+        *("-iterations=100", "--instruction-info=0"),
     ]
     assert f"-mattr={target.features}" in command or not target.features
     regions = [one.splitlines() for one in text.split("// LLVM-MCA-BEGIN ")[1:]]

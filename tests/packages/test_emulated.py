@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import struct
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,3 +115,29 @@ def test_whole_models_without_an_operating_system(name: str):
     run, wanted = EmulatedExecutable(compiled), qlower.jit(path, contract="tflm")
     for x in np.load(path.with_name("inputs.npz"))["x"][:3, None]:
         np.testing.assert_array_equal(run([x])[0], wanted(x))
+
+
+@pytest.mark.parametrize("at_end", [True, False])
+def test_arrays_lie_against_pages_that_cannot_be_touched(at_end: bool) -> None:
+    """Two arrays and an arena, whole pages for each, and a page between; an arena
+    starts where its pages do."""
+    mapped: list[tuple[int, int]] = []
+
+    def map(start: int, length: int) -> int:
+        size = -(-length // 4096) * 4096
+        mapped.append((start, size))
+        return size
+
+    emulator = SimpleNamespace(map=map)
+    signature = SimpleNamespace(arguments=(0,), results=(0,))
+    executable: Any = SimpleNamespace(emulator=emulator, signature=signature)
+    place = vars(EmulatedExecutable)["_place"]
+    addresses, pages = place(executable, [100, 4097, 64], at_end)
+    assert pages == mapped
+    (a, first), (b, second), (c, third) = mapped
+    assert (first, second, third) == (4096, 8192, 4096)
+    assert (b, c) == (a + first + 4096, b + second + 4096)
+    if at_end:
+        assert addresses == [a + 4096 - 100, b + 8192 - 4097, c]
+    else:
+        assert addresses == [a, b, c]

@@ -132,3 +132,11 @@ def test_who_sets_the_rounding_mode(triple: str, said: str):
     assert said in header
     assert "m_reset" not in header  # there is no state
     assert header.count("default floating-point environment") == 1
+
+
+def test_the_last_line_ends() -> None:
+    """As C99 has it, 5.1.1.2: a file that isn't empty ends in a new line."""
+    signature = Signature(specs()[:1], specs()[:1])
+    triple = "x86_64-linux-gnu"
+    interface = Interface("model", signature, 64, 64, "tflite", "0", triple, ())
+    assert header_text(interface).endswith("}\n#endif\n\n#endif /* MODEL_H */\n")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from qlower.diagnostics import QlowerError, printable
+from qlower.tables.formats import wrapped
 from qlower.tables.table import FORMATS, Column, Table, counted, show_cell
 
 
@@ -93,6 +94,47 @@ def test_markdown():
         "",
         "- conv: a convolution",
     ]
+
+
+def test_html():
+    right = ' style="text-align: right"'
+    assert make_table(LAYERS[0]).render("html").splitlines() == [
+        *("<table>", "<caption>layers</caption>", "<thead>"),
+        f"<tr><th{right}>MACs</th><th{right}>share</th><th>layer</th></tr>",
+        *("</thead>", "<tbody>"),
+        f"<tr><td{right}>12,000</td><td{right}>0.25</td><td>conv</td></tr>",
+        *("</tbody>", "<tfoot>"),
+        f"<tr><td{right}>12,000</td><td{right}></td><td>total</td></tr>",
+        *("</tfoot>", "</table>", "<p>conv: a convolution</p>"),
+    ]
+    without = Table("t", [1], [Column("a", "a", lambda row: row)]).render("html")
+    assert "tfoot" not in without
+
+
+def test_a_column_that_nobody_fills_takes_no_room():
+    columns: list[Column[int]] = [
+        Column("a", "a", lambda row: row),
+        Column("", "b", lambda row: "", right=False),
+        Column("c", "c", lambda row: row),
+    ]
+    table = Table("t", [1], columns)
+    assert table.render().splitlines() == ["a    c", "------", "1    1"]
+    assert table.render("markdown").splitlines() == [
+        *("|  a |   |  c |", "| -: | - | -: |", "|  1 |   |  1 |"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a few words", ["a few", "    words"]),
+        ("  a few words", ["  a few", "      words"]),
+        ("    ", [""]),
+        ("averylongword b-c", ["averylongword", "    b-c"]),
+    ],
+)
+def test_lines_are_indented_by_four_more(text: str, lines: list[str]):
+    assert wrapped(text, 9) == lines
 
 
 @pytest.mark.parametrize("format", FORMATS)
