@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,14 @@ import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.contracts import contract_names, load_contract
-from qlower.identification.cases import FACTORS, LARGEST_PRODUCT_SUM, Cases, weights_for
+from qlower.identification.cases import (
+    FACTORS,
+    LARGEST_PRODUCT_SUM,
+    TURN_BITS,
+    TURN_COUNTS,
+    Cases,
+    weights_for,
+)
 from qlower.identification.probe import (
     Format,
     Probe,
@@ -24,6 +32,7 @@ from qlower.identification.probe import (
     write_probe,
 )
 from qlower.identification.replay import Replay
+from qlower.model.weights import weight_specs
 from qlower.verification.equal import equal
 
 MOST = 2000
@@ -189,3 +198,30 @@ def test_engines_of_pytorch_are_named(engine: str) -> None:
     found = qlower.identify(f"torch-{engine}", made.model, *made.inputs.values())
     assert f"pytorch-{engine}" in found.names
     assert {one.verdict for one in found.alike} <= {"equal"}
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_sums_turn_behind_the_end_of_a_register(signed: bool) -> None:
+    """By half a product of the largest code, the last of 1 to 16, up or down, and by
+    none where its weight is 1; all come back to 0."""
+    layer = dict(Cases(signed=signed).products())["turns"]
+    made = make_probe({"turns": layer})
+    (spec,) = made.model.inputs
+    (codes,) = made.inputs.values()
+    (weights, _) = weight_specs(made.model.module)
+    steps = codes.reshape(-1).astype(np.int64) - (spec.zero_point or 0)
+    assert set(steps.tolist()) == {255}
+    rows = weights.stored.astype(np.int64).reshape(-1, len(steps))
+    sums = np.cumsum(rows * steps, axis=1)
+    settings = list(itertools.product(TURN_BITS, TURN_COUNTS))
+    assert len(rows) == len(settings)
+    for number, (bits, count) in enumerate(settings):
+        line = sums[number] * (-1) ** number
+        top = int(line.argmax())
+        weight = abs(int(rows[number, top]))
+        end = 1 << bits - 1
+        assert line[top] == 255 * (end // 255 + weight // 2)
+        assert (np.abs(rows[number, top - count + 1 : top + 1]) == weight).all()
+        assert line[top - 1] <= end
+        assert line[-1] == 0
+        assert line.min() >= 0
