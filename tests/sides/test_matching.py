@@ -11,6 +11,7 @@ import pytest
 from support.small_model import SMALL_MODEL
 
 import qlower
+from qlower.codegen.targets.resolve import host_target
 from qlower.model.signature import Array, TensorSpec
 from qlower.sides.dumps import stacked
 
@@ -93,3 +94,28 @@ def test_what_was_done_to_arrays_is_noted(tmp_path: Path) -> None:
     )
     (note,) = qlower.diff("tflite", {"scores": layers["scores"]}, model, image).notes
     assert note.endswith(": 1 by name, without 2 layers (conv, flat)")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tflite", ("tflite", None, None)),
+        ("interp", (None, "interp", None)),
+        ("jit", (None, "jit", None)),
+        ("tvm:jit", ("tvm", "jit", None)),
+        ("tvm:interp", ("tvm", "interp", None)),
+        ("x86-64-v3", (None, "jit", "x86-64-v3")),
+        ("tvm:x86-64-v3", ("tvm", "jit", "x86-64-v3")),
+        ("tflite:tvm", ("tflite:tvm", None, None)),
+        ("exact", ("exact", None, None)),
+        ("nosuch", ("nosuch", None, None)),
+    ],
+)
+def test_a_side_names_a_contract_and_an_executor(
+    text: str, expected: tuple[str | None, str | None, str | None]
+) -> None:
+    split = vars(import_module("qlower.sides.make_side"))["_split"]
+    is_x86 = host_target().triple.startswith("x86_64")
+    if not is_x86 and "x86" in text:
+        pytest.skip("CPUs of this machine alone are sides")
+    assert split(text) == expected
