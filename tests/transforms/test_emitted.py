@@ -15,6 +15,8 @@ from qlower.dialects.smtlib import FloatType
 from qlower.emit.reassociation import reassociation
 from qlower.emit.smtlib import bit_vector, sort
 from qlower.emit.tables import stored_values
+from qlower.emit.tensors import constant_of
+from qlower.text.parsing import parse_module
 
 
 def inner(module: str, name: str) -> Any:
@@ -92,3 +94,22 @@ def test_terms_of_smt_lib() -> None:
     assert sort(smt.BoolType()) == "Bool"
     assert sort(smt.BitVectorType(12)) == "(_ BitVec 12)"
     assert sort(FloatType(8, 24)) == "(_ FloatingPoint 8 24)"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("dense<5> : tensor<3xi8>", [5, 5, 5]),
+        ("dense<-7> : tensor<1xi32>", [-7]),
+        ("dense<2.5> : tensor<2x2xf32>", [[2.5, 2.5], [2.5, 2.5]]),
+        ("dense<[1, -2]> : tensor<2xi16>", [1, -2]),
+        ("dense<3> : tensor<i64>", 3),
+    ],
+)
+def test_elements_of_a_constant(text: str, expected: Any) -> None:
+    function = f"func.func @f() {{\n  %c = arith.constant {text}\n  return\n}}"
+    (made,) = (o for o in parse_module(function).walk() if o.name == "arith.constant")
+    found = constant_of(made.results[0])
+    assert found is not None
+    assert found.tolist() == expected
+    assert found.dtype.itemsize == {"8": 1, "6": 2, "2": 4, "4": 8}[text[-2]]
