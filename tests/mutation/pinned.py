@@ -33,22 +33,24 @@ def first_failing_anew(tests: Sequence[str]) -> str:
     return first_failing(tests)
 
 
-def first_differing(mutant: Mutant) -> str:
+def first_differing(mutant: Mutant, failed: str = "") -> str:
     """The first rule whose answers differ from the recorded ones with the mutant in
-    place. For a process of its own."""
+    place; that of an answer that `failed` before alone, if it was one. For a process of
+    its own."""
     _forget()
+    is_answer = ":" in failed or failed == Path(mutant.file).stem
     try:
-        return next(_differing(mutant), "passed")
+        return next(_differing(mutant, failed if is_answer else ""), "passed")
     except Exception as error:
         return f"failed {type(error).__name__}"
 
 
-def _differing(mutant: Mutant) -> Iterator[str]:
+def _differing(mutant: Mutant, only: str) -> Iterator[str]:
     answers: Any = importlib.import_module("contracts.test_rule_answers")
     outline: Any = importlib.import_module("qlower.contracts.outline")
     loaded: Any = importlib.import_module("qlower.contracts")
     stem = Path(mutant.file).stem
-    if stem in answers.LIBRARIES:
+    if stem in answers.LIBRARIES and only in ("", stem):
         expected = (answers.ANSWERS / f"{stem}.txt").read_text().splitlines()
         if answers.answers_of_library(stem) != expected:
             yield f"failed {stem}"
@@ -61,11 +63,14 @@ def _differing(mutant: Mutant) -> Iterator[str]:
             if stem in _names(definition)
         ]
         for rule in answers.RULES:
+            name, limits = f"{root}: {rule}", f"{root}: limits of {rule}"
+            if only not in ("", name, limits):
+                continue
             if any(function in outline.functions_of(rule, heir) for heir in heirs):
-                if answers.differences(root, [rule]):
-                    yield f"failed {root}: {rule}"
-                if answers.changed_limits(root, [rule]):
-                    yield f"failed {root}: limits of {rule}"
+                if only != limits and answers.differences(root, [rule]):
+                    yield f"failed {name}"
+                if only != name and answers.changed_limits(root, [rule]):
+                    yield f"failed {limits}"
 
 
 def _names(definition: Any) -> Iterator[str]:

@@ -125,7 +125,7 @@ def _verdict(task: Task, answer: str, shown: int) -> Verdict:
 def _is_honest(verdict: Verdict, task: Task) -> bool:
     """Whether what failed passes without the mutant."""
     if not verdict.shown:
-        work = partial(pinned.first_differing, task.mutant)
+        work = partial(pinned.first_differing, task.mutant, verdict.test)
     elif verdict.test.startswith("tests/"):
         work = partial(first_failing, [verdict.test])
     else:
