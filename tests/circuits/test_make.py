@@ -113,3 +113,15 @@ def test_ports_take_what_their_steps_have_results_for() -> None:
         **dict.fromkeys(("left_shift", "shift"), (0, 31)),
         **dict.fromkeys(("output_zero_point", "output_min", "output_max"), (-128, 127)),
     }
+
+
+def test_what_an_elements_number_decides_is_a_port() -> None:
+    """The number itself isn't: whether it is in a row's tail is known when a device is
+    driven, and one bit."""
+    rule = open_function(load_contract("tflite-ruy"), "add")
+    ends = {
+        one.name: (int(one.low.min()), int(one.high.max())) for one in rule.arguments
+    }
+    assert ends["lhs"] == ends["rhs"] == (-128, 127)
+    assert "element" not in ends
+    assert list(ends)[:2] == ["lhs", "rhs"]

@@ -11,11 +11,15 @@ from support.small_model import SMALL_MODEL
 
 from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.compilation.compilation import Compilation
+from qlower.compilation.passes import apply_passes
+from qlower.compilation.to_arith import lower_to_arith
 from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.model import Model
 from qlower.tally import tallied
 from qlower.text.parsing import parse_module
 from qlower.transforms.check_defined import CHECKED_ALONE
+from qlower.transforms.expand_fixed import ExpandFixedPass
+from qlower.transforms.tidying import CanonicalizePass
 
 TWO_NESTS = """
 #id = affine_map<(d0) -> (d0)>
@@ -102,3 +106,23 @@ def test_a_part_stands_alone_if_its_nests_do(
     calls = vars(Compilation)["_calls"]
     given = Compilation(Model(parse_module(text)))
     assert (calls(given, parse_module(text)) is not None) is is_alone
+
+
+ROUNDED = """
+func.func @main(%a: i32) -> i32 {
+  %none = arith.constant 0 : i32
+  %b = fixed.shift_right %a, %none {rounding = half_up} : i32
+  %places = arith.constant 3 : i32
+  %c = fixed.shift_right %b, %places {rounding = half_up} : i32
+  return %c : i32
+}"""
+
+
+def test_upstream_text_is_canonical() -> None:
+    """Steps of `fixed` become plain ones, of which those by 0 places go."""
+    whole = lower_to_arith(parse_module(ROUNDED), expand_fixed=True)
+    assert [op.name for op in whole.walk()].count("arith.shrsi") == 1
+    expanded = apply_passes(parse_module(ROUNDED), [ExpandFixedPass()])
+    assert [op.name for op in expanded.walk()].count("arith.shrsi") == 2
+    again = apply_passes(whole, [CanonicalizePass()])
+    assert str(again) == str(whole)
