@@ -466,6 +466,9 @@ PLAIN: dict[str, Callable[[], bytes]] = {
     "scatter_nd_bytes": model(
         "SCATTER_ND", [[[4, 1], [0, 0]], "int8 2x3", [5, 2, 3]], "int8 5x2x3"
     ),
+    "scatter_nd_bools": model(
+        "SCATTER_ND", [[[4], [1], [4]], "bool 3x8", [5, 8]], "bool 5x8"
+    ),
     **{
         f"resize_nearest_float{name}": model(
             "RESIZE_NEAREST_NEIGHBOR",
