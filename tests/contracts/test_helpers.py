@@ -1,0 +1,80 @@
+"""Steps of contracts whose cases no layer on record has all of, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qlower.contracts import load_contract
+from qlower.contracts.calls import value_name
+from qlower.interp import evaluate_function
+from qlower.interp.values import Array, dtype_of
+
+
+def evaluated(contract: str, name: str, **values: float) -> tuple[Array, ...]:
+    """A helper's results for values by their names."""
+    function = load_contract(contract).definition.function(name).function
+    arguments = [
+        np.array(values[value_name(function, number) or ""]).astype(dtype_of(type))
+        for number, type in enumerate(function.function_type.inputs)
+    ]
+    return evaluate_function(function, arguments)
+
+
+@pytest.mark.parametrize(
+    ("input_size", "output_size", "align_corners", "expected"),
+    [
+        (5, 1, True, (5, 1, 4)),
+        (5, 2, True, (4, 1, 4)),
+        (5, 3, True, (4, 2, 4)),
+        (1, 7, True, (0, 6, 0)),
+        (5, 1, False, (5, 1, 4)),
+        (5, 2, False, (5, 2, 4)),
+        (5, 9, False, (5, 9, 4)),
+    ],
+)
+def test_steps_of_positions(
+    input_size: int,
+    output_size: int,
+    align_corners: bool,
+    expected: tuple[int, int, int],
+) -> None:
+    """From corner to corner if there are two, else from edge to edge."""
+    found = evaluated(
+        "tflite",
+        "resizing_steps",
+        input_size=input_size,
+        output_size=output_size,
+        align_corners=align_corners,
+    )
+    assert tuple(map(int, found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("weight_scale", "one", "shifted", "real"),
+    [
+        *((0.25, one, False, 100 * 0.5) for one in (True, False)),
+        *((0.25, one, True, 100 * 0.5) for one in (True, False)),
+        (0.5, True, False, 100 * 0.5),
+        (0.5, False, False, 100 * 1.0),
+        (0.5, True, True, 100 * 1.0),
+        (0.5, False, True, 100 * 1.0),
+    ],
+)
+def test_openvino_keeps_a_single_scale_for_a_combined_one(
+    weight_scale: float, one: bool, shifted: bool, real: float
+) -> None:
+    """Steps of 1 in, of 1/2 out with 7 as 0, and a bias of 3: only where both scales
+    give 1, a single scale of weights stays in place of it."""
+    (found,) = evaluated(
+        "openvino",
+        "in_steps",
+        sum=100,
+        shifted=shifted,
+        one_weight_scale=one,
+        real_bias=3,
+        **{"weight_scale": weight_scale, "input_scale": 1, "output_scale": 0.5},
+        **{"input_zero_point": 0, "output_zero_point": 7, "input_unsigned": True},
+        **{"output_unsigned": True, "storage_min": 0, "storage_max": 255},
+    )
+    assert int(found) == real + 3 * 2 + 7
