@@ -39,7 +39,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def arguments(count: int, seed: int) -> list[Array]:
-    """Numbers of any size, numbers near 1, and special ones, in any combination."""
+    """Numbers of any size, numbers near 1, and special ones, in any combination: of
+    two special ones in each."""
     random = np.random.default_rng(seed)
     drawn: list[Array] = []
     for _ in range(count):
@@ -50,6 +51,9 @@ def arguments(count: int, seed: int) -> list[Array]:
         special *= random.choice(np.array([-1, 1], np.float32), SIZE)
         kind = random.integers(0, 3, SIZE)
         drawn.append(np.choose(kind, [any_size, near, special]).astype(np.float32))
+    signed = np.array([*SPECIAL, *(-number for number in SPECIAL)], np.float32)
+    for array, every in zip(drawn, np.meshgrid(*[signed] * count), strict=True):
+        array[: every.size] = every.reshape(-1)
     return drawn
 
 
