@@ -1,0 +1,42 @@
+"""Each order of summation adds each term once, which whole numbers show exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from qlower.interp.ordered_sums import ArraySums
+from qlower.interp.values import Array
+from qlower.operators.orders import ELEMENT_ORDERS, ORDERS, Order
+
+COUNTS = [*range(1, 18), 31, 32, 37, 64, 257]
+
+
+def summed(order: Order, starts: bool) -> Iterator[tuple[Array, Array]]:
+    """Sums of five rows of many sizes in an order, and what they are."""
+    random = np.random.default_rng(0)
+    for count in COUNTS:
+        one, other = random.integers(-8, 9, (2, 5, count)).astype(np.float32)
+        other = one if order.squares else other
+        start = np.arange(5, dtype=np.float32) * 7 if starts else None
+        sums = ArraySums([one, other], [count], start)
+        sums.block, sums.columns = 5, 3
+        expected = (one * other).sum(1)
+        yield sums.ordered(order), expected if start is None else expected + start
+
+
+@pytest.mark.parametrize("starts", [False, True])
+@pytest.mark.parametrize("name", ORDERS)
+def test_products_are_added_once(name: str, starts: bool) -> None:
+    """To 0, or to a number of each row."""
+    for found, expected in summed(ORDERS[name], starts):
+        assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("name", ELEMENT_ORDERS)
+def test_elements_are_added_once(name: str) -> None:
+    """Of rows that begin at any distance from an aligned number."""
+    for found, expected in summed(ELEMENT_ORDERS[name], starts=False):
+        assert found.tolist() == expected.tolist()
