@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -441,3 +442,23 @@ def test_a_step_that_is_infinite_at_one_end_is_rejected() -> None:
         made.value(0, 1)
     with pytest.raises(ValueError, match="isn't finite"):
         made.value(0, 1 << 20)
+
+
+def test_how_many_elements_are_added_up() -> None:
+    """All of a mean's axes, and of a pool's window, which must be the whole image."""
+
+    def array(shape: tuple[int, ...], numbers: tuple[int, ...] = ()) -> Any:
+        return SimpleNamespace(shape=shape, numbers=lambda: numbers)
+
+    def options(height: int, width: int) -> Any:
+        return SimpleNamespace(number=lambda at, kind: {4: height, 3: width}[at])
+
+    pooled: Any = vars(check_certificate)["pooled"]
+    image = array((2, 4, 5, 3))
+    for axes, count in (((1, 2), 20), ((2,), 5), ((0, 1, 2, 3), 120), ((3, 1), 12)):
+        found = pooled("mean", options(0, 0), [image, array((2,), axes)], None)
+        assert found == count
+    assert pooled("pool", options(4, 5), [image], array((2, 1, 1, 3))) == 20
+    for height, width, shape in ((4, 4, (2, 1, 1, 3)), (4, 5, (2, 1, 2, 3))):
+        with pytest.raises(Exception, match="a pool that isn't of the whole image"):
+            pooled("pool", options(height, width), [image], array(shape))
