@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from qlower.contracts import load_contract
 from qlower.contracts.calls import value_name
 from qlower.interp import evaluate_function
 from qlower.interp.values import Array, dtype_of
+from qlower.text.parsing import parse_module
 
 
 def evaluated(contract: str, name: str, **values: float) -> tuple[Array, ...]:
@@ -78,3 +81,26 @@ def test_openvino_keeps_a_single_scale_for_a_combined_one(
         **{"output_unsigned": True, "storage_min": 0, "storage_max": 255},
     )
     assert int(found) == real + 3 * 2 + 7
+
+
+PRODUCTS = """
+!a = !quant.uniform<i8:f32, 5.0e-01:-3>
+!b = !quant.uniform<u8:f32, 2.5e-01:7>
+func.func @main(%a: tensor<2x2x!a>, %b: tensor<2x2x!b>) -> tensor<2x2x!a> {
+  %y = qnn.OP %a, %b : (tensor<2x2x!a>, tensor<2x2x!b>) -> tensor<2x2x!a>
+  return %y : tensor<2x2x!a>
+}"""
+
+
+@pytest.mark.parametrize("kind", ["matmul", "mul"])
+def test_factors_have_a_scale_each_and_no_channels(kind: str) -> None:
+    module = parse_module(PRODUCTS.replace("OP", kind))
+    (op,) = (op for op in module.walk() if op.name == f"qnn.{kind}")
+    factor_values = vars(import_module("qlower.contracts.values"))["_factor_values"]
+    found = {
+        name: np.asarray(value).tolist() for name, value in factor_values(op).items()
+    }
+    assert found["per_channel"] is False
+    for side, scale, point in (("input", 0.5, -3), ("weight", 0.25, 7)):
+        assert found[f"{side}_scale"] in (scale, [scale])
+        assert found[f"{side}_zero_point"] in (point, [point])

@@ -20,7 +20,9 @@ import pytest
         ("nc", 3, Fraction(11, 2), "conv[0,1] [n,c] of input 2: 5 | 6 | exact 5.5"),
     ],
 )
-def test_where_and_what(axes: str, runs: int, exact: Fraction | None, head: str) -> None:
+def test_where_and_what(
+    axes: str, runs: int, exact: Fraction | None, head: str
+) -> None:
     trace = SimpleNamespace(exact=exact, chains=(1,), path="5.5 -> 5")
     chain: Any = SimpleNamespace(
         **{"place": "conv[0,1]", "run": 2, "axes": axes, "pairs": (1,)},
