@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from importlib import import_module
 
 import numpy as np
@@ -104,3 +106,22 @@ def test_factors_have_a_scale_each_and_no_channels(kind: str) -> None:
     for side, scale, point in (("input", 0.5, -3), ("weight", 0.25, 7)):
         assert found[f"{side}_scale"] in (scale, [scale])
         assert found[f"{side}_zero_point"] in (point, [point])
+
+
+@pytest.mark.parametrize("bits", [-2, -1, 0, 1, 2, 3])
+def test_each_bit_of_a_scale_counts_at_ties(bits: int) -> None:
+    """XNNPACK's rounding on ARM is half up of the exact product; at a half, a unit in
+    the last place of the scale decides, as far as products have bits for it."""
+    scale = np.float32(2.0**-20)
+    for _ in range(abs(bits)):
+        scale = np.nextafter(scale, np.float32(np.sign(bits)))
+    for x in (1 << 19, -(1 << 19), 3 << 19, -(3 << 19), 5 << 19, -(5 << 19)):
+        (found,) = evaluated(
+            "xnnpack-rndnu",
+            "requantize_rndnu",
+            **{"x": x, "scale": scale, "output_zero_point": 7},
+            **{"output_min": 0, "output_max": 255},
+            **{"storage_min": 0, "storage_max": 255},
+        )
+        exact = x * Fraction(float(scale)) + Fraction(1, 2)
+        assert int(found) == min(max(math.floor(exact) + 7, 0), 255)
