@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from support.circuits import drawn, interpreted, pins_of, simulated
 from support.small_model import SMALL_MODEL
 
-from qlower.circuits.make import contract_circuits, model_circuits
+from qlower.circuits.make import Circuit, contract_circuits, model_circuits
 from qlower.circuits.ports import open_function
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
+from qlower.text.parsing import parse_module
 
 needs_icarus = pytest.mark.skipif(
     shutil.which("iverilog") is None, reason="iverilog isn't installed"
@@ -125,3 +128,19 @@ def test_what_an_elements_number_decides_is_a_port() -> None:
     assert ends["lhs"] == ends["rhs"] == (-128, 127)
     assert "element" not in ends
     assert list(ends)[:2] == ["lhs", "rhs"]
+
+
+def test_a_step_with_one_result_takes_no_bits() -> None:
+    """Of 32 in its type none are needed; nor does a constant count."""
+    text = """func.func @f(%a: i32) -> i32 {
+      %three = arith.constant 3 : i32
+      %zero = arith.constant 0 : i32
+      %none = arith.muli %a, %zero : i32
+      %five = arith.maxsi %none, %three : i32
+      %low = arith.andi %a, %three : i32
+      %sum = arith.addi %low, %five : i32
+      return %sum : i32
+    }"""
+    (function,) = parse_module(text).body.block.ops
+    bits: Any = vars(Circuit)["bits"].fget
+    assert bits(SimpleNamespace(function=function)) == (5 * 32, 32 + 2 + 3)

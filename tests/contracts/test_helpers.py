@@ -119,9 +119,51 @@ def test_each_bit_of_a_scale_counts_at_ties(bits: int) -> None:
         (found,) = evaluated(
             "xnnpack-rndnu",
             "requantize_rndnu",
-            **{"x": x, "scale": scale, "output_zero_point": 7},
+            **{"x": x, "scale": float(scale), "output_zero_point": 7},
             **{"output_min": 0, "output_max": 255},
             **{"storage_min": 0, "storage_max": 255},
         )
         exact = x * Fraction(float(scale)) + Fraction(1, 2)
         assert int(found) == min(max(math.floor(exact) + 7, 0), 255)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        *(((3, 3), (7, 6)), ((5, 5), (10, 8)), ((6, 6), (7, 8)), ((7, 7), (21, 10))),
+        *(((14, 14), (21, 12)), ((1, 1), (64, 6)), ((2, 2), (64, 8))),
+        *(
+            ((4, 4), (64, 10)),
+            ((3, 2), (85, 9)),
+            ((7, 3), (98, 11)),
+            ((3, 5), (68, 10)),
+        ),
+    ],
+)
+def test_a_pool_divides_by_a_table_or_by_shifts(
+    kernel: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    """Vitis AI: 2^(6 + log2 k), rounded up, over k, to the nearest whole number."""
+    height, width = kernel
+    values = {"kernel_height": height, "kernel_width": width}
+    found = evaluated("vitis-dpu", "pool_factor", **values)
+    assert tuple(map(int, found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("fraction", "expected"),
+    [
+        (0, (1 << 30, 5)),
+        ((1 << 52) - 1, (1 << 30, 6)),
+        ((1 << 52) - (1 << 21), (1 << 30, 6)),
+        ((1 << 52) - (1 << 21) - 1, ((1 << 31) - 1, 5)),
+        ((1 << 52) - (1 << 22), ((1 << 31) - 1, 5)),
+        (1 << 21, ((1 << 30) + 1, 5)),
+        ((1 << 21) - 1, (1 << 30, 5)),
+    ],
+)
+def test_a_multiplier_of_31_bits(fraction: int, expected: tuple[int, int]) -> None:
+    """Half away from zero; what becomes 2^31 is half of that, with an exponent more."""
+    bits = 1023 << 52 | fraction
+    found = evaluated("tflite", "round_mantissa", bits=bits, exponent=5)
+    assert tuple(map(int, found)) == expected

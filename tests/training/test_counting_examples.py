@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 
+import numpy as np
 import pytest
 from training.test_improvement_steps import LONE, work
 
 from qlower.diagnostics import QlowerError
+from qlower.model.weights import weight_specs
 from qlower.text.parsing import parse_module
 
 pytest.importorskip("torch", reason="torch is not installed")
@@ -87,3 +89,20 @@ def test_operations_that_mix_examples(
     (made,) = (one for one in module.walk() if one.name.startswith("qnn."))
     inner = vars(import_module("qlower.torch.device"))["_mixes_examples"]
     assert inner(made) is mixes
+
+
+def test_weights_are_quotients_of_float32_and_biases_of_float64() -> None:
+    """0.15 / 0.1 is a half in float32, which goes to the even 2, and less in float64,
+    as far as these numbers are float32's."""
+    torch = import_module("torch")
+    quantizing = import_module("qlower.torch.quantizing")
+    text = LONE.replace("i8<-127:127>:f32, 2.5e-01", "i8<-127:127>:f32, 1.0e-01")
+    weight, bias = weight_specs(parse_module(text))
+    assert (weight.role, bias.role) == ("weight", "bias")
+    real = torch.full(weight.stored.shape, 0.15)
+    assert (real[0, 0] / np.float32(0.1)).item() == 1.5
+    assert set(quantizing.stored_parameter(weight, real).flatten().tolist()) == {2}
+    given = torch.full(bias.stored.shape, 0.15)
+    found = quantizing.stored_parameter(bias, given)
+    exact = 0.15000000596046448 / float(bias.scales[0])
+    assert found.tolist() == [round(exact)] * 2
