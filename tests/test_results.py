@@ -60,7 +60,7 @@ RESULTS: Mapping[str, Callable[[qlower.Model, Array], object]] = {
 def test_every_result_has_the_protocol(
     name: str, model: qlower.Model, request: pytest.FixtureRequest
 ) -> None:
-    """And the columns that are recorded: keys, sides, widths and ranks."""
+    """The columns are those on record: keys, sides, widths and ranks."""
     found = RESULTS[name](model, random_inputs(model.inputs, 0)[0])
     assert type(found).__name__ == name
     assert isinstance(found, Result)

@@ -131,7 +131,7 @@ def test_what_an_elements_number_decides_is_a_port() -> None:
 
 
 def test_a_step_with_one_result_takes_no_bits() -> None:
-    """Of 32 in its type none are needed; nor does a constant count."""
+    """None of the 32 in its type are needed; nor does a constant count."""
     text = """func.func @f(%a: i32) -> i32 {
       %three = arith.constant 3 : i32
       %zero = arith.constant 0 : i32

@@ -38,7 +38,7 @@ from qlower.codegen.targets.resolve import resolve_target
 def test_vectors_of_whole_registers_or_halves(
     widest: int | None, takes_halves: bool, type: Type, fills: bool
 ) -> None:
-    """Of 128 bits; by default all widths of lanes, and halves."""
+    """Registers of 128 bits; by default all widths of lanes, and halves."""
     known = None
     if widest is not None:
         known = FixedPoint({}, "", takes_halves=takes_halves, widest=widest)

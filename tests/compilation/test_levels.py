@@ -1,4 +1,4 @@
-"""What compilations share, what they say meanwhile, and parts that stand alone."""
+"""Levels that compilations share, their messages, and parts that stand alone."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ func.func @main(%x: tensor<8x5x!x>) -> tensor<8x5x!y> {
     ],
 )
 def test_softmax(contract: str) -> None:
-    """By each function that serves the rule: of 256 steps from 0 to 1, within 2."""
+    """Codes within 2 of 256 steps, by each function that serves the rule."""
     model = qlower.Model(parse_module(SOFTMAX))
     codes = np.random.default_rng(0).integers(-60, 60, (8, 5)).astype(np.int8)
     found = qlower.interpret(model, codes, contract=contract)

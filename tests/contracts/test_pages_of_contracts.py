@@ -106,7 +106,7 @@ def test_an_index_has_a_line_for_each_contract():
 
 
 def test_groups_of_contracts_are_held_against_each_other():
-    """Of three groups each pair once, above the diagonal."""
+    """Each pair of three groups once, above the diagonal."""
     pairs = {
         ("a", "b"): Difference(200, 2, 1),
         ("a", "c"): Difference(200, 0, 0),

@@ -202,8 +202,8 @@ def test_engines_of_pytorch_are_named(engine: str) -> None:
 
 @pytest.mark.parametrize("signed", [True, False])
 def test_sums_turn_behind_the_end_of_a_register(signed: bool) -> None:
-    """By half a product of the largest code, the last of 1 to 16, up or down, and by
-    none where its weight is 1; all come back to 0."""
+    """Half a product of the largest code, the last of 1 to 16, up or down, and nothing
+    where its weight is 1; all come back to 0."""
     layer = dict(Cases(signed=signed).products())["turns"]
     made = make_probe({"turns": layer})
     (spec,) = made.model.inputs

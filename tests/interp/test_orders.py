@@ -30,13 +30,13 @@ def summed(order: Order, starts: bool) -> Iterator[tuple[Array, Array]]:
 @pytest.mark.parametrize("starts", [False, True])
 @pytest.mark.parametrize("name", ORDERS)
 def test_products_are_added_once(name: str, starts: bool) -> None:
-    """To 0, or to a number of each row."""
+    """Sums from 0, or from a number of each row."""
     for found, expected in summed(ORDERS[name], starts):
         assert found.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("name", ELEMENT_ORDERS)
 def test_elements_are_added_once(name: str) -> None:
-    """Of rows that begin at any distance from an aligned number."""
+    """Rows that begin at any distance from an aligned number."""
     for found, expected in summed(ELEMENT_ORDERS[name], starts=False):
         assert found.tolist() == expected.tolist()

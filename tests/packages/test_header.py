@@ -135,7 +135,7 @@ def test_who_sets_the_rounding_mode(triple: str, said: str):
 
 
 def test_the_last_line_ends() -> None:
-    """As C99 has it, 5.1.1.2: a file that isn't empty ends in a new line."""
+    """C99, 5.1.1.2: a file that isn't empty ends in a new line."""
     signature = Signature(specs()[:1], specs()[:1])
     triple = "x86_64-linux-gnu"
     interface = Interface("model", signature, 64, 64, "tflite", "0", triple, ())

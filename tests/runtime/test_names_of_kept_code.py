@@ -1,4 +1,4 @@
-"""What kept code is found by: hashes of modules, and positions of data in objects."""
+"""Keys of kept code: hashes of modules, and positions of data in objects."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_hash_of_all_that_a_module_says(change: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_schedules_are_kept_whatever_the_weights_are(change: dict[str, str]) -> None:
-    """By types and by all attributes but constants' numbers and locations."""
+    """Keys have types and all attributes but constants' numbers and locations."""
     key, target = inner("runtime.tuning", "_key"), host_target()
     is_same = key(text(), target) == key(text(**change), target)
     assert is_same == (change.keys() in ({"values"}, {"place"}))

@@ -54,7 +54,7 @@ def test_forms_of_a_layer(
 
 
 def test_the_tensor_that_is_most_like_a_layer() -> None:
-    """With channels last or first; at least 0.9 of the cosine, and real numbers."""
+    """Channels last or first; at least 0.9 of the cosine, and real numbers."""
     nearest = vars(import_module("qlower.sides.structure"))["_nearest"]
     random = np.random.default_rng(0)
     stored = random.integers(-128, 128, (1, 1, 2, 3, 4)).astype(np.int8)

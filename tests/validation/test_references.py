@@ -1,4 +1,4 @@
-"""What systems that outputs are held against are started with."""
+"""Settings of the systems that outputs are held against."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from qlower.verification.verdict import Equality, LayerVerdict
 
 
 def test_layers_that_are_equal_differ_or_have_no_function() -> None:
-    """What isn't known is no number, for programs and for people."""
+    """An unknown count is no number, for programs and for people."""
     rows = [
         LayerVerdict("a", "conv2d", "equal", "all accumulators", 1234, 8),
         LayerVerdict("b", "reshape", "equal", "moved or compared alike"),
