@@ -65,7 +65,9 @@ def count_kernels(compiled: CompiledObject, seed: int = 0) -> list[KernelCount]:
                 0 if kernel is None else kernel.products,
                 counts[number],
                 None if cycles is None else cycles[number],
-                counter.code_bytes(ENTRY if kernel is None else kernel.name),
+                0
+                if number in counter.shared
+                else counter.code_bytes(ENTRY if kernel is None else kernel.name),
             )
         )
     return rows
@@ -96,8 +98,10 @@ class _Blocks:
         }
         self.starts = sorted(addresses.values())
         self.addresses = addresses
-        self.own = {addresses[n]: i for i, n in enumerate(kernels) if n in addresses}
-        self.shared = [i for i, name in enumerate(kernels) if name not in addresses]
+        numbered = [(i, n) for i, n in enumerate(kernels) if n in addresses]
+        self.own = {addresses[name]: i for i, name in reversed(numbered)}
+        first = {*self.own.values()}
+        self.shared = [i for i in range(len(kernels)) if i not in first]
         emulator.on_blocks(self.add)
 
     def add(self, machine: Machine, address: int, size: int, data: None) -> None:

@@ -16,12 +16,13 @@ from qlower.codegen.nests.nest import analyse
 from qlower.codegen.skeletons.choose import Skeleton, Skeletons
 from qlower.codegen.skeletons.contraction.widened import WidenedPlan
 from qlower.codegen.skeletons.depthwise.routine import RoutinePlan
-from qlower.codegen.targets.resolve import resolve_target
+from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.codegen.targets.thumb import LR, PC, SP, UNEQUAL, Code
 from qlower.dialects.kernel import NestOp
 from qlower.text.parsing import parse_module
 
 CORTEX_M4 = levels()["cortex-m4"]
+SMALL = CORTEX_M4.optimized("size")
 
 DENSE = Window(1, 1, 64, 16)
 POINTS = Window(5, 3, 16, 8)
@@ -56,19 +57,20 @@ WINDOWS = [
 ]
 
 
-def skeleton(text: str) -> Skeleton:
+def skeleton(text: str, target: Target = CORTEX_M4) -> Skeleton:
     """How the module's nest is run."""
     (nest,) = (op for op in parse_module(text).walk() if isinstance(op, NestOp))
     analysed = analyse(nest)
-    return Skeletons(CORTEX_M4, analysed).of(analysed, None)
+    return Skeletons(target, analysed).of(analysed, None)
 
 
+@pytest.mark.parametrize("target", [CORTEX_M4, SMALL], ids=lambda t: t.optimize)
 @pytest.mark.parametrize("case", [*CONTRACTIONS, *WINDOWS], ids=str)
-def test_sums(case: Window) -> None:
+def test_sums(case: Window, target: Target) -> None:
     text, x, want = build(case, seed=case.channels)
     plan = RoutinePlan if case.depthwise else WidenedPlan
-    assert isinstance(skeleton(text), plan)
-    for (found,) in guarded_runs(compile_text(text, CORTEX_M4), [x]):
+    assert isinstance(skeleton(text, target), plan)
+    for (found,) in guarded_runs(compile_text(text, target), [x]):
         np.testing.assert_array_equal(found.reshape(want.shape), want)
 
 
@@ -121,6 +123,7 @@ def test_instructions_are_what_an_assembler_makes_of_them(tmp_path: Path) -> Non
         pytest.skip("needs arm-none-eabi-as")
     code = Code()
     code.load(9, SP, 4092)
+    code.load_entry(LR, SP, 12)
     code.store(LR, SP, 8)
     code.load_byte(12, 3, 4095, signed=True)
     code.load_byte(1, 3, 0, signed=False)
@@ -153,6 +156,7 @@ def test_instructions_are_what_an_assembler_makes_of_them(tmp_path: Path) -> Non
         .thumb
         begin:
         ldr.w r9, [sp, #4092]
+        ldr.w lr, [sp, r12, lsl #2]
         str.w lr, [sp, #8]
         ldrsb.w r12, [r3, #4095]
         ldrb.w r1, [r3]

@@ -20,6 +20,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from qlower.codegen.llvm.alike import join_alike
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.program.compiled import (
@@ -35,6 +36,7 @@ from qlower.codegen.program.interface import Interface
 from qlower.codegen.program.levels import add_level_function
 from qlower.codegen.program.machine_code import machine_code
 from qlower.codegen.program.plan import Plan, plan
+from qlower.codegen.targets.optimized import SIZE
 from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.dialects.kernel import ARENA_BYTES
 from qlower.kept.parts import are_kept, find_or_make
@@ -62,8 +64,7 @@ def compile_plan(planned: Plan, signature: Signature) -> CompiledObject:
     target, code = planned.target, _empty(planned.target)
     if are_kept() and target.triple == BINDING.get_process_triple():
         code.units = []
-    program = Program(code, planned, is_exported=True)
-    names = program.names
+    program, names = _program(code, planned)
     kernels = (replace(k, name=names.get(k.name, k.name)) for k in planned.kernels)
     described = CompiledObject(
         (),
@@ -78,12 +79,25 @@ def compile_plan(planned: Plan, signature: Signature) -> CompiledObject:
     )
     # Their packed weights are in the code now: as many bytes as the model.
     del planned, program
-    if not are_kept():
+    if not are_kept() or target.optimize == SIZE:
         return replace(described, objects=(machine_code(code.dense_text(), target),))
     objects = [_kept_code(text, target) for text in code.separate_texts()]
     # What is constant is as quickly made again, and there already with its kernel.
     objects += (machine_code(text, target) for text in code.data_texts())
     return replace(described, objects=tuple(objects))
+
+
+def _program(code: Module, planned: Plan) -> tuple[Program, dict[str, str]]:
+    """The program of a plan in a module, and what is called for each kernel's function,
+    where that is another one."""
+    if planned.target.optimize != SIZE:
+        program = Program(code, planned, is_exported=True)
+        return program, program.names
+    level = code.level(planned.target.function_attributes)
+    program = Program(level, planned, is_exported=True)
+    joined = join_alike(level)
+    code.add_level(level)
+    return program, {n: joined.get(one, one) for n, one in program.names.items()}
 
 
 def calls_of(module: ModuleOp, target: Target) -> list[Call]:
@@ -127,6 +141,8 @@ def compile_package(
             plan(level, level_target, entry=callees[-1], prefix=prefix),
             is_exported=False,
         )
+        if level_target.optimize == SIZE:
+            join_alike(code)
         codes.append(code)
         needs.append(_needs(code, level_target))
     add_level_function(package, interface.level_function, levels[0][1].processor, needs)

@@ -18,6 +18,7 @@ from qlower.codegen.targets.scalar import SCALAR
 from qlower.codegen.targets.thumb_routines import (
     PAIRS_OF_ROWS,
     SINGLE_ROWS,
+    small_window_routine,
     window_columns,
     window_routine,
 )
@@ -50,6 +51,7 @@ _HALVES = Halves(
     "llvm.arm.uxtb16",
     window_routine,
     window_columns,
+    small_window_routine,
 )
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 
 from qlower.codegen.llvm.routine import Routine, RowsRoutine
 from qlower.codegen.targets.float_control import FloatControl
-from qlower.codegen.targets.optimized import OPTIMIZED, SPEED
+from qlower.codegen.targets.optimized import OPTIMIZED, SIZE, SPEED
 from qlower.codegen.targets.processor import Processor
 from qlower.codegen.targets.triples import is_bare_metal
 from qlower.diagnostics import QlowerError
@@ -150,6 +150,14 @@ class Halves:
     the machine `reads_anywhere`: then words are read where they lie, up to three bytes
     beyond the last one. Lines have up to 8 taps; `window_columns(taps)` is the greatest
     number of columns. C source has `rows` alone.
+
+    `small_window(line, lines, columns, border, ...)` is a smaller and slower one, of
+    lines whose steps are equal and whose offsets count units:
+
+        name(sums, weights, channels, bytes of a unit, addresses of all lines)
+
+    Lines are summed from the last to the first, in whose order the weights are. It has
+    one column less at most.
     """
 
     rows: tuple[RowsRoutine, RowsRoutine]
@@ -158,6 +166,7 @@ class Halves:
     extend_unsigned: str = ""
     window: Callable[..., Routine] | None = None
     window_columns: Callable[[int], int] = int
+    small_window: Callable[..., Routine] | None = None
     reads_anywhere: bool = True
 
 
@@ -264,6 +273,8 @@ class Target:
         )
         if self.tuned_for:
             attributes += f' "tune-cpu"="{self.tuned_for}"'
+        if self.optimize == SIZE:
+            attributes = f"optsize {attributes}"
         return f'{attributes} "no-builtins"' if self.is_bare_metal else attributes
 
     @property

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-SPEED, RAM = "speed", "ram"
+SPEED, RAM, SIZE = "speed", "ram", "size"
 
 OPTIMIZED = {
     SPEED: "few instructions",
     RAM: "a small arena, in which inputs and outputs lie too and layers overwrite "
     "what they read; slower code where a faster one's memory is much of the arena",
+    SIZE: "little flash: one function for all layers that differ in numbers only, and "
+    "LLVM's choices for few bytes",
 }
 """By the name that the option has."""

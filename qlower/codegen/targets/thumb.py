@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 SP, LR, PC = 13, 14, 15
 
-UNEQUAL = 1
-"""The condition of a branch."""
+UNEQUAL, NOT_NEGATIVE = 1, 5
+"""Conditions of a branch."""
 
 
 @dataclass
@@ -27,6 +27,10 @@ class Code:
     def load(self, to: int, base: int, offset: int) -> None:
         """LDR, T3."""
         self.wide(0xF8D0 | base, to << 12 | offset)
+
+    def load_entry(self, to: int, table: int, number: int) -> None:
+        """LDR of an entry of a table of words, T2."""
+        self.wide(0xF850 | table, to << 12 | 2 << 4 | number)
 
     def store(self, of: int, base: int, offset: int) -> None:
         """STR, T3."""

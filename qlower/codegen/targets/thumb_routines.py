@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from qlower.codegen.llvm.routine import Routine, RowsRoutine, WindowStep
-from qlower.codegen.targets.thumb import LR, PC, SP, UNEQUAL, Code
+from qlower.codegen.targets.thumb import LR, NOT_NEGATIVE, PC, SP, UNEQUAL, Code
 
 _SUMS = range(4, 12)
 _POINTER, _WEIGHTS = 0, 1
@@ -123,7 +123,7 @@ def window_routine(
     """The sums of a window for each of several channels: see `Halves.window`."""
     code = Code()
     sums, weights, channel, pointer, x = 0, 1, 2, 3, 12
-    taps = max(tap for line in lines for step in line for _, tap in step.uses) + 1
+    taps = _taps(lines)
     factors = range(4, 4 + window_factors(taps))
     totals = _FREE_FOR_SUMS[-columns:]
     assert factors[-1] < totals[0]
@@ -141,27 +141,13 @@ def window_routine(
     for number, line in enumerate(lines):
         code.load(pointer, SP, 4 * number - 4 if number else first_at)
         code.add(pointer, channel)
-        for first in range(0, taps, 4):
-            even, odd = (
-                factors[first // 2],
-                factors[min(first // 2 + 1, len(factors) - 1)],
-            )
-            step = min(4, line_bytes - first)
-            if taps - first == 1:
-                code.load_next_byte(even, weights, step)
-            else:
-                code.load_next(x, weights, step)
-                code.extend_signed(even, x, odd=False)
-                code.extend_signed(odd, x, odd=True)
+        _load_factors(code, factors, taps, line_bytes)
         for step in line:
             if step.offset is None:
                 code.move_number(x, border)
             else:
                 code.load_byte(x, pointer, step.offset, signed=signed)
-            for column, tap in step.uses:
-                factor = factors[tap // 4 * 2 + tap % 2]
-                upper = tap % 4 >= 2
-                code.multiply_halves(totals[column], x, factor, upper=upper)
+            _multiply_step(code, step, totals, factors)
     code.store_many(sums, totals, moves=True)
     code.add_number(channel, channel, 1)
     code.load(x, SP, end_at)
@@ -169,9 +155,99 @@ def window_routine(
     code.branch(UNEQUAL, loop)
     code.add_number(x, SP, kept_at)
     code.load_many(x, (*range(4, 12), PC))
+    return _named(code, kept_at + 36)
+
+
+def small_window_routine(
+    line: Sequence[WindowStep],
+    lines: int,
+    columns: int,
+    border: int,
+    *,
+    signed: bool,
+    line_bytes: int,
+) -> Routine:
+    """The same for equal lines, in a loop: see `Halves.small_window`."""
+    code = Code()
+    sums, weights, channel, unit, x, pointer = 0, 1, 2, 3, 12, LR
+    taps = _taps([line])
+    factors = range(4, 4 + window_factors(taps))
+    totals = _FREE_FOR_SUMS[:-1][-columns:]
+    assert factors[-1] < totals[0]
+    end_at, left_at, kept_at = 4 * lines, 4 * lines + 4, 4 * lines + 8
+    code.add_number(x, SP, kept_at)
+    code.store_many(x, (*range(4, 12), LR))
+    code.store(channel, SP, end_at)
+    code.move_number(channel, 0)
+    loop = len(code.halves)
+    code.load_next(totals[0], weights)
+    for total in totals[1:]:
+        code.move(total, totals[0])
+    code.move_number(x, lines - 1)
+    code.store(x, SP, left_at)
+    begin = len(code.halves)
+    code.load(x, SP, left_at)
+    code.load_entry(pointer, SP, x)
+    code.add(pointer, channel)
+    _load_factors(code, factors, taps, line_bytes)
+    at = 0
+    for step in line:
+        if step.offset is None:
+            code.move_number(x, border)
+        else:
+            for _ in range(at, step.offset):
+                code.add(pointer, unit)
+            at = step.offset
+            code.load_byte(x, pointer, 0, signed=signed)
+        _multiply_step(code, step, totals, factors)
+    code.load(x, SP, left_at)
+    code.decrease(x)
+    code.store(x, SP, left_at)
+    code.branch(NOT_NEGATIVE, begin)
+    code.store_many(sums, totals, moves=True)
+    code.add_number(channel, channel, 1)
+    code.load(x, SP, end_at)
+    code.compare(channel, x)
+    code.branch(UNEQUAL, loop)
+    code.add_number(x, SP, kept_at)
+    code.load_many(x, (*range(4, 12), PC))
+    return _named(code, kept_at + 36)
+
+
+def _taps(lines: Sequence[Sequence[WindowStep]]) -> int:
+    return max(tap for line in lines for step in line for _, tap in step.uses) + 1
+
+
+def _load_factors(code: Code, factors: range, taps: int, line_bytes: int) -> None:
+    """A line's weights as halves."""
+    weights, x = 1, 12
+    for first in range(0, taps, 4):
+        even, odd = (
+            factors[first // 2],
+            factors[min(first // 2 + 1, len(factors) - 1)],
+        )
+        step = min(4, line_bytes - first)
+        if taps - first == 1:
+            code.load_next_byte(even, weights, step)
+        else:
+            code.load_next(x, weights, step)
+            code.extend_signed(even, x, odd=False)
+            code.extend_signed(odd, x, odd=True)
+
+
+def _multiply_step(
+    code: Code, step: WindowStep, totals: Sequence[int], factors: range
+) -> None:
+    """The products of an activation."""
+    for column, tap in step.uses:
+        factor = factors[tap // 4 * 2 + tap % 2]
+        code.multiply_halves(totals[column], 12, factor, upper=tap % 4 >= 2)
+
+
+def _named(code: Code, stack_bytes: int) -> Routine:
     halves = tuple(code.halves)
     name = sha256(repr(halves).encode()).hexdigest()[:12]
-    return Routine(f"_sums_of_windows_{name}", halves, kept_at + 36)
+    return Routine(f"_sums_of_windows_{name}", halves, stack_bytes)
 
 
 _FREE_FOR_SUMS = (4, 5, 6, 7, 8, 9, 10, 11, LR)

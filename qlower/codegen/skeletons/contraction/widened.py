@@ -39,6 +39,7 @@ from qlower.codegen.skeletons.products.step import (
     load_word,
 )
 from qlower.codegen.skeletons.products.taps import over_taps
+from qlower.codegen.targets.optimized import SIZE
 from qlower.codegen.targets.resolve import Halves, Target
 
 _ROW_BYTES = 2 * WORD_BYTES
@@ -59,12 +60,14 @@ _MOST_BYTES = 1 << 13
 
 @dataclass(frozen=True)
 class WidenedPlan:
-    """A contraction by a routine, which takes activations as `halves`."""
+    """A contraction by a routine, which takes activations as `halves`. If it
+    `is_small`, its code is short rather than fast."""
 
     contraction: Contraction
     halves: Halves
     routine: RowsRoutine
     factors: Factors
+    is_small: bool
 
     @property
     def words(self) -> int:
@@ -88,6 +91,9 @@ class WidenedPlan:
         channels = nest.bounds[self.contraction.lane]
         most = -(-channels // -(-channels // _BLOCK))
         width = min(-(-most // columns) * columns, channels)
+        if self.is_small:
+            even = range(columns, min(_BLOCK, channels) + 1, columns)
+            width = max((n for n in even if channels % n == 0), default=width)
         may_repeat = nest.may_repeat and channels % columns == 0
         return overlapping(channels, width, may_repeat=may_repeat)
 
@@ -118,7 +124,8 @@ def plan_widened(
     if 2 * nest.bounds[contraction.lane] <= routine.columns:
         return None
     factors = weights.factors(WeightLayout(routine.columns))
-    plan = WidenedPlan(contraction, halves, routine, factors)
+    is_small = target.optimize == SIZE
+    plan = WidenedPlan(contraction, halves, routine, factors, is_small)
     if factors.has_row_factor or factors.parts is not None:
         return None
     if sum(plan.scratch) > _MOST_BYTES:
@@ -206,7 +213,7 @@ class _Rows(PointCode):
             *(constant(I32, number) for number in numbers),
         ]
         f.call_routine(routine, [self.sums, self.x, *arguments])
-        for segment in split(channels, _FINISHED):
+        for segment in split(channels, 1 if plan.is_small else _FINISHED):
 
             def finish(
                 index: Value, carried: list[Value], segment: Segment = segment
@@ -226,13 +233,29 @@ class _Rows(PointCode):
         f, lane = self.f, self.contraction.lane
         has_initial = self.plan.factors.initial is not None
         line = f.at(self.sums, f.scale(number, WORD_BYTES))
+
+        def complete(pixel: list[Value], row: Value, channel: int) -> None:
+            point = list(pixel)
+            point[lane] = f.add(first, f.add(number, constant(I64, channel)))
+            offset = f.add(
+                f.scale(row, self.plan.row_bytes), constant(I64, channel * WORD_BYTES)
+            )
+            total = f.load(I32, f.at(line, offset), WORD_BYTES)
+            self.complete(total, point, 1, has_initial=has_initial)
+
+        def step(row: Value, carried: list[Value]) -> list[Value]:
+            assert self.pixel is not None
+            pixel = list(points[0])
+            pixel[self.pixel] = f.add(pixel[self.pixel], row)
+            complete(pixel, row, 0)
+            return carried
+
+        if self.plan.is_small and len(points) > 1:
+            f.loop(len(points), [], step)
+            return
         for channel in range(channels):
             for row, pixel in enumerate(points):
-                point = list(pixel)
-                point[lane] = f.add(first, f.add(number, constant(I64, channel)))
-                offset = row * self.plan.row_bytes + channel * WORD_BYTES
-                total = f.load(I32, f.at(line, constant(I64, offset)), WORD_BYTES)
-                self.complete(total, point, 1, has_initial=has_initial)
+                complete(pixel, constant(I64, row), channel)
 
     def widen(self, points: list[list[Value]]) -> None:
         """The windows of rows at `points` as halves."""
@@ -240,7 +263,7 @@ class _Rows(PointCode):
         assert run is not None
         place = run - len(nest.parallel)
         whole, rest = divmod(nest.bounds[run], WORD_BYTES)
-        segments = [*split(whole, _WIDENED)]
+        segments = [*split(whole, 1 if self.plan.is_small else _WIDENED)]
         if rest:
             segments.append(Segment(whole, 1, 1))
 

@@ -8,9 +8,10 @@ through the nest's own init and epilogue.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, product
+from math import gcd
 
 import numpy as np
 from xdsl.dialects.builtin import i32
@@ -39,6 +40,7 @@ from qlower.codegen.skeletons.products.packing import (
     gather_weights,
 )
 from qlower.codegen.skeletons.products.step import WORD_BYTES, Integers
+from qlower.codegen.targets.optimized import SIZE
 from qlower.codegen.targets.resolve import Halves, Target
 
 _BLOCK = 32
@@ -57,7 +59,8 @@ _MOST_TAPS = 8
 @dataclass(frozen=True)
 class RoutinePlan:
     """A window by routines: the `weights` [channel, line, tap], what sums `starts`
-    from, and the pixels that are summed together along `column_loop`."""
+    from, and the pixels that are summed together along `column_loop`. If it `is_small`,
+    code and routines are short rather than fast."""
 
     products: DepthwiseProducts
     halves: Halves
@@ -66,6 +69,7 @@ class RoutinePlan:
     starts_from_initial: bool
     column_loop: int
     columns: tuple[Segment, ...]
+    is_small: bool
 
     @property
     def lines(self) -> list[list[Tap]]:
@@ -100,7 +104,8 @@ class RoutinePlan:
         """Starts and weights, as `Halves.window` wants them."""
         channels, lines, taps = self.weights.shape
         padded = np.zeros((channels, lines, self.line_bytes), "i1")
-        padded[:, :, :taps] = self.weights
+        step = -1 if self.is_small else 1
+        padded[:, :, :taps] = self.weights[:, ::step]
         starts = self.starts.astype(np.uint64).astype("<u4").view("i1")
         starts = starts.reshape(channels, WORD_BYTES)
         packed = np.hstack([starts, padded.reshape(channels, -1)])
@@ -126,7 +131,9 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
         others = [d for d, s in enumerate(edge.strides) if s and d not in along]
         if along and (others or edge.first.constant is None):
             return None
-    columns = _columns(nest.bounds[column], halves.window_columns(taps))
+    is_small = target.optimize == SIZE and halves.small_window is not None
+    most = halves.window_columns(taps) - is_small
+    columns = _columns(nest.bounds[column], most)
     height = max(segment.width for segment in columns)
     reach = (height - 1) * operand.strides[column] + (taps - 1) * operand.strides[last]
     if taps > _MOST_TAPS or reach >= _FARTHEST or min(operand.strides) < 0:
@@ -142,7 +149,9 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
     if initial is not None:
         starts = starts + initial
     known = initial is not None
-    return RoutinePlan(products, halves, centred, starts, known, column, columns)
+    return RoutinePlan(
+        products, halves, centred, starts, known, column, columns, is_small
+    )
 
 
 def _columns(bound: int, most: int) -> tuple[Segment, ...]:
@@ -233,18 +242,20 @@ class _Tile(PointCode):
         border = int.from_bytes(
             activation.operand.border_bytes(1), signed=activation.signed
         )
-        assert plan.halves.window is not None
-        routine = plan.halves.window(
-            lines,
-            columns,
-            border,
-            signed=activation.signed,
-            line_bytes=plan.line_bytes,
-        )
         weights = f.at(self.weights, f.scale(indices[lane], plan.channel_bytes))
-        f.call_routine(
-            routine, [self.sums, weights, constant(I32, channels), *addresses]
-        )
+        arguments = [self.sums, weights, constant(I32, channels)]
+        options = {"signed": activation.signed, "line_bytes": plan.line_bytes}
+        if plan.is_small:
+            assert plan.halves.small_window is not None
+            line, unit = _in_units(lines[0])
+            routine = plan.halves.small_window(
+                line, len(lines), columns, border, **options
+            )
+            arguments.append(constant(I32, unit))
+        else:
+            assert plan.halves.window is not None
+            routine = plan.halves.window(lines, columns, border, **options)
+        f.call_routine(routine, [*arguments, *addresses])
 
     def lines(
         self, channels: int, columns: int, is_inner: bool, indices: list[Value]
@@ -280,12 +291,34 @@ class _Tile(PointCode):
 
     def finish(self, pixels: list[list[Value]], channel: Value) -> None:
         """Init and epilogue of a channel of the block."""
-        f, lane = self.f, self.plan.products.lane
+        f, lane, loop = self.f, self.plan.products.lane, self.plan.column_loop
         line = f.at(self.sums, f.scale(channel, WORD_BYTES * len(pixels)))
-        for column, pixel in enumerate(pixels):
+
+        def finish(pixel: list[Value], column: Value) -> None:
             point = list(pixel)
             point[lane] = f.add(pixel[lane], channel)
-            offset = constant(I64, WORD_BYTES * column)
+            offset = f.scale(column, WORD_BYTES)
             total = f.load(I32, f.at(line, offset), WORD_BYTES)
             has_initial = self.plan.starts_from_initial
             self.complete(total, point, 1, has_initial=has_initial)
+
+        def step(column: Value, carried: list[Value]) -> list[Value]:
+            pixel = list(pixels[0])
+            pixel[loop] = f.add(pixel[loop], column)
+            finish(pixel, column)
+            return carried
+
+        if self.plan.is_small:
+            f.loop(len(pixels), [], step)
+            return
+        for column, pixel in enumerate(pixels):
+            finish(pixel, constant(I64, column))
+
+
+def _in_units(line: Sequence[WindowStep]) -> tuple[list[WindowStep], int]:
+    """A line whose offsets count units, and the bytes of a unit."""
+    unit = gcd(*(step.offset or 0 for step in line)) or 1
+    return [
+        replace(step, offset=None if step.offset is None else step.offset // unit)
+        for step in line
+    ], unit
