@@ -273,7 +273,7 @@ func.func private @order_by_place() -> i32 {
   %result = arith.select %has_columns, %of_columns, 0 : i32
 }
 
-// All others one element after the other, but sums of a whole tensor by packets.
+// Elements in turn; those of a whole tensor by packets, as all such sums below.
 func.func @real_l1() -> f32 {
   %result = func.call @absolute_values() : () -> f32
 }

@@ -6,7 +6,8 @@ Writing text costs microseconds an instruction; LLVM parses and verifies it. Wha
 no more than is known before a loop is computed there, and once: that takes a part of
 the time that LLVM's passes would.
 
-What a value is computed from is in `computing.py`; here are calls, memory and control.
+Instructions that compute a value are in `computing.py`; here are calls, memory and
+control.
 """
 
 from __future__ import annotations
