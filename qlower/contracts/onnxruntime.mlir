@@ -181,16 +181,19 @@ func.func private @fitted_block(%columns: i32, %depth: i32) -> i32 {
 }
 
 // Weights [outputs, K], as a Gemm with transB has them. Constants are packed before the model runs,
-// in blocks of 256 (MLAS_SGEMM_PACKED_STRIDEK).
+// in blocks of 256 (MLAS_SGEMM_PACKED_STRIDEK). core/mlas/lib/qnbitgemm.cpp, weights of 4 bits
+// (MatMulNBits): all products of a sum in one chain; those of a single row in lanes.
 func.func @real_linear(%sum: f32) -> f32
-    attributes {contract.product = ["fused_blocks", "eights"]} {
+    attributes {contract.product = ["fused_blocks", "eights", "fused", "fused_sixteens"]} {
   %result = func.call @clamp_real(%sum) : (f32) -> f32
 }
 
 func.func @real_linear_product(%place_count: i32) -> i32 {
   %is_row = arith.cmpi eq, %place_count, 1 : i32
   %of_computed = arith.select %is_row, 1, 0 : i32
-  %result = arith.select @has_blocks_only, 0, %of_computed : i32
+  %of_real = arith.select @has_blocks_only, 0, %of_computed : i32
+  %of_narrow = arith.select %is_row, 3, 2 : i32
+  %result = arith.select %narrow_weights, %of_narrow, %of_real : i32
 }
 
 // The kernels of single rows and columns take no packed weights and no factor.

@@ -76,7 +76,11 @@ def _sizes(op: qnn.RealOp) -> Values:
     is_constant = is_constant and not op.computed_weights
     if isinstance(op, qnn.RealMatMulOp):
         is_constant = is_constant and len(shape_of(weight)) == 2
-    flags = {"constant_weights": is_constant, "is_scaled": op.scaled}
+    flags = {
+        "constant_weights": is_constant,
+        "is_scaled": op.scaled,
+        "narrow_weights": op.narrow_weights,
+    }
     return found | {name: np.array(flag) for name, flag in flags.items()}
 
 

@@ -120,7 +120,8 @@ _REAL_SUM = inlined(
 # many products `fused_blocks` has in a block: by the places of an image, or the rows
 # that meet one matrix; the groups of results there, the results of each (channels,
 # units or columns) and the products of each result; and by whether the weights are a
-# constant, of one matrix, and whether a factor of all sums follows.
+# constant, of one matrix, or were dequantized from few bits, and whether a factor of
+# all sums follows.
 _REAL_PRODUCT = RuleSignature(
     {},
     {
@@ -130,6 +131,7 @@ _REAL_PRODUCT = RuleSignature(
         ),
         "constant_weights": i1,
         "is_scaled": i1,
+        "narrow_weights": i1,
     },
 )
 _REAL_WINDOW_PRODUCT = RuleSignature({}, {**_REAL_PRODUCT.constants, **_DILATED})

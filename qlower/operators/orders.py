@@ -237,6 +237,23 @@ def _fused_lanes(sums: Summing[T]) -> T:
     return total
 
 
+def _fused_sixteens(sums: Summing[T]) -> T:
+    """onnxruntime/core/mlas/lib/sqnbitgemm_kernel_avx_common_fp32.h: sixteen lanes of
+    FMAs. Four results are computed at a time, whose lanes are added four by four; those
+    at the end of the innermost loop, which fill no four, one by one."""
+    whole = sums.count - sums.count % 16
+    lanes = list(sums.lanes(16, fused=True)) if whole else [sums.zero()] * 16
+    for place in range(whole, sums.count):
+        lanes[place - whole] = sums.fused(place, lanes[place - whole])
+    end = sums.last - sums.last % 4
+    alone = _halved(sums, lanes)
+    if not end:
+        return alone
+    fours = [sums.add_in_turn(lanes[at : at + 4]) for at in range(0, 16, 4)]
+    total = _halved(sums, fours)
+    return total if end == sums.last else sums.before(end, total, alone)
+
+
 def _columns_first(sums: Summing[T]) -> T:
     """onnxruntime/core/mlas/lib/pooling.cpp, steps of 1 and 2: the rows of a window are
     added column by column, then their sums."""
@@ -328,6 +345,7 @@ ROW_ORDERS: Mapping[str, Order] = {
     "fused_blocks": Order(_fused_blocks),
     "fours": Order(_fours),
     "eights": Order(_eights),
+    "fused_sixteens": Order(_fused_sixteens),
 }
 """Orders of the products of two rows."""
 

@@ -219,6 +219,8 @@ func.func @real(%x: tensor<1x5x6x2xf32>, %w: tensor<2x3x3x1xf32>, %d: tensor<1x3
   %p = qnn.real_matmul %r, %n : (tensor<3x4x2xf32>, tensor<2x7xf32>) -> tensor<3x4x7xf32>
   // CHECK-NEXT: qnn.real_matmul %r, %n, %p {computed_weights = true} :
   %q = qnn.real_matmul %r, %n, %p {computed_weights = true} : (tensor<3x4x2xf32>, tensor<2x7xf32>, tensor<3x4x7xf32>) -> tensor<3x4x7xf32>
+  // CHECK-NEXT: qnn.real_linear %r, %m {fallback = "onnxruntime", narrow_weights = true} :
+  %u = qnn.real_linear %r, %m {fallback = "onnxruntime", narrow_weights = true} : (tensor<3x4x2xf32>, tensor<5x2xf32>) -> tensor<3x4x5xf32>
   // CHECK-NEXT: qnn.real_matmul %r, %n {fallback = "onnxruntime", scaled = true} :
   %t = qnn.real_matmul %r, %n {fallback = "onnxruntime", scaled = true} : (tensor<3x4x2xf32>, tensor<2x7xf32>) -> tensor<3x4x7xf32>
   return

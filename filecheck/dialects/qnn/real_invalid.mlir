@@ -103,3 +103,11 @@ func.func @scaled(%0: tensor<2x3xf32>, %1: tensor<3x5xf32>) {
   %x = qnn.real_matmul %0, %1 {scaled = 2} : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>
   return
 }
+
+// -----
+
+func.func @narrow(%0: tensor<2x3xf32>, %1: tensor<5x3xf32>) {
+  // CHECK: error: qnn.real_linear: narrow_weights "int4" is not true or false
+  %x = qnn.real_linear %0, %1 {narrow_weights = "int4"} : (tensor<2x3xf32>, tensor<5x3xf32>) -> tensor<2x5xf32>
+  return
+}

@@ -73,13 +73,16 @@ class RealOp(SummingOp, ABC):
     from it. Of more dimensions it broadcasts to the result, and sums do start from it.
     `computed_weights` says that the model computes the second operand, which contracts
     then don't take for a constant; `scaled` that a factor of all sums follows, which
-    kernels of single rows don't take.
+    kernels of single rows don't take; `narrow_weights` that the second operand was
+    dequantized from few bits, for which systems have kernels of their own.
     """
 
     computed_weights = flag_field()
     """Whether the model computes the second operand, if only once."""
     scaled = flag_field()
     """Whether the sums are multiplied by a factor."""
+    narrow_weights = flag_field()
+    """Whether the second operand was dequantized from few bits."""
 
     @property
     def products(self) -> Products:

@@ -214,7 +214,8 @@ def _with_stored_weights(group: Group) -> Fused:
     value, _, *bias = group.operator.inputs
     source = group.dequantizers[1]
     group.dequantizers.pop(2, None)
-    return Fused(MICROSOFT, "MatMulNBits", (value, *source.inputs, *bias), {})
+    operands = (value, *source.inputs, *bias)
+    return Fused(MICROSOFT, "MatMulNBits", operands, {"accuracy_level": 4})
 
 
 def _select_gemm(graph: Graph, group: Group) -> Fused:

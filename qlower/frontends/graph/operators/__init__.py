@@ -9,11 +9,11 @@ from ...entry import Entry
 from ..context import NodeContext
 
 FAMILIES = (
-    *("activation", "attention", "border", "contraction", "conv_transpose", "dynamic"),
-    *("einsum", "elementwise", "functions", "integer_products", "joining", "layout"),
-    *("normalization", "pooling", "ranking", "real", "real_layers", "real_pools"),
-    *("real_softmax", "rearranging", "recurrent", "reductions", "resizing"),
-    *("sampling", "selection", "slicing"),
+    *("activation", "attention", "blocked", "border", "contraction", "conv_transpose"),
+    *("dynamic", "einsum", "elementwise", "functions", "integer_products", "joining"),
+    *("layout", "normalization", "pooling", "ranking", "real", "real_layers"),
+    *("real_pools", "real_softmax", "rearranging", "recurrent", "reductions"),
+    *("resizing", "sampling", "selection", "slicing"),
 )
 """The modules with `IMPORTERS`."""
 

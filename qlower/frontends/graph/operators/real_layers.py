@@ -197,15 +197,6 @@ def import_scaled_matmul(node: NodeContext) -> None:
     node.define(elementwise(node, [sums], body_of(Scalars.multiply, alpha)))
 
 
-def refuse_stored_weights(node: NodeContext) -> None:
-    """Real numbers times weights of few bits: sums of blocks, or of integers."""
-    raise node.error(
-        "ONNX Runtime multiplies real numbers by stored weights in an order that isn't"
-        " known",
-        help="quantize what is multiplied, too",
-    )
-
-
 SCALED_SUM = text("_mlas", "scaled_sum")
 """Of a sum, a term and a factor for each."""
 
@@ -289,9 +280,6 @@ def real_tensor(node: NodeContext, number: int) -> Value:
 IMPORTERS = {
     ("", "Conv"): takes("x, weights, bias?", import_conv),
     (MICROSOFT, "FusedConv"): takes("x, weights, bias?, added?", import_fused_conv),
-    (MICROSOFT, "MatMulNBits"): takes(
-        "x, weights, scales, zero_points?, groups?, bias?", refuse_stored_weights
-    ),
     (MICROSOFT, "FusedMatMul"): takes(
         "x, y; transA: 0, transB: 0, transBatchA: 0, transBatchB: 0",
         import_scaled_matmul,

@@ -29,12 +29,16 @@ from .slicing import take
 
 
 def import_gather(node: NodeContext) -> None:
-    """Negative indices count from the end. Those that only run time knows are brought
-    into the dimension's range, where ONNX Runtime stops with an error.
-    """
     value = _table(node)
+    gather(node, value, node.axis(node.integer("axis", 0), len(value.shape)))
+
+
+def gather(node: NodeContext, value: Value, axis: int) -> None:
+    """Take indices of a dimension. Negative indices count from the end. Indices that
+    only run time knows are brought into the dimension's range, where ONNX Runtime stops
+    with an error.
+    """
     rank = len(value.shape)
-    axis = node.axis(node.integer("axis", 0), rank)
     size = value.shape[axis]
     if node.is_constant(1):
         found = [node.axis(at, size, "index") for at in node.integers(1, "indices")]
