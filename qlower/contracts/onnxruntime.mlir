@@ -28,7 +28,7 @@
 //   real_log_softmax: `F(F(x - max) - logf(sum))`
 // - real_layer_norm: `fma(F(F(x - m) F(1 / d)), scale, bias)`, m of sums of float64 in four lanes, d of
 //   eight lanes of FMAs; real_rms_norm: `F(F(x F(1 / d)) scale)`; real_loop_layer_norm: by Welford's
-//   corrections, `F(F(F(F(x - m) / d) scale) + bias)`
+//   corrections, real_plain_layer_norm: by sums in turn, both `F(F(F(F(x - m) / d) scale) + bias)`
 // - real_instance_norm, real_group_norm: sums in Eigen's packets
 // - hybrid_linear, hybrid_conv2d, hybrid_depthwise_conv2d: the whole input by one range,
 //   `s = F(F(max - min) / 255)`, `q = rne(F(x / s)) + z`; `y = F(F(acc F(s s_w)) + b)`
@@ -522,6 +522,28 @@ func.func private @squares_in_turn(%input: f32) -> f32 attributes {contract.rows
 
 func.func private @norm_by_turns() -> f32 attributes {contract.rows = "row"} {
   %result = func.call @deviation_of(@squares_in_turn) : (f32) -> f32
+}
+
+// contrib_ops/cpu/bert/embed_layer_norm.cc: mean and squares in turn.
+func.func @real_plain_layer_norm(%input: f32, %scale: f32, %bias: f32) -> f32 {
+  %distance = arith.subf %input, @mean_in_turn : f32
+  %normal = arith.divf %distance, @deviation_in_turn : f32
+  %scaled = arith.mulf %normal, %scale : f32
+  %result = arith.addf %scaled, %bias : f32
+}
+
+func.func private @mean_in_turn() -> f32 attributes {contract.rows = "row"} {
+  %result = func.call @mean_of(@elements_in_turn) : (f32) -> f32
+}
+
+func.func private @squared_distances_in_turn(%input: f32) -> f32
+    attributes {contract.rows = "sequential"} {
+  %distance = arith.subf %input, @mean_in_turn : f32
+  %result = arith.mulf %distance, %distance : f32
+}
+
+func.func private @deviation_in_turn() -> f32 attributes {contract.rows = "row"} {
+  %result = func.call @deviation_of(@squared_distances_in_turn) : (f32) -> f32
 }
 
 // core/providers/cpu/nn/instance_norm.cc: sums by Eigen, those of squares of what was computed

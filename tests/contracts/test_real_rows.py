@@ -79,7 +79,10 @@ OPERATIONS = {
             (2, 3, 5, 9),
             (2, 3, 5, 9),
         )
-        for function in ("loop_layer_norm", "loop_rms_norm", "instance_norm")
+        for function in (
+            *("loop_layer_norm", "plain_layer_norm", "loop_rms_norm"),
+            "instance_norm",
+        )
     },
     "groups": (
         'qnn.real_normalize %x {function = "group_norm", axis = 1, fallback ='

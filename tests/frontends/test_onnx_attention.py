@@ -13,6 +13,7 @@ from support.onnx_layers import LEVELS, Layers
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.frontends.onnx.remarks import OPEN_SIZES
 from qlower.interp.values import Array
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -98,6 +99,86 @@ def test_products_with_factors(rows: int, tmp_path: Path) -> None:
     made = build.node("FusedMatMul", operands, domain=MICROSOFT, alpha=0.3)
     build.returned(made)
     build.check(tmp_path)
+
+
+def test_embeddings(tmp_path: Path) -> None:
+    """As ONNX Runtime's optimizer fuses them, and its quantizer writes them."""
+    build, given = Layers(), dict[str, Array]()
+    for length, has_segments, has_mask in ((5, False, False), (7, True, True)):
+        names = [""] * 3
+        used = (True, has_segments, has_mask)
+        for at, most in enumerate((20, 2, 2)):
+            if used[at]:
+                names[at] = build.input(f"i{len(given)}", (2, length), "i4")
+                random = build.random.integers(0, most, (2, length))
+                given[names[at]] = random.astype(np.int32)
+        ids, segments, mask = names
+        sizes = [(20, 12), (9, 12), (2, 12) if has_segments else (), (12,), (12,)]
+        stored = [build.random.integers(0, 256, one).astype(np.uint8) for one in sizes]
+        real = [
+            build.constant(array.astype(np.float32) / 64) if array.shape else ""
+            for array in stored
+        ]
+        codes = [build.constant(array) if array.shape else "" for array in stored]
+        scales = [build.constant(0.02 + at / 100) for at in range(5)]
+        zeros = [build.constant(np.array(100 + at, np.uint8)) for at in range(5)]
+        if not has_segments:
+            scales[2] = zeros[2] = ""
+        for operator, tables, more in (
+            ("EmbedLayerNormalization", real, []),
+            ("QEmbedLayerNormalization", codes, [*scales, *zeros]),
+        ):
+            results = [f"{operator}{length}", f"{operator}{length}_mask"]
+            operands = [ids, segments, *tables, mask, *more]
+            made = build.node(operator, operands, results, MICROSOFT, epsilon=1e-12)
+            build.returned(made)
+            build.output(results[1], "i4")
+    build.check(tmp_path, given=given)
+
+
+def test_sums_that_are_normalized(tmp_path: Path) -> None:
+    """Sums are results, too; whole numbers are cast and added."""
+    build = Layers()
+    for width in (5, 24):
+        x, y = build.value(2, 3, width), build.value(2, 3, width)
+        scale, bias = (
+            build.constant(build.random.normal(size=width)) for _ in range(2)
+        )
+        for operator, operands in (
+            ("SkipLayerNormalization", [scale, bias, bias]),
+            ("SkipSimplifiedLayerNormalization", [scale, bias]),
+        ):
+            results = [f"{operator}{width}", "", "", f"{operator}{width}_sum"]
+            build.returned(build.node(operator, [x, y, *operands], results, MICROSOFT))
+            build.returned(results[3])
+    ids = build.input("ids", (2, 3), "i8")
+    narrow = build.node("Cast", [ids], to=6)
+    axes = build.constant(np.array([1]))
+    build.output(narrow, "i4")
+    words = build.input("words", (2, 3), "i4")
+    build.output(build.node("ReduceSum", [words, axes], keepdims=0), "i4")
+    truth = build.node("Cast", [narrow], to=9)
+    build.output(build.node("Cast", [truth], to=7), "i8")
+    given: dict[str, Array] = {
+        "ids": build.random.integers(-(1 << 40), 1 << 40, (2, 3)),
+        "words": np.array([[1, 0, 1], [1 << 20, -5, 3]], np.int32),
+    }
+    given["ids"][0] = [0, 1, 1 << 32]
+    build.check(tmp_path, given=given)
+
+
+@pytest.mark.parametrize(("size", "is_remarked"), [("length", True), (3, False)])
+def test_sizes_that_are_open(
+    size: int | str, is_remarked: bool, tmp_path: Path
+) -> None:
+    """ONNX Runtime fuses an addition with a normalization where it knows shapes."""
+    build = OnnxBuilder()
+    names = [build.input(name, (1, size, 8)) for name in "xy"]
+    scale, bias = build.constant(np.ones(8)), build.constant(np.zeros(8))
+    total = build.node("Add", names)
+    build.output(build.node("LayerNormalization", [total, scale, bias]))
+    found = qlower.load(build.save(tmp_path / "model.onnx")).remarks
+    assert (OPEN_SIZES in found) == is_remarked
 
 
 def _attention(width: int, mask: Sequence[int] = (), **attributes: Any) -> OnnxBuilder:

@@ -45,7 +45,7 @@ REDUCTIONS = (
 NORMALIZATIONS = (
     *("softmax", "log_softmax", "l2_normalize"),
     *("layer_norm", "loop_layer_norm", "rms_norm", "loop_rms_norm"),
-    *("instance_norm", "group_norm"),
+    *("plain_layer_norm", "instance_norm", "group_norm"),
 )
 ROW_FUNCTIONS = (*POOLS, *REDUCTIONS, *NORMALIZATIONS)
 """The functions of rows, which are also the rules' names behind `real_`."""
@@ -179,8 +179,8 @@ class RealNormalizeOp(RealRowsOp, name="qnn.real_normalize"):
     the sum of squares; `layer_norm`, `rms_norm` and `instance_norm` subtract the mean
     (not `rms_norm`), divide by the root of the mean square and `epsilon`, multiply by a
     scale and add a bias, which broadcast to the input; `group_norm` with a mean square
-    less the squared mean. `loop_layer_norm` and `loop_rms_norm` are the same where a
-    system has plain loops besides.
+    less the squared mean. `loop_layer_norm`, `plain_layer_norm` and `loop_rms_norm` are
+    the same where a system has plain loops besides.
 
     ```mlir
     %y = qnn.real_normalize %x, %scale, %bias

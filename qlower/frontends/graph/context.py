@@ -375,8 +375,12 @@ class NodeContext(Operands):
         name = None if is_step else self.result(number)
         return self.builder.emit(operation, self.place(name), suffix)
 
+    def has_result(self, number: int) -> bool:
+        """Whether an optional result is there."""
+        return number < len(self.node.outputs) and bool(self.node.outputs[number])
+
     def result(self, number: int = 0) -> str:
-        if number >= len(self.node.outputs) or not self.node.outputs[number]:
+        if not self.has_result(number):
             raise self.error(f"result {number} is missing")
         return self.node.outputs[number]
 

@@ -14,6 +14,9 @@ from ..graph.nodes import MICROSOFT, Graph, Node
 
 SQRT_2 = 1.4142135623730951
 
+LAYER_EPSILON = 1e-5
+"""The epsilon of a LayerNormalization that states none."""
+
 OPERANDS: Mapping[str, Sequence[int]] = {
     **dict.fromkeys(("Erf", "Sigmoid", "Sqrt"), (1,)),
     **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Pow", "MatMul"), (2,)),
@@ -268,7 +271,7 @@ def _fuse_skip_layer_normalization(graph: Graph, node: Node) -> None:
         "SkipLayerNormalization",
         operands,
         node.outputs,
-        node.attributes,
+        {"epsilon": LAYER_EPSILON, **node.attributes},
         domain=MICROSOFT,
     )
     _replace(graph, gone, made)

@@ -30,6 +30,12 @@ TRUNCATED_BIASES = (
     " qlower.from_eager takes the module itself"
 )
 
+OPEN_SIZES = (
+    "sizes that the file leaves open are fixed here, and ONNX Runtime fuses additions"
+    " with normalizations only where it knows them: a session has the same bits with"
+    " options.add_free_dimension_override_by_name('NAME', SIZE) for each"
+)
+
 SUMS = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "ReduceMean")
 """Operators that add many numbers, in an order that ONNX Runtime chooses."""
 
@@ -84,4 +90,8 @@ def remarks(graph: Graph, unfused: Mapping[Node, str], session: str) -> list[str
     divided = (*SUMS, *PACKETS)
     is_divided = any(node.kind in divided and not node.domain for node in graph.nodes)
     threads = ONE_THREAD if is_divided else ANY_THREADS
-    return [f"{SAME_BITS}, {threads}, {session}", *float_remarks(graph, unfused)]
+    found = [f"{SAME_BITS}, {threads}, {session}", *float_remarks(graph, unfused)]
+    is_open = any(port.shape and None in port.shape for port in graph.inputs.values())
+    if is_open and any(node.kind == "SkipLayerNormalization" for node in graph.nodes):
+        found.append(OPEN_SIZES)
+    return found

@@ -10,10 +10,10 @@ from ..context import NodeContext
 
 FAMILIES = (
     *("activation", "attention", "blocked", "border", "contraction", "conv_transpose"),
-    *("dynamic", "einsum", "elementwise", "functions", "integer_products", "joining"),
-    *("layout", "normalization", "pooling", "ranking", "real", "real_layers"),
-    *("real_pools", "real_softmax", "rearranging", "recurrent", "reductions"),
-    *("resizing", "sampling", "selection", "slicing"),
+    *("dynamic", "einsum", "elementwise", "embedding", "functions", "integer_products"),
+    *("joining", "layout", "normalization", "pooling", "ranking", "real"),
+    *("real_layers", "real_pools", "real_softmax", "rearranging", "recurrent"),
+    *("reductions", "resizing", "sampling", "selection", "slicing"),
 )
 """The modules with `IMPORTERS`."""
 

@@ -29,6 +29,7 @@ from .integer_products import matmul_integer, stored_operand
 from .real import elementwise, real_operand
 
 FLOAT, UINT8 = 1, 2
+INTEGERS_BY_NUMBER = {6: i32, 7: i64, 9: i1}
 """ONNX's numbers of types."""
 
 CODES = QuantizedType.per_tensor(8, False, 1.0, 0)
@@ -123,6 +124,10 @@ def import_cast(node: NodeContext) -> None:
     if target == FLOAT and element in (i32, i64, i1):
         made = elementwise(node, [value], _from_integer)
         node.define(replace(made, is_real=True))
+    elif target in INTEGERS_BY_NUMBER and element in (i32, i64, i1):
+        type = INTEGERS_BY_NUMBER[target]
+        made = elementwise(node, [value], lambda n, x: Scalars(n).cast(x[0], type))
+        node.define(replace(made, is_real=False))
     elif target == FLOAT and value.is_real:
         node.define(real_operand(node, 0))
     elif target == UINT8 and value.is_real:
@@ -133,7 +138,8 @@ def import_cast(node: NodeContext) -> None:
     else:
         raise node.error(
             f"a cast of {element} to {TYPES_BY_NUMBER.get(target, target)} is not"
-            " supported; expected INT32, INT64 or BOOL to FLOAT, or FLOAT to UINT8"
+            " supported; expected INT32, INT64 or BOOL to any of them or to FLOAT, or"
+            " FLOAT to UINT8"
         )
 
 

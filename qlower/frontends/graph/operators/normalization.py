@@ -27,6 +27,9 @@ from .real_layers import FALLBACK, real_tensor
 GROUP_CHANNELS_SINCE = 21
 """The opset from which on each channel of a group has a factor."""
 
+EPSILON, FUSED_EPSILON = 1e-5, 1e-12
+"""The epsilon by default, and that of operators in which more is fused."""
+
 SHORTEST, SHORTEST_OF_SQUARES = 8, 16
 """The shortest rows that the kernel takes, and those of RMSNormalization."""
 
@@ -42,28 +45,47 @@ def import_layer_normalization(node: NodeContext, *, is_centred: bool) -> None:
     _define(node, value, axis, function, [1, 2] if is_centred else [1])
 
 
-def import_skip_layer_normalization(node: NodeContext) -> None:
-    """The sum of two tensors of one shape and a bias, normalized by Welford's
-    corrections whatever the size (contrib_ops/cpu/skip_layer_norm.cc). Where ONNX
-    Runtime doesn't fuse an addition with what follows, its rows are normalized as those
-    of LayerNormalization."""
+def import_skip_layer_normalization(node: NodeContext, *, is_centred: bool) -> None:
+    """Import the sum of two tensors of one shape and a bias, normalized by Welford's
+    corrections, or by squares in turn, whatever the size
+    (contrib_ops/cpu/skip_layer_norm.cc). Where ONNX Runtime doesn't fuse an addition
+    with what follows, its rows are normalized as those of LayerNormalization."""
     operands = [real_tensor(node, 0), real_tensor(node, 1)]
     shapes = {value.shape for value in operands}
     is_fused = len(shapes) == 1 and len(operands[0].shape) == 3
-    if node.has(4):
+    bias = 4 if is_centred else 3
+    if node.has(bias):
         if not is_fused:
             raise node.error(
                 f"operands of shapes {[list(value.shape) for value in operands]} and a"
                 " bias are not supported; expected one shape of 3 dimensions",
                 help="--qdq as-written reads the model so",
             )
-        operands.append(real_tensor(node, 4))
+        operands.append(real_tensor(node, bias))
 
     total = elementwise(node, operands, body_of(in_turn(Scalars.add)))
+    for number in (1, 2):
+        refuse_result(node, number)
+    if node.has_result(SUM):
+        node.define(total, SUM)
     axis = len(total.shape) - 1
-    has_loops = is_fused or total.shape[-1] < SHORTEST
-    function = "loop_layer_norm" if has_loops else "layer_norm"
-    _define(node, total, axis, function, [2, 3])
+    function = "layer_norm" if is_centred else "rms_norm"
+    shortest = SHORTEST if is_centred else SHORTEST_OF_SQUARES
+    if is_fused or total.shape[-1] < shortest:
+        function = f"loop_{function}"
+    _define(node, total, axis, function, [2, 3] if is_centred else [2])
+
+
+SUM = 3
+"""The result that is the sum before it is normalized."""
+
+
+def refuse_result(node: NodeContext, number: int) -> None:
+    """Refuse a result of statistics that something takes."""
+    if node.has_result(number):
+        name = node.result(number)
+        if node.graph.users(name) or node.graph.is_returned(name):
+            raise node.error(f"result {number}, {name!r}, is not supported")
 
 
 def _define(
@@ -75,10 +97,10 @@ def _define(
     whole = node.builder.in_order(value, order, node.place())
     row = value.shape[axis:]
     parameters = [_parameter(node, at, row) for at in numbers if node.has(at)]
-    _normalized(node, whole, axis, function, parameters, value.shape)
+    normalized(node, whole, axis, function, parameters, value.shape)
 
 
-def _normalized(
+def normalized(
     node: NodeContext,
     value: Value,
     axis: int,
@@ -86,14 +108,15 @@ def _normalized(
     parameters: Sequence[SSAValue],
     shape: Sequence[int],
 ) -> None:
-    """The result, whose rows may be normalized in another shape."""
+    """Make the normalized rows, which may have another shape, the node's result."""
+    is_fused = node.node.kind.startswith(("Skip", "Embed", "QEmbed"))
     operation = qnn.RealNormalizeOp(
         value.ssa,
         parameters,
         TensorType(f32, value.shape),
         function=function,
         axis=axis,
-        epsilon=node.number("epsilon", 1e-5),
+        epsilon=node.number("epsilon", FUSED_EPSILON if is_fused else EPSILON),
         fallback=FALLBACK,
     )
     order = identity(len(shape))
@@ -113,7 +136,7 @@ def import_instance_normalization(node: NodeContext) -> None:
     whole = node.builder.in_order(value, identity(rank), node.place())
     channels = (value.shape[1], *[1] * (rank - 2))
     parameters = [_parameter(node, at, channels) for at in (1, 2)]
-    _normalized(node, whole, 2, "instance_norm", parameters, value.shape)
+    normalized(node, whole, 2, "instance_norm", parameters, value.shape)
 
 
 def import_group_normalization(node: NodeContext) -> None:
@@ -133,7 +156,7 @@ def import_group_normalization(node: NodeContext) -> None:
     split = (shape[0], groups, depth, math.prod(shape[2:]))
     rows = node.builder.reshape(whole, split, identity(4), place)
     parameters = [_parameter(node, at, (groups, depth, 1)) for at in (1, 2)]
-    _normalized(node, rows, 2, "group_norm", parameters, shape)
+    normalized(node, rows, 2, "group_norm", parameters, shape)
 
 
 def _parameter(node: NodeContext, number: int, shape: Sequence[int]) -> SSAValue:
@@ -167,7 +190,14 @@ IMPORTERS = {
     ("", "RMSNormalization"): _of_rows(is_centred=False),
     ("", "SimplifiedLayerNormalization"): _of_rows(is_centred=False),
     (MICROSOFT, "SkipLayerNormalization"): takes(
-        "x, skip, scale, offset?, bias?", import_skip_layer_normalization
+        "x, skip, scale, offset?, bias?",
+        partial(import_skip_layer_normalization, is_centred=True),
+        (1, 4),
+    ),
+    (MICROSOFT, "SkipSimplifiedLayerNormalization"): takes(
+        "x, skip, scale, bias?",
+        partial(import_skip_layer_normalization, is_centred=False),
+        (1, 4),
     ),
     (MICROSOFT, "LayerNormalization"): _of_rows(is_centred=True),
 }

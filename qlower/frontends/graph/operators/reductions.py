@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType, f32, i32, i64
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 from qlower.operators.shapes import reduced
 
 from ...entry import takes
+from ...scalars import Scalars, folded
 from ..context import NodeContext
 from ..orders import identity
 from ..values import Value
@@ -48,12 +49,32 @@ def import_global_lp_pool(node: NodeContext) -> None:
 
 
 def import_reduction(node: NodeContext, function: str) -> None:
-    value = real_operand(node, 0)
+    value = node.value(0)
+    is_whole_numbers = function == "sum" and value.element in (i32, i64)
+    if not is_whole_numbers:
+        value = real_operand(node, 0)
     rank, keeps = len(value.shape), node.flag("keepdims", True)
     axes = node.axes(1, rank)
     is_whole = axes is not None or not node.flag("noop_with_empty_axes", False)
     axes = axes or (range(rank) if is_whole else ())
-    reduce(node, value, axes, function, keeps=keeps)
+    if is_whole_numbers:
+        _sum_integers(node, value, axes, keeps=keeps)
+    else:
+        reduce(node, value, axes, function, keeps=keeps)
+
+
+def _sum_integers(
+    node: NodeContext, value: Value, axes: Collection[int], *, keeps: bool
+) -> None:
+    """Add integers along axes. ONNX Runtime's sum of INT32 doesn't wrap."""
+    order = identity(len(value.shape))
+    value = node.builder.in_order(value, order, node.place())
+    emit = node.builder.emitter(node.place(), "sums")
+    sums = folded(emit, value.ssa, axes, Scalars.add, 0)
+    found = Value(sums, identity(len(shape_of(sums))))
+    shape = reduced(value.shape, sorted(axes), keeps)
+    whole = node.builder.reshape(found, shape, identity(len(shape)), node.place())
+    node.define(whole)
 
 
 def reduce(
