@@ -92,16 +92,16 @@ def test_operations_that_mix_examples(
 
 
 def test_weights_are_quotients_of_float32_and_biases_of_float64() -> None:
-    """0.15 / 0.1 is a half in float32, which goes to the even 2, and less in float64,
-    as far as these numbers are float32's."""
+    """0.35 / 0.1 is a tie in float32, which goes to the even 4, and less than one in
+    float64, as 0.35 is float32's."""
     torch = import_module("torch")
     quantizing = import_module("qlower.torch.quantizing")
     text = LONE.replace("i8<-127:127>:f32, 2.5e-01", "i8<-127:127>:f32, 1.0e-01")
     weight, bias = weight_specs(parse_module(text))
     assert (weight.role, bias.role) == ("weight", "bias")
-    real = torch.full(weight.stored.shape, 0.15)
-    assert (real[0, 0] / np.float32(0.1)).item() == 1.5
-    assert set(quantizing.stored_parameter(weight, real).flatten().tolist()) == {2}
+    real = torch.full(weight.stored.shape, 0.35)
+    assert (real[0, 0] / np.float32(0.1)).item() == 3.5
+    assert set(quantizing.stored_parameter(weight, real).flatten().tolist()) == {4}
     given = torch.full(bias.stored.shape, 0.15)
     found = quantizing.stored_parameter(bias, given)
     exact = 0.15000000596046448 / float(bias.scales[0])
