@@ -21,8 +21,8 @@ MOST = 12
 """Bytes of a channel's factor and offset of 64 bits; its bias counts as a weight."""
 
 LARGER = {"vww_mcunet_80_int8": {"conv_point_linear_bn.1_te_transform": 28}}
-"""Layers whose sums are too large for a factor and an offset: they round in the
-contract's steps."""
+"""Layers with further numbers, which correct the sums that one product isn't exact
+for."""
 
 
 @pytest.mark.long
