@@ -42,6 +42,9 @@ def contraction_values(
         **activation_values(contract, op.result.type, op.activation),
         "half_scales": np.array(False),
     }
+    if isinstance(op, qnn.FusedAddOp):
+        values |= operand_values("addend", op.operands[-1].type)
+        values |= operand_values("summand", op.summand)
     wanted = contract.rule(contraction_rule(op)).values
     if "bias" in wanted:
         values["bias"] = integer_bias(contract, op, model_bias())

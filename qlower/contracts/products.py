@@ -38,9 +38,10 @@ ROWS = "row_ranges"
 TENSOR = "tensor_range"
 
 PRODUCTS: Mapping[str, tuple[str, ...]] = {
-    "conv2d": (EXACT, FLAT, PIXEL, IN_TURN),
-    "depthwise_conv2d": (EXACT, FLAT, TAPS, IN_TURN),
-    "linear": (EXACT, FLAT, PIXEL, IN_TURN),
+    **dict.fromkeys(("conv2d", "conv2d_add", "linear"), (EXACT, FLAT, PIXEL, IN_TURN)),
+    **dict.fromkeys(
+        ("depthwise_conv2d", "depthwise_conv2d_add"), (EXACT, FLAT, TAPS, IN_TURN)
+    ),
     "real_conv2d": tuple(WINDOW_ORDERS),
     "real_depthwise_conv2d": tuple(WINDOW_ORDERS),
     "real_linear": tuple(ROW_ORDERS),

@@ -107,6 +107,11 @@ _DILATED = {**_WINDOW, "dilation_height": i32, "dilation_width": i32}
 _CONVOLUTION = RuleSignature(
     _CONTRACTION.runtime, {**_CONTRACTION.constants, **_DILATED}
 )
+# Of a convolution and an addition in one; `summand` is the quantization between them.
+_FUSED_ADD = RuleSignature(
+    {**_CONVOLUTION.runtime, "addend": i32},
+    {**_CONVOLUTION.constants, **operand("addend"), **operand("summand")},
+)
 # Which entry of the list `contract.product` of the contraction's rule holds.
 _LINEAR_PRODUCT = RuleSignature(
     {},
@@ -201,12 +206,17 @@ _RESIZE_POSITION: Values = {
     "input_unsigned": i1,
 }
 
+_CONVOLUTIONS = ("conv2d", "depthwise_conv2d", "conv2d_add", "depthwise_conv2d_add")
+
 _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     "conv2d": _CONVOLUTION,
     "depthwise_conv2d": _CONVOLUTION,
     "linear": _CONTRACTION,
-    "conv2d_product": _CONVOLUTION_PRODUCT,
-    "depthwise_conv2d_product": _CONVOLUTION_PRODUCT,
+    **dict.fromkeys(("conv2d_add", "depthwise_conv2d_add"), _FUSED_ADD),
+    **dict.fromkeys(
+        [f"{convolution}_product" for convolution in _CONVOLUTIONS],
+        _CONVOLUTION_PRODUCT,
+    ),
     "linear_product": _LINEAR_PRODUCT,
     "matmul": inlined(
         {"accumulator": i32},
@@ -387,7 +397,7 @@ RULES: Mapping[str, RuleSignature] = {**_RULES_OF_BYTES, **RULES_OF_WORDS}
 
 AUXILIARY = frozenset(
     {
-        *("conv2d_product", "depthwise_conv2d_product", "linear_product"),
+        *(f"{rule}_product" for rule in (*_CONVOLUTIONS, "linear")),
         *(f"{rule}_{choice}" for rule, _ in _REAL_SIZES for choice in _CHOICES),
         *("avg_pool2d_addend", "sum_addend", "weight_addend"),
         *("accumulate", "accumulate_group"),

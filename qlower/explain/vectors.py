@@ -207,8 +207,12 @@ class _Layer:
 
     @property
     def _has_weights(self) -> bool:
-        """Whether it is a contraction whose weights are constants."""
-        return isinstance(self.op, CONTRACTIONS) and product_bounds(self.op) is not None
+        """Whether it is a contraction whose weights are constants, and whose result
+        follows from its sums."""
+        op = self.op
+        if not isinstance(op, CONTRACTIONS) or isinstance(op, qnn.FusedAddOp):
+            return False
+        return product_bounds(op) is not None
 
     def _all_codes(self) -> list[list[Array]]:
         """Inputs in which every code, or pair of codes, is at some element; none for
@@ -260,7 +264,8 @@ class _Layer:
             operands = [np.stack(given) for given in zip(*all_given, strict=True)]
             if self._has_weights:
                 operands[1:] = first.arguments[1:]
-            arrays |= zip(("input", "weight", "bias"), operands, strict=False)
+            names = ["input", "weight", *(["bias"] if self.op.bias else [])]
+            arrays |= zip([*names, "addend"], operands, strict=False)
         else:
             for index, _ in enumerate(self.sources):
                 suffix = str(index) if len(self.sources) > 1 else ""

@@ -19,6 +19,7 @@ from qlower.contracts.contractions import (
 from qlower.contracts.products import EXACT, IN_TURN
 from qlower.contracts.values import operation_values
 from qlower.dialects import qnn
+from qlower.dialects.operations import operations_of
 from qlower.dialects.quant import quantized_element
 from qlower.interp.engine import implement, register_implementations
 from qlower.interp.values import Array
@@ -46,6 +47,11 @@ class ContractionFunctions(RuleFunctions):
 
     sums: Sums = sums_of
 
+    @implement(*operations_of(qnn.FusedAddOp))
+    def run_fused_add(self, op: qnn.FusedAddOp, args: PythonValues) -> PythonValues:
+        assert isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp)
+        return self.run_contraction(op, args)
+
     @implement(qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp)
     def run_contraction(self, op: Contraction, args: PythonValues) -> PythonValues:
         contract = self.contract(op)
@@ -65,6 +71,8 @@ class ContractionFunctions(RuleFunctions):
             "accumulator": wrapped,
             **contraction_values(contract, op, lambda: bias),
         }
+        if isinstance(op, qnn.FusedAddOp):
+            values["addend"] = args[-1].astype(np.int32)
         return self.finish(op, contraction_rule(op), values, op.result)
 
     @implement(qnn.MatMulOp)

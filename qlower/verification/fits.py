@@ -21,6 +21,7 @@ from qlower.contracts.pair_range import PAIR_BITS, row_bounds, weight_rows
 from qlower.contracts.products import IN_PAIRS
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import integer_range, shape_of
@@ -298,6 +299,10 @@ class LayerSums:
         type = quantized_element(op.input.type)
         given = filled(op.input, type.zero_point)
         values = {sources[0]: given}
+        if isinstance(op, qnn.FusedAddOp):
+            addend = op.operands[-1]
+            zero = quantized_element(addend.type).zero_point
+            values[sources[1]] = filled(addend, zero)
         shape = shape_of(op.results[0])
         index = (*(size // 2 for size in shape[:-1]), channel)
         run = run_layer(self.model, self.contract, name, values)

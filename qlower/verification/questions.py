@@ -140,6 +140,8 @@ def _ask(
 
 
 def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
+    if isinstance(op, qnn.FusedAddOp):
+        return "codes of another layer are added to each sum"
     bounds = product_bounds(op)
     if bounds is None:
         return "the weights aren't constant"

@@ -71,7 +71,7 @@ def test_a_page_says_what_the_text_says():
     assert "- `multiply_by_quantized_multiplier`: Not two roundings but one.\n" in page
     assert "base: tflite\n" in page
     assert "As in tflite: `conv2d`, " in page
-    assert "refused by name: `real_l1`, " in page
+    assert "refused by name: `conv2d_add`, `depthwise_conv2d_add`" in page
     assert "steps" not in page
 
 

@@ -176,6 +176,7 @@ _STEPS = {name: index for index, name in enumerate(("input", "weight", "output")
 _SAME = {
     **{"lhs": "input", "rhs": "weight", "state": "weight"},
     **{"input_weight": "weight", "state_weight": "input", "time_weight": "weight"},
+    **{"addend": "output", "summand": "input"},
 }
 
 

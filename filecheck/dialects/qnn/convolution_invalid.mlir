@@ -306,3 +306,87 @@ func.func @depthwise_height(%0: tensor<1x9x9x2x!a>, %1: tensor<1x3x3x2x!d>) {
   %x = qnn.depthwise_conv2d %0, %1 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x2x!a>, tensor<1x3x3x2x!d>) -> tensor<1x9x7x2x!a>
   return
 }
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+!d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
+!words = !quant.uniform<i16:f32, 0.5>
+!several = !quant.uniform<i8:f32:3, {0.5,0.25}>
+
+func.func @addend_shape(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<1x7x6x2x!a>) {
+  // CHECK: error: qnn.conv2d_add: shape [1, 7, 6, 2] of addend does not match the expected [1, 7, 7, 2]
+  %x = qnn.conv2d_add %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !a} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>, tensor<1x7x6x2x!a>) -> tensor<1x7x7x2x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+!d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
+!words = !quant.uniform<i16:f32, 0.5>
+!several = !quant.uniform<i8:f32:3, {0.5,0.25}>
+
+func.func @addend_of_words(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<1x7x7x2x!words>) {
+  // CHECK: error: qnn.conv2d_add: operand 'addend' at position 2 does not verify: storage i16 is not supported yet: i8 or u8
+  %x = qnn.conv2d_add %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !a} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>, tensor<1x7x7x2x!words>) -> tensor<1x7x7x2x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+!d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
+!words = !quant.uniform<i16:f32, 0.5>
+!several = !quant.uniform<i8:f32:3, {0.5,0.25}>
+
+func.func @summand_of_words(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<1x7x7x2x!a>) {
+  // CHECK: error: qnn.conv2d_add: summand: storage i16 is not supported yet: i8 or u8
+  %x = qnn.conv2d_add %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !words} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>, tensor<1x7x7x2x!a>) -> tensor<1x7x7x2x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+!d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
+!words = !quant.uniform<i16:f32, 0.5>
+!several = !quant.uniform<i8:f32:3, {0.5,0.25}>
+
+func.func @summand_of_several_scales(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<1x7x7x2x!a>) {
+  // CHECK: error: qnn.conv2d_add: summand: per-axis quantization is only supported for weights: use per tensor
+  %x = qnn.conv2d_add %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !several} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>, tensor<1x7x7x2x!a>) -> tensor<1x7x7x2x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+!d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
+!words = !quant.uniform<i16:f32, 0.5>
+!several = !quant.uniform<i8:f32:3, {0.5,0.25}>
+
+func.func @summand_of_sums(%0: tensor<1x9x9x4x!a>, %1: tensor<2x3x3x4x!w>, %2: tensor<1x7x7x2x!a>) {
+  // CHECK: error: qnn.conv2d_add: result 'result' at position 0 does not verify: element type i32 is not !quant.uniform
+  %x = qnn.conv2d_add %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !a} : (tensor<1x9x9x4x!a>, tensor<2x3x3x4x!w>, tensor<1x7x7x2x!a>) -> tensor<1x7x7x2xi32>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+!d = !quant.uniform<i8<-127:127>:f32:3, {0.5,0.25}>
+!words = !quant.uniform<i16:f32, 0.5>
+!several = !quant.uniform<i8:f32:3, {0.5,0.25}>
+
+func.func @depthwise_addend_shape(%0: tensor<1x9x9x2x!a>, %1: tensor<1x3x3x2x!d>, %2: tensor<2x7x7x2x!a>) {
+  // CHECK: error: qnn.depthwise_conv2d_add: shape [2, 7, 7, 2] of addend does not match the expected [1, 7, 7, 2]
+  %x = qnn.depthwise_conv2d_add %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !a} : (tensor<1x9x9x2x!a>, tensor<1x3x3x2x!d>, tensor<2x7x7x2x!a>) -> tensor<1x7x7x2x!a>
+  return
+}

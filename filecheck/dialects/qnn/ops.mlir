@@ -54,6 +54,21 @@ func.func @depthwise_conv2d(%x: tensor<1x8x8x1x!a>, %w: tensor<1x3x3x2x!d>, %b: 
   return
 }
 
+// CHECK-LABEL: func.func @fused_additions
+func.func @fused_additions(%x: tensor<1x4x4x2x!a>, %w: tensor<2x3x3x2x!w>, %d: tensor<1x3x3x2x!d>, %b: tensor<2xi32>, %o: tensor<1x2x2x2x!b>) {
+  // CHECK-NEXT: qnn.conv2d_add %x, %w, %b, %o {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !quant.uniform<i8:f32, 5.000000e-01:-3>, activation = "relu"} : ({{.*}}, tensor<2xi32>, tensor<1x2x2x2x!quant.uniform<u8:f32, 2.500000e-01:128>>) ->
+  %y = qnn.conv2d_add %x, %w, %b, %o {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !a, activation = "relu"}
+     : (tensor<1x4x4x2x!a>, tensor<2x3x3x2x!w>, tensor<2xi32>, tensor<1x2x2x2x!b>) -> tensor<1x2x2x2x!a>
+  // Without bias.
+  // CHECK-NEXT: qnn.conv2d_add %x, %w, %o {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !quant.uniform<u8:f32, 2.500000e-01:128>} :
+  %z = qnn.conv2d_add %x, %w, %o {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !b}
+     : (tensor<1x4x4x2x!a>, tensor<2x3x3x2x!w>, tensor<1x2x2x2x!b>) -> tensor<1x2x2x2x!a>
+  // CHECK-NEXT: qnn.depthwise_conv2d_add %x, %d, %b, %o {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !quant.uniform<i8:f32, 5.000000e-01:-3>} :
+  %v = qnn.depthwise_conv2d_add %x, %d, %b, %o {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !a}
+     : (tensor<1x4x4x2x!a>, tensor<1x3x3x2x!d>, tensor<2xi32>, tensor<1x2x2x2x!b>) -> tensor<1x2x2x2x!a>
+  return
+}
+
 // CHECK-LABEL: func.func @matrices
 func.func @matrices(%x: tensor<5x8x!a>, %w: tensor<2x8x!w>, %b: tensor<2xi32>, %l: tensor<2x3x4x!a>, %r: tensor<2x4x5x!b>) {
   // CHECK-NEXT: qnn.linear %x, %w, %b {activation = "relu_n1_to_1"} :

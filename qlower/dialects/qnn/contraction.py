@@ -11,6 +11,7 @@ of i32 is the accumulators themselves, modulo 2^32.
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     f16,
@@ -46,7 +47,7 @@ from .constraints import (
     operand_of,
     optional_operand_of,
 )
-from .fields import flag_field, integer_field, integers_field
+from .fields import flag_field, integer_field, integers_field, quantization_field
 
 
 class ConvolutionOp(WindowOp, ABC):
@@ -105,7 +106,25 @@ class Conv2DOp(GroupedConvolutionOp, name="qnn.conv2d"):
         check_contraction(self)
 
 
-class DepthwiseConv2DOp(ConvolutionOp, name="qnn.depthwise_conv2d"):
+class DepthwiseConvolutionOp(ConvolutionOp, ABC):
+    """A convolution of each channel on its own."""
+
+    @property
+    def multiplier(self) -> int:
+        """M: output channels for each input channel."""
+        image, weights = map(shape_of, self.operands[:2])
+        return weights[3] // image[3]
+
+    @property
+    def sums(self) -> Sums:
+        """The products and sums."""
+        structure = FLAT_DEPTHWISE_CONV_2D
+        if self.multiplier == 1:
+            structure = structure.without("m")
+        return Sums(structure, self.slides)
+
+
+class DepthwiseConv2DOp(DepthwiseConvolutionOp, name="qnn.depthwise_conv2d"):
     """
     Convolution of each channel of an NHWC image on its own, with weights
     [1, KH, KW, C * M]: `acc[n, y, x, o] = bias[o] + sum(kh, kw) of
@@ -126,21 +145,78 @@ class DepthwiseConv2DOp(ConvolutionOp, name="qnn.depthwise_conv2d"):
     bias = optional_operand_of(Bias())
     result = result_def(QuantizedOrSums(rank=4))
 
-    @property
-    def multiplier(self) -> int:
-        """M: output channels for each input channel."""
-        return self.weight.type.get_shape()[3] // self.input.type.get_shape()[3]
-
-    @property
-    def sums(self) -> Sums:
-        """The products and sums."""
-        structure = FLAT_DEPTHWISE_CONV_2D
-        if self.multiplier == 1:
-            structure = structure.without("m")
-        return Sums(structure, self.slides)
-
     def verify_(self) -> None:
         check_contraction(self)
+
+
+class FusedAddOp(ConvolutionOp, ABC):
+    """
+    A convolution that a system computes together with an addition: the real result,
+    clamped to the range of `summand`, plus the real numbers of `addend`, which has the
+    result's shape. `summand` is the quantization that the model has between the two;
+    whether its codes are made is up to the contract. An activation is the sum's.
+
+    Those below are virtual subclasses of the plain convolutions: all that holds for
+    the sums of these holds for them.
+    """
+
+    summand = quantization_field()
+
+    def verify_(self) -> None:
+        assert isinstance(self, Conv2DOp | DepthwiseConv2DOp)
+        check_contraction(self)
+        check_shape("addend", shape_of(self.operands[-1]), shape_of(self.results[0]))
+
+
+@Conv2DOp.register
+class Conv2DAddOp(FusedAddOp, GroupedConvolutionOp, name="qnn.conv2d_add"):
+    """
+    Convolution as `qnn.conv2d` and an addition in one step:
+    `clamp(real convolution) + addend scale * (addend - addend zero point)`, where the
+    clamp is to the real numbers from the first to the last code of `summand`. What a
+    system rounds in between, the contract's rule `conv2d_add` says.
+
+    ```mlir
+    %y = qnn.conv2d_add %x, %w, %b, %a
+        {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1],
+         summand = !quant.uniform<i8:f32, 0.5:-3>, activation = "relu"}
+        : (tensor<1x4x16x1x!in>, tensor<2x1x1x1x!w>, tensor<2xi32>,
+           tensor<1x4x16x2x!other>) -> tensor<1x4x16x2x!out>
+    ```
+    """
+
+    input = operand_of(Quantized(rank=4, widths=(8,)))
+    weight = operand_of(Weight(rank=4, axis=0))
+    bias = optional_operand_of(Bias())
+    addend = operand_of(Quantized(rank=4, widths=(8,)))
+    result = result_def(Quantized(rank=4, widths=(8,)))
+
+    transposed = flag_field()
+    """Whether the model has a transposed convolution here."""
+
+
+@DepthwiseConv2DOp.register
+class DepthwiseConv2DAddOp(
+    FusedAddOp, DepthwiseConvolutionOp, name="qnn.depthwise_conv2d_add"
+):
+    """
+    Convolution as `qnn.depthwise_conv2d` and an addition in one step, as in
+    `qnn.conv2d_add`, by the contract's rule `depthwise_conv2d_add`.
+
+    ```mlir
+    %y = qnn.depthwise_conv2d_add %x, %w, %b, %a
+        {stride = [2, 2], pad = [0, 1, 0, 1], dilation = [1, 1],
+         summand = !quant.uniform<i8:f32, 0.5:-3>}
+        : (tensor<1x8x8x4x!in>, tensor<1x3x3x4x!w>, tensor<4xi32>,
+           tensor<1x4x4x4x!other>) -> tensor<1x4x4x4x!out>
+    ```
+    """
+
+    input = operand_of(Quantized(rank=4, widths=(8,)))
+    weight = operand_of(Weight(rank=4, axis=3))
+    bias = optional_operand_of(Bias())
+    addend = operand_of(Quantized(rank=4, widths=(8,)))
+    result = result_def(Quantized(rank=4, widths=(8,)))
 
 
 class RowsOp(ActivatedOp, ABC):
@@ -222,18 +298,19 @@ class MatMulOp(ActivatedOp, name="qnn.matmul"):
 
 def check_contraction(op: Conv2DOp | DepthwiseConv2DOp | LinearOp) -> None:
     """Checks the shapes of an op with weights, and that its types go together."""
-    check_operands(op, op.sums)
+    check_operands(op, op.sums, [] if op.bias is None else [op.bias])
     check_widths(op.input, op.bias, op.result)
     check_sums(op, op.bias)
 
 
-def check_operands(op: ActivatedOp, sums: Sums) -> None:
-    """Checks the shapes of the operands and the result; a third operand is the bias."""
-    first, second, *bias = map(shape_of, op.operands)
+def check_operands(op: ActivatedOp, sums: Sums, biases: Sequence[SSAValue]) -> None:
+    """Checks the shapes of the factors, of a bias if there is one, and of the
+    result."""
+    first, second = map(shape_of, op.operands[:2])
     result = shape_of(op.results[0])
     sums.check_result(first, second, result)
-    for shape in bias:
-        check_shape("bias", shape, result[-1:])
+    for bias in biases:
+        check_shape("bias", shape_of(bias), result[-1:])
 
 
 def check_widths(input: SSAValue, bias: SSAValue | None, result: SSAValue) -> None:

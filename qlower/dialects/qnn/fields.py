@@ -26,7 +26,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..integers import integers, values_of
-from .constraints import MAX_ELEMENTS, LeafConstraint
+from ..quant import QuantizedType
+from .constraints import MAX_ELEMENTS, LeafConstraint, check_quantization
 
 Setting: TypeAlias = bool | int | float | str | Sequence[int] | Attribute | None
 """What constructors take for a field; an attribute is what the property holds."""
@@ -240,3 +241,20 @@ def contract_field(*, allow_file: bool) -> str | None:
             raise VerifyException(f"{name} {attr} is not the name of a contract")
 
     return cast(str | None, Field(_word(check), optional=True))
+
+
+def _check_quantization(name: str, attr: Attribute) -> None:
+    try:
+        check_quantization(attr, allow_axis=False, widths=(8,))
+    except VerifyException as error:
+        raise VerifyException(f"{name}: {error}") from error
+
+
+def quantization_field() -> QuantizedType:
+    """The type of stored integers of 8 bits with one scale and zero point."""
+    kind = Kind(_itself, _itself, _check_quantization)
+    return cast(QuantizedType, Field(kind))
+
+
+def _itself(value: Attribute) -> Attribute:
+    return value

@@ -62,7 +62,7 @@ class SummingOp(FallbackOp, ABC):
         """The products and sums."""
 
     def verify_(self) -> None:
-        check_operands(self, self.sums)
+        check_operands(self, self.sums, self.operands[2:])
 
 
 class RealOp(SummingOp, ABC):
@@ -96,7 +96,7 @@ class RealOp(SummingOp, ABC):
 
     def verify_(self) -> None:
         if len(self.operands) == 2 or self.is_bias_of_channels:
-            check_operands(self, self.sums)
+            check_operands(self, self.sums, self.operands[2:])
             return
         first, second, bias = map(shape_of, self.operands)
         result = shape_of(self.results[0])

@@ -59,6 +59,7 @@ LOWERINGS: Rows = {
     qnn.Conv2DOp: contraction.lower_contraction,
     qnn.DepthwiseConv2DOp: contraction.lower_contraction,
     qnn.LinearOp: contraction.lower_contraction,
+    qnn.FusedAddOp: contraction.lower_contraction,
     qnn.MatMulOp: contraction.lower_matmul,
     qnn.RealOp: real.lower_products,
     qnn.RealPool2DOp: real_rows.lower_pool,

@@ -55,10 +55,14 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> SSAValue:
     bias = computed_bias(lowering, nest, op)
     known = (lambda: np.array(0, np.int32)) if bias else lambda: constant_bias(op)
     constants = contraction_values(lowering.contract, op, known)
+    place = range(nest.parallel)
+    added: dict[str, SSAValue] = {}
+    if isinstance(op, qnn.FusedAddOp):
+        added["addend"] = lowering.read(nest, op.operands[-1], place)
     return lowering.finish_with_rule(
         nest,
         contraction_rule(op),
-        {"accumulator": nest.input(accumulator, range(nest.parallel)), **bias},
+        {"accumulator": nest.input(accumulator, place), **bias, **added},
         {name: value for name, value in constants.items() if name not in bias},
         op.result,
     )
