@@ -25,7 +25,7 @@ module attributes {contract.family = "OpenVINO", contract.base = "openvino",
     contract.summary = "OpenVINO on AVX2: pairs of products saturate"} {
 
 // Padding holds the zero point, which matters to pairs.
-func.func @conv2d_product() -> i32 {
+func.func @conv2d_product() -> i32 serves conv2d_product, conv2d_add_product {
   %rest = arith.remsi %input_channels, 2 : i32
   %even = arith.cmpi eq, %rest, 0 : i32
   %rows = arith.ori %pad_top, %pad_bottom : i32
@@ -41,7 +41,8 @@ func.func @conv2d_product() -> i32 {
 
 func.func @linear_product() -> i32 { %result = arith.constant 1 : i32 }
 
-func.func @depthwise_conv2d_product() -> i32 {
+func.func @depthwise_conv2d_product() -> i32
+    serves depthwise_conv2d_product, depthwise_conv2d_add_product {
   %several = arith.cmpi ne, %channel_count, %input_channels : i32
   %result = arith.extui %several : i1 to i32
 }

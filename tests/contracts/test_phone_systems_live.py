@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import random_modules
+from support import models_directory, random_modules
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.mnn_layers import run_mnn
 from support.native import machine_levels
@@ -26,6 +26,7 @@ from support.near_ties import (
 from support.phone_systems import (
     One,
     one_of,
+    openvino_logits,
     run_ncnn,
     run_openvino,
     run_openvino_avx2,
@@ -54,6 +55,10 @@ CHANNELS, LAYERS, ROWS = (
 
 
 OUTPUTS = 3000
+NETWORK_RUNS = 200
+IMAGE_SCALE = 0.0039215688593685627
+"""A step of the pictures that the ONNX file takes as real numbers."""
+
 RANDOM = 300_000 if is_asked_for(LARGE_VARIABLE) else 9_000
 
 
@@ -98,7 +103,7 @@ class System:
     """A system: the package that it needs, and how a layer runs there.
 
     `signed` activations may be, `zero_points` they may have; `changes` make mutants by
-    the rule in which they show.
+    the rule in which they show. A fused activation is ReLU, or one of `activations`.
     """
 
     package: str
@@ -108,9 +113,15 @@ class System:
     zero_points: bool = True
     kinds: Sequence[str] = ("conv2d", "depthwise_conv2d", "linear", "quantize")
     takes: Callable[[One], bool] = has_one_group
+    activations: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-FMA = "math.fma %active, %scale, %shift : f32"
+FMA = "%steps = math.fma %real, %used, %shift : f32"
+STORED_TWICE = (
+    FMA,
+    "%product = arith.mulf %real, %used : f32\n"
+    "  %steps = arith.addf %product, %shift : f32",
+)
 LINEAR_CHANGES = (
     # one rounding fewer, two more, a bias added first
     (
@@ -128,15 +139,33 @@ LINEAR_CHANGES = (
         "  %steps = arith.addf %biased, %shift : f32",
     ),
 )
+ADD_CHANGES = (
+    # one rounding more, or other factors between the two scales
+    (
+        "%moved = math.fma %real, %scale, %shift : f32",
+        "%product = arith.mulf %real, %scale : f32\n"
+        "  %moved = arith.addf %product, %shift : f32",
+    ),
+    (
+        "%ratio = arith.divf %step, @addend_step : f32",
+        "%ratio = arith.divf %summand_scale, %addend_scale : f32",
+    ),
+    (
+        "%shift = arith.addf %scaled_zero, %first : f32",
+        "%shift = math.fma %zero, %unit, %first : f32",
+    ),
+    STORED_TWICE,
+)
 SYSTEMS = {
     "openvino": System(
         "openvino",
         run_openvino,
         kinds=(
             *("conv2d", "depthwise_conv2d", "linear", "quantize"),
-            *("avg_pool2d", "mean"),
+            *("avg_pool2d", "mean", "conv2d_add", "depthwise_conv2d_add"),
         ),
         takes=is_computed_by_openvino,
+        activations=dict.fromkeys(("conv2d", "depthwise_conv2d"), ("relu", "relu6")),
         changes={"linear": LINEAR_CHANGES}
         | dict.fromkeys(
             ("conv2d", "depthwise_conv2d"),
@@ -144,20 +173,21 @@ SYSTEMS = {
                 # one rounding fewer, a zero point for the shift, a combined scale
                 (
                     "%scaled = arith.mulf %sum, @weight_step : f32\n"
-                    "  %biased = arith.addf %scaled, %real_bias : f32",
-                    "%biased = math.fma %sum, @weight_step, %real_bias : f32",
+                    "  %result = arith.addf %scaled, %real_bias : f32",
+                    "%result = math.fma %sum, @weight_step, %real_bias : f32",
                 ),
                 (
                     "%shift = arith.divf %steps, %width : f32",
                     "%shift = arith.mulf %negated, %scale : f32",
                 ),
+                STORED_TWICE,
                 (
-                    f"%steps = {FMA}",
-                    "%product = arith.mulf %active, %scale : f32\n"
-                    "  %steps = arith.addf %product, %shift : f32",
+                    "%used = arith.select %is_alone, %inverted, %scale : f32",
+                    "%used = arith.addf %scale, 0.0 : f32",
                 ),
             ),
-        ),
+        )
+        | dict.fromkeys(("conv2d_add", "depthwise_conv2d_add"), ADD_CHANGES),
     ),
     "openvino-avx2": System(
         "openvino",
@@ -286,7 +316,10 @@ def drawn(system: System, kind: str, seed: int) -> RandomLayer:
     make = Draw if system.zero_points else Symmetric
     signed = system.signs[seed % len(system.signs)]
     # a window is as it may be in every system
-    draw = make(seed, OUTPUTS, signed=signed, activations=("relu",), even_groups=False)
+    activations = system.activations.get(kind, ("relu",))
+    draw = make(
+        seed, OUTPUTS, signed=signed, activations=activations, even_groups=False
+    )
     return getattr(random_modules, kind)(draw)
 
 
@@ -315,6 +348,33 @@ def test_random_layers(name: str, kind: str) -> None:
         if compared >= RANDOM:
             return
     raise AssertionError("too few layers are taken")
+
+
+@pytest.mark.skipif(not models_directory().is_dir(), reason="no real models here")
+@pytest.mark.parametrize(
+    ("network", "layer"),
+    [("ic_resnet8_int8", "dense"), ("vww_qdq_onnx", "t87_q")],
+)
+def test_whole_network_on_openvino(network: str, layer: str) -> None:
+    """By its own readers, up to the logits, whose softmax is of real numbers."""
+    pytest.importorskip("openvino")
+    (path,) = (models_directory() / network).glob("model.*")
+    model = qlower.load(path, outputs=[layer])
+    run, live = qlower.jit(model, contract="openvino"), openvino_logits(path)
+    (given,), (logits,) = run.inputs, run.outputs
+    draw = np.random.default_rng(len(network))
+    for _ in range(NETWORK_RUNS):
+        codes = draw.integers(-128, 128, given.shape)
+        if draw.integers(2):  # a smooth picture
+            steps = draw.normal(0, 8, given.shape).cumsum(1).cumsum(2)
+            codes = steps.clip(-128, 127).round()
+        x = codes.astype(given.dtype)
+        if given.dtype == np.float32:
+            x = (codes + 128).astype(np.float32) * np.float32(IMAGE_SCALE)
+        steps = live(x) / logits.scale
+        assert abs(steps - np.rint(steps)).max() < 1e-3
+        expected = np.rint(steps) + logits.zero_point
+        np.testing.assert_array_equal(run(x), expected.reshape(logits.shape))
 
 
 def given(layer: RandomLayer, contract: str) -> Array:

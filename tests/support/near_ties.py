@@ -9,7 +9,7 @@ first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -62,7 +62,8 @@ def mutants(
 
 @dataclass(frozen=True)
 class Quantization:
-    """Scales and zero points of what goes in and what comes out."""
+    """Scales and zero points of what goes in and what comes out; and of what is added
+    to a convolution, and of the convolution itself."""
 
     x_scale: float
     x_zero: int
@@ -70,6 +71,8 @@ class Quantization:
     y_zero: int
     signed: bool
     lowest: int
+    addend: tuple[float, int] = (1.0, 0)
+    summand: tuple[float, int] = (1.0, 0)
 
     @property
     def codes(self) -> Array:
@@ -80,14 +83,18 @@ class Quantization:
 
 @dataclass(frozen=True)
 class Channels:
-    """A weight, its scale and a bias for each channel."""
+    """A weight, its scale, a bias and what is added, a code, for each channel."""
 
     weights: Array
     scales: Array
     biases: Array
+    addends: Array
 
     def at(self, places: Array) -> Channels:
-        return Channels(self.weights[places], self.scales[places], self.biases[places])
+        return Channels(
+            *(self.weights[places], self.scales[places]),
+            *(self.biases[places], self.addends[places]),
+        )
 
 
 def draw_quantization(
@@ -103,11 +110,18 @@ def draw_quantization(
     shift = 0 if signed else 128
     lowest = shift - 128 + (not zero_points)
     zeros = x_zero + shift, y_zero + shift
-    return Quantization(x_scale, zeros[0], y_scale, zeros[1], signed, lowest)
+    if random.integers(3) == 0 and zero_points:
+        zeros = zeros[0], lowest  # as behind a ReLU
+    made = Quantization(x_scale, zeros[0], y_scale, zeros[1], signed, lowest)
+    others = random.uniform(0.3, 3, 2) * y_scale
+    some = [lowest, shift, *(random.integers(-90, 91, 3) + shift)]
+    a_zero, m_zero = (int(zero) for zero in random.choice(some, 2))
+    a_scale, m_scale = (float(np.float32(scale)) for scale in others)
+    return replace(made, addend=(a_scale, a_zero), summand=(m_scale * 2, m_zero))
 
 
 def _drawn(
-    random: np.random.Generator, count: int, q: Quantization, one_scale: bool
+    random: np.random.Generator, rule: str, count: int, q: Quantization, one_scale: bool
 ) -> tuple[Channels, Array]:
     """Channels, of one scale or of several, and for each the sum that is at a tie.
 
@@ -128,9 +142,23 @@ def _drawn(
         scales[:] = random.choice(scales)
     sums = code * weights
     real = (random.integers(-60, 60, count) + 0.5) * q.y_scale
+    addends = random.choice(q.codes, count)
+    if rule.endswith("_add"):
+        real -= (addends - q.addend[1]) * q.addend[0]
     biases = real - sums * (np.float64(q.x_scale) * scales)
-    channels = Channels(weights, scales, biases.astype(np.float32))
+    channels = Channels(weights, scales, biases.astype(np.float32), addends)
     return channels, sums
+
+
+def _operand_values(
+    prefix: str, scale_and_zero: tuple[float, int], signed: bool
+) -> Mapping[str, Array]:
+    scale, zero = scale_and_zero
+    return {
+        f"{prefix}_scale": np.array(scale, np.float32),
+        f"{prefix}_zero_point": np.array(zero, np.int32),
+        f"{prefix}_unsigned": np.array(not signed),
+    }
 
 
 def codes_of(
@@ -151,6 +179,9 @@ def codes_of(
         "weight_scale": channels.scales[column],
         "real_bias": channels.biases[column],
         "weight_sum": channels.weights[column].astype(np.int32),
+        "addend": channels.addends[column].astype(np.int32),
+        **_operand_values("addend", q.addend, q.signed),
+        **_operand_values("summand", q.summand, q.signed),
         "activation_min": np.array(0.0 if relu else -np.inf, np.float32),
         "activation_max": np.array(np.inf, np.float32),
         "channel": np.array(0, np.int32),
@@ -201,7 +232,7 @@ def near_tie_layer(
         q = draw_quantization(random, signed=signed, zero_points=zero_points)
         if zero_points and rule == "linear" and q.y_zero == (0 if signed else 128):
             continue  # which OpenVINO's contract refuses
-        channels, sums = _drawn(random, count * TRIED, q, one_scale)
+        channels, sums = _drawn(random, rule, count * TRIED, q, one_scale)
         found = [codes_of(c, rule, q, channels, sums, relu) for c in contracts]
         tries -= 1
         if (found[0] != found[1]).any() or not tries:
@@ -228,7 +259,7 @@ def _layer(
         case "linear":
             stored, shape, result = codes[:, None], (count, 1), (CODES, count)
             weights = weights.reshape(shape)
-        case "conv2d":
+        case "conv2d" | "conv2d_add":
             stored, shape = codes.reshape(1, SIDE, SIDE, 1), (count, 1, 1, 1)
             result, weights = (1, SIDE, SIDE, count), weights.reshape(shape)
         case _:
@@ -239,19 +270,27 @@ def _layer(
             weights = window
     x = quantized(stored.shape, q.x_scale, q.x_zero, signed=q.signed)
     y = quantized(result, q.y_scale, q.y_zero, signed=q.signed)
-    axis = 3 if rule == "depthwise_conv2d" else 0
+    axis = 3 if rule.startswith("depthwise") else 0
+    pad = (1, 1, 1, 1) if axis == 3 else (0, 0, 0, 0)
 
-    def body(value: SSAValue) -> list[SSAValue]:
+    def body(value: SSAValue, *addends: SSAValue) -> list[SSAValue]:
         w = constant(weights, quantized_per_axis(shape, axis, scales))
         b = constant(channels.biases)
         match rule:
             case "linear":
                 return [qnn.LinearOp(value, w, b, y, activation=activation).result]
-            case "conv2d":
-                op = qnn.Conv2DOp
+            case "conv2d_add" | "depthwise_conv2d_add":
+                op = qnn.Conv2DAddOp if axis == 0 else qnn.DepthwiseConv2DAddOp
+                between = quantized((1,), *q.summand, signed=q.signed).element_type
+                more = {"summand": between}
             case _:
-                op = qnn.DepthwiseConv2DOp
-        pad = (1, 1, 1, 1) if rule == "depthwise_conv2d" else (0, 0, 0, 0)
-        return [op(value, w, b, y, pad=pad, activation=activation).results[0]]
+                op = qnn.Conv2DOp if axis == 0 else qnn.DepthwiseConv2DOp
+                more = {}
+        given = [value, w, b, *addends, y]
+        return [op(*given, pad=pad, activation=activation, **more).results[0]]
 
-    return RandomLayer(make_module([x], body), [stored])
+    if not rule.endswith("_add"):
+        return RandomLayer(make_module([x], body), [stored])
+    other = quantized(result, *q.addend, signed=q.signed)
+    addends = np.broadcast_to(channels.addends, result).astype(stored.dtype)
+    return RandomLayer(make_module([x, other], body), [stored, addends])

@@ -7,7 +7,7 @@ give codes: a layer of theirs that gives integers comes before or after, as they
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -62,6 +62,12 @@ class One:
         return np.broadcast_to(np.array(scales, F), count).copy()
 
     @property
+    def addend(self) -> QuantizedType | None:
+        """The quantization of what is added, if the operation has that."""
+        is_fused = isinstance(self.op, qnn.FusedAddOp)
+        return quantized_element(self.op.operands[-1].type) if is_fused else None
+
+    @property
     def bias(self) -> Array:
         bias = constant_of(self.op.operands[2])
         assert bias is not None
@@ -69,19 +75,33 @@ class One:
         return bias
 
     @property
-    def relu(self) -> bool:
+    def bounds(self) -> tuple[float, float | None] | None:
+        """The bounds of a ReLU, of which some have an upper one."""
         name = getattr(self.op, "activation", None)
-        assert name is None or ACTIVATION_BOUNDS[name] == (0.0, None)
-        return name is not None
+        if name is None:
+            return None
+        low, high = ACTIVATION_BOUNDS[name]
+        assert low == 0.0
+        return 0.0, high
+
+    @property
+    def relu(self) -> bool:
+        assert self.bounds in (None, (0.0, None))
+        return self.bounds is not None
 
     @property
     def real_input(self) -> Array:
         """The codes as real numbers, images with their channels first."""
         if isinstance(self.op, qnn.QuantizeOp):
             return self.codes.reshape(1, 1, 1, -1)
-        steps = self.codes.astype(F) - F(self.x.zero_point)
-        real = (steps * F(self.x.scales[0])).astype(F)
-        return real.transpose(0, 3, 1, 2) if real.ndim == 4 else real
+        return _real(self.codes, self.x)
+
+
+def _real(codes: Array, type: QuantizedType) -> Array:
+    """The codes as real numbers, images with their channels first."""
+    steps = codes.astype(F) - F(type.zero_point)
+    real = (steps * F(type.scales[0])).astype(F)
+    return real.transpose(0, 3, 1, 2) if real.ndim == 4 else real
 
 
 def one_of(layer: RandomLayer) -> One:
@@ -115,11 +135,17 @@ class _OpenVino:
     def run(self, one: One) -> Array:
         ops, x = self.ops, one.real_input
         entry = ops.parameter(list(x.shape), np.float32)
+        entries, given = [entry], [x]
         result: Any = entry
         count = 1
         if not isinstance(one.op, qnn.QuantizeOp):
             result = self._result(one, self._quantized(entry, one.x, x.ndim))
             count = shape_of(one.op.results[0])[-1]
+        if one.addend is not None:
+            given.append(_real(one.inputs[1], one.addend))
+            entries.append(ops.parameter(list(given[1].shape), np.float32))
+            other = self._quantized(entries[1], one.addend, x.ndim)
+            result = self._sum(one, result, other)
         result = self._quantized(result, one.y, x.ndim)
         if x.ndim == 4:
             shape = (count, count, 1, 1)
@@ -128,9 +154,9 @@ class _OpenVino:
         else:
             weights = self._weights(np.eye(count), np.ones(count, F))
             result = ops.matmul(result, weights, False, True)
-        model = self.module.Model([result], [entry], "layer")
+        model = self.module.Model([result], entries, "layer")
         options = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"}
-        found = self.core.compile_model(model, "CPU", options)(x)[0]
+        found = self.core.compile_model(model, "CPU", options)(given)[0]
         low, high = (self._range(one.y)[i].astype(np.float64) for i in (0, 1))
         steps = found.astype(np.float64) / ((high - low) / 255)
         codes = np.rint(steps) + one.y.zero_point
@@ -163,7 +189,23 @@ class _OpenVino:
                     x, self._weights(w, one.weight_scales), *self._window(op)
                 )
                 y = ops.add(y, ops.constant(one.bias.reshape(1, -1, 1, 1)))
-        return ops.relu(y) if one.relu else y
+        return y if one.addend is not None else self._activated(one, y)
+
+    def _activated(self, one: One, value: Any) -> Any:
+        match one.bounds:
+            case None:
+                return value
+            case (_, None):
+                return self.ops.relu(value)
+            case (low, high):
+                return self.ops.clamp(value, low, high)
+
+    def _sum(self, one: One, convolved: Any, other: Any) -> Any:
+        """The addition behind a convolution, which comes first or second."""
+        assert isinstance(one.op, qnn.FusedAddOp)
+        pair = [self._quantized(convolved, one.op.summand, 4), other]
+        total = self.ops.add(*(pair if len(one.weights) % 2 else reversed(pair)))
+        return self._activated(one, total)
 
     def _window(self, op: Any) -> tuple[list[int], ...]:
         top, bottom, left, right = op.pad
@@ -186,6 +228,21 @@ class _OpenVino:
             self.ops.constant(end.reshape((1,) * rank)) for end in self._range(type)
         ]
         return self.ops.fake_quantize(value, *ends, *ends, 256)
+
+
+def openvino_logits(path: Path) -> Callable[[Array], Array]:
+    """What goes into the softmax of a network, which OpenVINO reads from its file, as
+    real numbers; of one input."""
+    module: Any = import_module("openvino")
+    core = module.Core()
+    read = core.read_model(path)
+    (end,) = (op for op in read.get_ops() if op.get_type_name() == "Softmax")
+    network = module.Model([end.input_value(0)], read.get_parameters(), "network")
+    sizes = [str(size) for size in network.inputs[0].partial_shape]
+    network.reshape(f"[{','.join(['1', *sizes[1:]])}]")
+    options = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+    compiled = core.compile_model(network, "CPU", options)
+    return lambda x: np.asarray(compiled([x])[0])
 
 
 def run_openvino(layer: RandomLayer) -> Array:

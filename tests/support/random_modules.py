@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
@@ -147,6 +148,21 @@ def conv2d(draw: Draw) -> RandomLayer:
     return _convolution(draw, groups, groups * depth, each, kernel=kernel)
 
 
+def conv2d_add(draw: Draw) -> RandomLayer:
+    """One group, and an addition."""
+    depth, outputs = (edge_values.size(draw.random, 40) for _ in range(2))
+    kernel = edge_values.steps(draw.random)
+    return _convolution(draw, 1, depth, outputs, kernel=kernel, added=True)
+
+
+def depthwise_conv2d_add(draw: Draw) -> RandomLayer:
+    """One output for each channel, and an addition."""
+    channels = draw.one_of(8, 16, 24, draw.pick(1, 37))
+    return _convolution(
+        draw, channels, channels, 1, kernel=(3, 3), depthwise=True, added=True
+    )
+
+
 def depthwise_conv2d(draw: Draw) -> RandomLayer:
     """Half of them of a shape that FBGEMM's depthwise kernels take."""
     channels = draw.one_of(8, 16, 24, 104, 112, draw.pick(1, 37))
@@ -175,8 +191,10 @@ def _convolution(
     kernel: tuple[int, int],
     strides: tuple[int, int] | None = None,
     depthwise: bool = False,
+    added: bool = False,
 ) -> RandomLayer:
-    """A convolution of `depth` channels; every group has `each` output channels."""
+    """A convolution of `depth` channels; every group has `each` output channels. With
+    `added` it is one that adds another input."""
     outputs = groups * each
     strides = strides or edge_values.steps(draw.random)
     dilations = (1, 1) if draw.pick(0, 3) else edge_values.steps(draw.random, 2)
@@ -200,34 +218,28 @@ def _convolution(
         draw, shape, weight_shape, axis, window, result_shape, activation
     )
 
-    def body(image: SSAValue) -> list[SSAValue]:
-        w, b = constant(weights, weight_type), constant(bias)
-        if depthwise:
-            op = qnn.DepthwiseConv2DOp(
-                image,
-                w,
-                b,
-                result,
-                stride=strides,
-                pad=pads,
-                dilation=dilations,
-                activation=activation,
-            )
-        else:
-            op = qnn.Conv2DOp(
-                image,
-                w,
-                b,
-                result,
-                stride=strides,
-                pad=pads,
-                dilation=dilations,
-                groups=groups,
-                activation=activation,
-            )
-        return [op.results[0]]
+    types, inputs = [x], [draw.codes(shape)]
+    fields: dict[str, Any] = {"stride": strides, "pad": pads, "dilation": dilations}
+    op = qnn.DepthwiseConv2DOp if depthwise else qnn.Conv2DOp
+    if not depthwise:
+        fields["groups"] = groups
+    if added:
+        op = qnn.DepthwiseConv2DAddOp if depthwise else qnn.Conv2DAddOp
+        ratios = [edge_values.ratio(draw.random, 0.25, 4) for _ in range(2)]
+        other, summand = (
+            draw.activation(result_shape, edge_values.float32(_scale_of(result) * one))
+            for one in ratios
+        )
+        types.append(other)
+        inputs.append(draw.codes(result_shape))
+        fields["summand"] = quantized_element(summand)
 
-    return RandomLayer(make_module([x], body), [draw.codes(shape)])
+    def body(image: SSAValue, *addends: SSAValue) -> list[SSAValue]:
+        w, b = constant(weights, weight_type), constant(bias)
+        values = (image, w, b, *addends, result)
+        return [op(*values, activation=activation, **fields).results[0]]
+
+    return RandomLayer(make_module(types, body), inputs)
 
 
 def _pads(draw: Draw, kernel: tuple[int, int]) -> tuple[int, int, int, int]:
