@@ -46,7 +46,7 @@ FRONT_ENDS = (
     ("graph",),
     ("onnx", "pt2", "tflite"),
     ("digest", "fx"),
-    ("converted", "readings"),
+    ("converted", "fused_additions", "readings"),
     ("load",),
     ("check", "in_memory"),
     ("__init__",),

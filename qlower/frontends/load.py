@@ -83,15 +83,21 @@ def load_text(text: bytes, name: str, options: ImportOptions) -> Model:
 
 
 def as_model(model: ModelOrPath, contracts: Sequence[str] = ()) -> Model:
-    """The model itself; one loaded from a path is read as the systems of these
-    contracts read it."""
-    if isinstance(model, Model):
-        return model
-    if not contracts or Path(model).suffix != ".onnx":
-        return load(model)
+    """The model as the systems of these contracts run it; one loaded from a path is
+    read as they read it."""
+    from qlower.frontends.fused_additions import as_run_by
+
+    if not isinstance(model, Model):
+        model = _read_by(model, contracts)
+    return as_run_by(model, contracts)
+
+
+def _read_by(path: str | PathLike[str], contracts: Sequence[str]) -> Model:
+    if not contracts or Path(path).suffix != ".onnx":
+        return load(path)
     from qlower.frontends.readings import reading_of
 
-    return load(model, qdq=reading_of(contracts))
+    return load(path, qdq=reading_of(contracts))
 
 
 def _of_text(module: ModuleOp, file: Path | None, options: ImportOptions) -> Model:
