@@ -14,6 +14,7 @@ from qlower.exploration.explore import plan
 from qlower.exploration.explore import run as run_plan
 from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
+from qlower.tables.table import counted
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,7 +30,8 @@ def run(options: argparse.Namespace) -> int:
         by=options.by,
     )
     clear_status()
-    complain(f"note: {job.source.size:,} examples in {options.data}: {job.summary}")
+    many = counted(job.source.size, "example")
+    complain(f"note: {many} in {options.data}: {job.summary}")
     with (
         cluster(options.scheduler) as client,
         bar(options.points, "point") as advance,

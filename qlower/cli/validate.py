@@ -19,6 +19,7 @@ from qlower.cli.tables.junit import Case
 from qlower.diagnostics import QlowerError
 from qlower.sides.real_layers import count_real_layers, is_real_reference
 from qlower.tables.json_text import json_text
+from qlower.tables.table import counted
 from qlower.validation.gates import Gates
 from qlower.validation.validate import Job
 from qlower.validation.validate import run as run_job
@@ -50,10 +51,9 @@ def run(options: argparse.Namespace) -> int:
     )
     gates.check(has_reference=options.against is not None)
     clear_status()
-    count = (
-        "an unknown number of" if job.source.size is None else f"{job.source.size:,}"
-    )
-    complain(f"note: {count} examples in {options.data}: {job.summary}")
+    size = job.source.size
+    many = "an unknown number of examples" if size is None else counted(size, "example")
+    complain(f"note: {many} in {options.data}: {job.summary}")
     with cluster(options.scheduler) as client, bar(_rows(job), "row") as advance:
         found = run_job(
             job,

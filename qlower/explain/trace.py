@@ -133,7 +133,8 @@ class Trace:
                 for step in chain.steps
                 if step.op is None and not step.is_runtime
             ]
-            lines += ["", f"rule {chain.rule}: {', '.join(given)}"]
+            rule = f"rule {chain.rule}: {', '.join(given)}"
+            lines += ["", *([rule] if width is None else wrapped(rule, width))]
             table = chain_table(chain, all_steps=self.all_steps)
             lines.append(table.render("plain", width))
         if self.exact is not None:

@@ -185,12 +185,16 @@ class Identification(Tabled[Explanation]):
 
     def render(self, width: int | None = None) -> str:
         """The text for a terminal of the given width in characters."""
-        parts = [*self.notes, "", self.table.render("plain", width), ""]
+        parts = [*self.notes, "", self.table, ""]
         if self.device is not None and self.device.is_near:
-            parts += [self.device.table.render("plain", width), ""]
-        for line in self.verdict:
-            parts += [line] if width is None else wrapped(line, width)
-        return "\n".join(parts)
+            parts += [self.device.table, ""]
+        lines: list[str] = []
+        for part in (*parts, *self.verdict):
+            if isinstance(part, Table):
+                lines.append(part.render("plain", width))
+            else:
+                lines += [part] if width is None else wrapped(part, width)
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -49,4 +49,6 @@ def _suggestion(names: dict[str, str], wanted: str) -> str:
         return f"did you mean {', '.join(map(repr, close[:MOST_SUGGESTIONS]))}?"
     if not names:
         return "it has no layers"
+    if len(names) <= MOST_SUGGESTIONS:
+        return f"it has {', '.join(map(repr, names))}"
     return f"it has layers 0 to {len(names) - 1}, see qlower inspect --stats"

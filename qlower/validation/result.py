@@ -193,14 +193,14 @@ class Validation(Tabled[ContractRow]):
             [
                 Column("contract", "contract", lambda r: r.contract, right=False),
                 Column("layer", "layer", lambda r: r.layer, right=False, least=12),
-                Column("elements", "elements", lambda r: r.signal.elements, rank=1),
+                Column("elements", "elements", lambda r: r.signal.elements, rank=2),
                 Column(
                     "differ",
                     "differing",
                     lambda r: r.signal.differing,
                     lambda r: cells.show_share(r.signal.differing, r.signal.elements),
                 ),
-                Column("mean", "mean_steps", lambda r: r.signal.mean_steps),
+                Column("mean", "mean_steps", lambda r: r.signal.mean_steps, rank=1),
                 Column("largest", "largest_steps", lambda r: r.signal.largest_steps),
                 Column(
                     "dB",
@@ -213,7 +213,7 @@ class Validation(Tabled[ContractRow]):
                     "cosine",
                     lambda r: r.signal.cosine,
                     lambda r: cells.show_cosine(r.signal.cosine),
-                    rank=2,
+                    rank=3,
                 ),
                 Column(
                     "saturated",

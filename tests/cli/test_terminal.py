@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.small_model import SMALL_MODEL
 
@@ -47,3 +48,40 @@ def test_a_file_s_name_is_no_escape_of_the_terminal(
         captured = capfd.readouterr()
         shown = captured.out + captured.err
         assert not CONTROLS & set(shown), command
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "diff tflite tvm model.mlir --random",
+        "trace model.mlir --random --at conv[0,0,0,0]",
+        "trace model.mlir --random --at conv[0,0,0,0] --all-steps --products",
+        "identify layers_of_a_device_with_a_long_name.npz model.mlir --input x.npy "
+        "--contract tflite,tvm",
+        "lint model.mlir --accumulator-bits 8",
+        "verify model.mlir --equal tflite tvm",
+        "verify model.mlir --native --cpu host",
+        "validate model.mlir --data x.npy --contract tflite,tvm --against exact",
+        "validate model.mlir --data x.npy --contract onnxruntime-avx2 --against exact "
+        "--layers",
+        "inspect model.mlir --stats",
+    ],
+)
+def test_lines_fit_the_terminal(
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("model.mlir").write_text(SMALL_MODEL)
+    np.save("x.npy", np.zeros((3, 2, 2, 1), np.int8))
+    dump = "layers_of_a_device_with_a_long_name.npz"
+    saved = f"run model.mlir --input x.npy --save-layers {dump} --contract tvm"
+    assert main(saved.split()) == 0
+    capsys.readouterr()
+    assert main(line.split()) in (0, 1)
+    out = capsys.readouterr().out
+    assert out
+    assert not [long for long in out.splitlines() if len(long) > 80]

@@ -175,9 +175,9 @@ def test_selection(wanted: str, expected: list[str]) -> None:
         ("conv", "did you mean 'conv_1', 'conv_2'?"),
         ("dence", "did you mean 'dense'?"),
         ("matmul", "did you mean 'dense'?"),
-        ("3", "it has layers 0 to 2, see qlower inspect --stats"),
-        ("x*", "it has layers 0 to 2, see qlower inspect --stats"),
-        ("", "it has layers 0 to 2, see qlower inspect --stats"),
+        ("3", "it has 'conv_1', 'conv_2', 'dense'"),
+        ("x*", "it has 'conv_1', 'conv_2', 'dense'"),
+        ("", "it has 'conv_1', 'conv_2', 'dense'"),
     ],
 )
 def test_no_such_layer(wanted: str, help: str) -> None:
