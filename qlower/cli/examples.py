@@ -14,6 +14,7 @@ from qlower.cli.given import model_of
 from qlower.cli.output import check_plot
 from qlower.diagnostics import QlowerError
 from qlower.process.extras import install_line
+from qlower.tables.table import counted
 from qlower.validation.preprocessing import Preprocessing
 from qlower.validation.validate import Job, prepare
 from qlower.validation.work import Metric
@@ -53,6 +54,13 @@ def prepare_job(
         layer_contracts=layer_contracts,
         limit=options.limit,
     )
+
+
+def described(job: Job, data: str) -> str:
+    """The count of the examples in `data`, and how inputs are made of them."""
+    size = job.source.size
+    many = "an unknown number of examples" if size is None else counted(size, "example")
+    return f"{many} in {data}: {job.summary}"
 
 
 def _lines_of(path: str | None) -> list[str] | None:

@@ -7,14 +7,13 @@ import os
 from pathlib import Path
 
 from qlower.cli.colour import complain
-from qlower.cli.examples import bar, cluster, prepare_job
+from qlower.cli.examples import bar, cluster, described, prepare_job
 from qlower.cli.output import print_table, write_plot
 from qlower.cli.progress import clear_status
 from qlower.exploration.explore import plan
 from qlower.exploration.explore import run as run_plan
 from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
-from qlower.tables.table import counted
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,8 +29,7 @@ def run(options: argparse.Namespace) -> int:
         by=options.by,
     )
     clear_status()
-    many = counted(job.source.size, "example")
-    complain(f"note: {many} in {options.data}: {job.summary}")
+    complain(f"note: {described(job, options.data)}")
     with (
         cluster(options.scheduler) as client,
         bar(options.points, "point") as advance,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from qlower.cli.colour import complain
-from qlower.cli.examples import bar, cluster, prepare_job
+from qlower.cli.examples import bar, cluster, described, prepare_job
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.given import layer_contracts, matched_layers
 from qlower.cli.output import print_table, write_junit, write_plot
@@ -19,7 +19,6 @@ from qlower.cli.tables.junit import Case
 from qlower.diagnostics import QlowerError
 from qlower.sides.real_layers import count_real_layers, is_real_reference
 from qlower.tables.json_text import json_text
-from qlower.tables.table import counted
 from qlower.validation.gates import Gates
 from qlower.validation.validate import Job
 from qlower.validation.validate import run as run_job
@@ -51,9 +50,7 @@ def run(options: argparse.Namespace) -> int:
     )
     gates.check(has_reference=options.against is not None)
     clear_status()
-    size = job.source.size
-    many = "an unknown number of examples" if size is None else counted(size, "example")
-    complain(f"note: {many} in {options.data}: {job.summary}")
+    complain(f"note: {described(job, options.data)}")
     with cluster(options.scheduler) as client, bar(_rows(job), "row") as advance:
         found = run_job(
             job,
