@@ -248,10 +248,11 @@ def _fused_sixteens(sums: Summing[T]) -> T:
     end = sums.last - sums.last % 4
     alone = _halved(sums, lanes)
     if not end:
-        return alone
+        return _ended(sums, alone)
     fours = [sums.add_in_turn(lanes[at : at + 4]) for at in range(0, 16, 4)]
     total = _halved(sums, fours)
-    return total if end == sums.last else sums.before(end, total, alone)
+    both = total if end == sums.last else sums.before(end, total, alone)
+    return _ended(sums, both)
 
 
 def _columns_first(sums: Summing[T]) -> T:
