@@ -6,10 +6,10 @@
 // the output y; w = F(s_w d_x). Codes are uint8 here; a is ReLU, or nothing.
 // - conv2d, depthwise_conv2d: `y = rne(fma(a(F(F(acc w) + b)), i_y, h_y))`, but with
 //   F(1 / F(1 / i_y)) for i_y where h_y is 0 and a has no bound below the last code
-// - conv2d_add: m between, r added, in steps of r: p = F(h_m + F(F(h_r d_r) / d_m)), l =
-//   F(F(0 - p) F(d_m / d_r)), u of 255 likewise, t = F(F(u - l) / 255); `v = min(max(fma(F(F(acc w) +
-//   b), F(i_m t), F(F(h_m t) + l)), l), F(F(t 255) + l))`; y as above of a(F(v + r)), with lo_y and
-//   hi_y divided by d_r
+// - conv2d_add: m between, r added, in steps of r: p = F(h_m + F(F(h_r d_r) / d_m)),
+//   l = F(F(0 - p) F(d_m / d_r)), u of 255 likewise, t = F(F(u - l) / 255);
+//   `v = min(max(fma(F(F(acc w) + b), F(i_m t), F(F(h_m t) + l)), l), F(F(t 255) + l))`;
+//   y as above of a(F(v + r)), with lo_y and hi_y divided by d_r
 // - linear: n = F(sum(q w) - t), t the sum of F(h_x w) in float32, one weight after the other; of
 //   a zero point 0 or 128 n = F(acc). With ReLU, unless y has zero point 0, as conv2d of n. Else
 //   `y = rne(F(F(n F(w i_y)) + F(F(b i_y) + h_y)))`, but F(F(n w) i_y) with t and one scale
@@ -31,7 +31,8 @@
 // - An addition is computed by the convolution before it, which is then clamped to the range of
 //   the quantization between them, but not rounded. A model is read so: of two convolutions the
 //   first adds, and what is added has no later reader. Codes whose zero point is the middle one
-//   are int8: h_r, and h_m in p, are 0 then, and m goes from -128 to 127. A sum F(h_m t) + l below 1e-5 of its range is 0.
+//   are int8: h_r, and h_m in p, are 0 then, and m goes from -128 to 127. A sum F(h_m t) + l
+//   below 1e-5 of its range is 0.
 // - Other additions, multiplications and functions are computed in float32 between
 //   quantizations that differ from graph to graph, softmax as well: they have no rule here.
 // # Not matched
@@ -50,10 +51,10 @@
 // # Checked against
 // OpenVINO 2026.4.1 live, `tests/contracts/test_phone_systems_live.py`: 300,000 outputs of drawn
 // layers of each rule but dequantize (9,000 with additions), and 2,359,296 near ties of each with
-// weights (2,621,440 of each with additions), no mismatch; mutants with one step
-// changed differ. By its readers of files: ResNet8 (TFLite), 0 of 2,000
-// logits differ, and 1,473 from `tflite`; MobileNetV1 (ONNX), 0 of 400; MLPerf Tiny's autoencoder of
-// ten linear layers, 0 of 960,000 outputs.
+// weights (2,621,440 of each with additions), no mismatch; mutants with one step changed differ.
+// By its readers of files: ResNet8 (TFLite), 0 of 2,000 logits differ, and 1,473 from `tflite`;
+// MobileNetV1 (ONNX), 0 of 400; MLPerf Tiny's autoencoder of ten linear layers, 0 of 960,000
+// outputs.
 // # Sources
 // Files of openvinotoolkit/openvino:
 // - src/plugins/intel_cpu/src/nodes/fake_quantize.cpp, dnnl_postops_composer.cpp

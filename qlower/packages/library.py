@@ -88,7 +88,7 @@ LIBRARIES: Mapping[str, LibraryKind] = {
     "arduino": LibraryKind("src", _arduino),
     "idf": LibraryKind("", _idf),
 }
-"""By the name that `compile --package` takes; arduino is PlatformIO's, too."""
+"""The kinds by the name for `compile --package`; arduino is PlatformIO's, too."""
 
 
 def library_kind(name: str) -> LibraryKind:

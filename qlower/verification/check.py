@@ -105,7 +105,7 @@ def check_text(
     sample: int | None = None,
     progress: Progress = no_progress,
 ) -> Check:
-    """What `check` finds about the text of a file."""
+    """Check the text of a file, as `check` does."""
     try:
         record = cast(Record, parse_json(text))
         if type(schema := record["schema"]) is not int or schema != SCHEMA:

@@ -228,7 +228,7 @@ def sums_of_rows(helpers: Helpers, rows: int) -> str:
 
 
 def _byte(column: int) -> int:
-    """Where the first of a channel's two weights is."""
+    """The place of the first of a channel's two weights."""
     return column // 2 * 4 + column % 2
 
 

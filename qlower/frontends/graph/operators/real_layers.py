@@ -198,7 +198,7 @@ def import_scaled_matmul(node: NodeContext) -> None:
 
 
 SCALED_SUM = text("_mlas", "scaled_sum")
-"""Of a sum, a term and a factor for each."""
+"""The sum of two numbers, each times a factor of its own."""
 
 
 def import_gemm(node: NodeContext) -> None:
