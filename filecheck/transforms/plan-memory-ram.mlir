@@ -1,8 +1,8 @@
 // RUN: %qopt %s -p 'set-target{triple=thumbv7em-none-eabi cpu=cortex-m4 optimize=ram},plan-memory{alignment=8}' | %filecheck %s
-// RUN: not %qopt %s -p 'set-target{triple=thumbv7em-none-eabi optimize=size}' 2>&1 | %filecheck %s --check-prefix=UNKNOWN
+// RUN: not %qopt %s -p 'set-target{triple=thumbv7em-none-eabi optimize=area}' 2>&1 | %filecheck %s --check-prefix=UNKNOWN
 // RUN: not %qopt %s -p 'set-target{cpu=x86-64-v3 optimize=ram}' 2>&1 | %filecheck %s --check-prefix=SYSTEM
 
-// UNKNOWN: --optimize 'size' is not one of speed, ram
+// UNKNOWN: --optimize 'area' is not one of speed, ram, size
 // SYSTEM: --optimize ram is for targets without an operating system
 
 // Input and output have places in the arena. Two pixels are read before their results

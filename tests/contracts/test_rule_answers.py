@@ -263,7 +263,7 @@ NEVER = {
     *product(("tosa", "tosa-double"), ["resize_bilinear"]),
     *product(["vitis-dpu"], ("mean", "adaptive_avg_pool2d")),
     ("pytorch-nchw", "mean"),
-    ("openvino-avx2", "conv2d_product"),
+    *product(["openvino-avx2"], ("conv2d_product", "conv2d_add_product")),
     *product(("pytorch-onednn", "pytorch-onednn-avx2"), ["hybrid_linear"]),
 }
 """Contracts and rules that refuse every layer here."""

@@ -327,7 +327,9 @@ def test_operands(data: bytes, message: str) -> None:
 
 def test_results_of_a_type_that_the_operator_does_not_give() -> None:
     mean = model("MEAN", ["float32 2x5x3", [1]], "int64 2x3", options={})()
-    expect_refusal(mean, "'y0': type INT64, MEAN gives f32 here")
+    expect_refusal(mean, "'y0': type INT64 is not supported together with FLOAT32")
+    running = model("CUMSUM", ["float32 4", [0]], "int64 4", options={})()
+    expect_refusal(running, "'y0': type INT64, CUMSUM gives f32 here")
     shape = model("SHAPE", ["float32 2x5x3"], "uint32 3")()
     expect_refusal(shape, "'y0': type UINT32 is not supported")
 

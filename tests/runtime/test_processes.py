@@ -79,6 +79,11 @@ def test_forks_while_another_thread_imports(seconds: float, tmp_path: Path):
     assert done.returncode == 0, done.stderr
 
 
+NO_THREAD_MEMORY = "cannot allocate memory for thread-local data: ABORT\n"
+"""The dynamic linker of glibc ends a process itself where a library's first call in a
+thread finds no memory (elf/dl-tls.c, oom)."""
+
+
 @pytest.mark.parametrize("kilobytes", [60_000, 120_000, 200_000, 230_000])
 def test_too_few_addresses_are_no_bug(kilobytes: int, tmp_path: Path):
     """Neither for numpy's libraries nor for LLVM nor for a model."""
@@ -86,6 +91,9 @@ def test_too_few_addresses_are_no_bug(kilobytes: int, tmp_path: Path):
     limited = f"ulimit -v {kilobytes}; exec {sys.executable} -m qlower"
     command = ["sh", "-c", f"{limited} run model.mlir --random"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    if done.stderr == NO_THREAD_MEMORY:
+        assert done.returncode == 127
+        return
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith("error: ")
 
