@@ -55,8 +55,8 @@ _HALVES = Halves(
 )
 
 
-def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
-    has_floats = "vfp4d16sp" in present and "soft-float" not in present
+def _scalar(triple: str, cpu: str, features: str) -> Target:
+    """The common part of all cores."""
     return replace(
         SCALAR,
         triple=with_vendor(triple),
@@ -64,11 +64,18 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         features=features,
         # no unit rounds at both widths, and LLVM calls libm for what one lacks
         has_roots=False,
+        tuning=_TUNING,
+        relocation="static",
+    )
+
+
+def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Target:
+    has_floats = "vfp4d16sp" in present and "soft-float" not in present
+    return replace(
+        _scalar(triple, cpu, features),
         prefers_integers=not has_floats,
         halves=replace(_HALVES, reads_anywhere="strict-align" not in present),
         to_nearest="llvm.arm.vcvtr.f32" if has_floats else None,
-        tuning=_TUNING,
-        relocation="static",
     )
 
 
@@ -107,16 +114,7 @@ _PLAIN_FEATURES = frozenset(("execute-only", "long-calls", "strict-align"))
 def _plain_table(
     triple: str, cpu: str, features: str, present: frozenset[str]
 ) -> Target:
-    return replace(
-        SCALAR,
-        triple=with_vendor(triple),
-        cpu=cpu,
-        features=features,
-        has_roots=False,
-        tuning=_TUNING,
-        relocation="static",
-        is_experimental=True,
-    )
+    return replace(_scalar(triple, cpu, features), is_experimental=True)
 
 
 def _plain(name: str, cpus: str) -> Architecture:

@@ -11,7 +11,8 @@ of its odd bytes the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 
 from qlower.codegen.llvm.routine import Routine, RowsRoutine, WindowStep
@@ -112,6 +113,11 @@ PAIRS_OF_ROWS = _rows_routine("_sums_of_two_rows", 2, 4, _two_rows)
 SINGLE_ROWS = _rows_routine("_sums_of_a_row", 1, 8, _one_row)
 
 
+_WINDOW_SUMS, _WINDOW_WEIGHTS, _CHANNEL, _X = 0, 1, 2, 12
+"""Registers of the routines of windows; a channel's number takes the place of how many
+there are."""
+
+
 def window_routine(
     lines: Sequence[Sequence[WindowStep]],
     columns: int,
@@ -122,40 +128,27 @@ def window_routine(
 ) -> Routine:
     """The sums of a window for each of several channels: see `Halves.window`."""
     code = Code()
-    sums, weights, channel, pointer, x = 0, 1, 2, 3, 12
+    pointer = 3
     taps = _taps(lines)
     factors = range(4, 4 + window_factors(taps))
     totals = _FREE_FOR_SUMS[-columns:]
     assert factors[-1] < totals[0]
     first_at, end_at = 4 * len(lines) - 4, 4 * len(lines)
     kept_at = end_at + 4
-    code.add_number(x, SP, kept_at)
-    code.store_many(x, (*range(4, 12), LR))
+    _keep(code, kept_at)
     code.store(pointer, SP, first_at)
-    code.store(channel, SP, end_at)
-    code.move_number(channel, 0)
-    loop = len(code.halves)
-    code.load_next(totals[0], weights)
-    for total in totals[1:]:
-        code.move(total, totals[0])
-    for number, line in enumerate(lines):
-        code.load(pointer, SP, 4 * number - 4 if number else first_at)
-        code.add(pointer, channel)
-        _load_factors(code, factors, taps, line_bytes)
-        for step in line:
-            if step.offset is None:
-                code.move_number(x, border)
-            else:
-                code.load_byte(x, pointer, step.offset, signed=signed)
-            _multiply_step(code, step, totals, factors)
-    code.store_many(sums, totals, moves=True)
-    code.add_number(channel, channel, 1)
-    code.load(x, SP, end_at)
-    code.compare(channel, x)
-    code.branch(UNEQUAL, loop)
-    code.add_number(x, SP, kept_at)
-    code.load_many(x, (*range(4, 12), PC))
-    return _named(code, kept_at + 36)
+    with _over_channels(code, totals, end_at):
+        for number, line in enumerate(lines):
+            code.load(pointer, SP, 4 * number - 4 if number else first_at)
+            code.add(pointer, _CHANNEL)
+            _load_factors(code, factors, taps, line_bytes)
+            for step in line:
+                if step.offset is None:
+                    code.move_number(_X, border)
+                else:
+                    code.load_byte(_X, pointer, step.offset, signed=signed)
+                _multiply_step(code, step, totals, factors)
+    return _returning(code, kept_at)
 
 
 def small_window_routine(
@@ -167,50 +160,70 @@ def small_window_routine(
     signed: bool,
     line_bytes: int,
 ) -> Routine:
-    """The same for equal lines, in a loop: see `Halves.small_window`."""
+    """The sums of a window of equal lines, in a loop over these: see
+    `Halves.small_window`."""
     code = Code()
-    sums, weights, channel, unit, x, pointer = 0, 1, 2, 3, 12, LR
+    unit, pointer = 3, LR
     taps = _taps([line])
     factors = range(4, 4 + window_factors(taps))
     totals = _FREE_FOR_SUMS[:-1][-columns:]
     assert factors[-1] < totals[0]
     end_at, left_at, kept_at = 4 * lines, 4 * lines + 4, 4 * lines + 8
-    code.add_number(x, SP, kept_at)
-    code.store_many(x, (*range(4, 12), LR))
-    code.store(channel, SP, end_at)
-    code.move_number(channel, 0)
+    _keep(code, kept_at)
+    with _over_channels(code, totals, end_at):
+        code.move_number(_X, lines - 1)
+        code.store(_X, SP, left_at)
+        begin = len(code.halves)
+        code.load(_X, SP, left_at)
+        code.load_entry(pointer, SP, _X)
+        code.add(pointer, _CHANNEL)
+        _load_factors(code, factors, taps, line_bytes)
+        at = 0
+        for step in line:
+            if step.offset is None:
+                code.move_number(_X, border)
+            else:
+                for _ in range(at, step.offset):
+                    code.add(pointer, unit)
+                at = step.offset
+                code.load_byte(_X, pointer, 0, signed=signed)
+            _multiply_step(code, step, totals, factors)
+        code.load(_X, SP, left_at)
+        code.decrease(_X)
+        code.store(_X, SP, left_at)
+        code.branch(NOT_NEGATIVE, begin)
+    return _returning(code, kept_at)
+
+
+def _keep(code: Code, kept_at: int) -> None:
+    """Store the registers that the caller wants back on the stack."""
+    code.add_number(_X, SP, kept_at)
+    code.store_many(_X, (*range(4, 12), LR))
+
+
+@contextmanager
+def _over_channels(code: Code, totals: Sequence[int], end_at: int) -> Generator[None]:
+    """A loop over channels around the block: `totals` begin with the channel's start,
+    which lies before its weights, and are stored. The stack has their number at
+    `end_at`."""
+    code.store(_CHANNEL, SP, end_at)
+    code.move_number(_CHANNEL, 0)
     loop = len(code.halves)
-    code.load_next(totals[0], weights)
+    code.load_next(totals[0], _WINDOW_WEIGHTS)
     for total in totals[1:]:
         code.move(total, totals[0])
-    code.move_number(x, lines - 1)
-    code.store(x, SP, left_at)
-    begin = len(code.halves)
-    code.load(x, SP, left_at)
-    code.load_entry(pointer, SP, x)
-    code.add(pointer, channel)
-    _load_factors(code, factors, taps, line_bytes)
-    at = 0
-    for step in line:
-        if step.offset is None:
-            code.move_number(x, border)
-        else:
-            for _ in range(at, step.offset):
-                code.add(pointer, unit)
-            at = step.offset
-            code.load_byte(x, pointer, 0, signed=signed)
-        _multiply_step(code, step, totals, factors)
-    code.load(x, SP, left_at)
-    code.decrease(x)
-    code.store(x, SP, left_at)
-    code.branch(NOT_NEGATIVE, begin)
-    code.store_many(sums, totals, moves=True)
-    code.add_number(channel, channel, 1)
-    code.load(x, SP, end_at)
-    code.compare(channel, x)
+    yield
+    code.store_many(_WINDOW_SUMS, totals, moves=True)
+    code.add_number(_CHANNEL, _CHANNEL, 1)
+    code.load(_X, SP, end_at)
+    code.compare(_CHANNEL, _X)
     code.branch(UNEQUAL, loop)
-    code.add_number(x, SP, kept_at)
-    code.load_many(x, (*range(4, 12), PC))
+
+
+def _returning(code: Code, kept_at: int) -> Routine:
+    """The routine of code that ends with what `_keep` stored."""
+    code.add_number(_X, SP, kept_at)
+    code.load_many(_X, (*range(4, 12), PC))
     return _named(code, kept_at + 36)
 
 
