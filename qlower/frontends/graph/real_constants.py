@@ -52,8 +52,16 @@ def dequantized(node: NodeContext) -> Reals:
         size = node.integer("block_size", 0, 0) or 1
         places = _places(node, stored.shape, axis, size)
         scale, point = scale[places], point[places]
+    return scaled(stored, point, scale)
+
+
+def scaled(
+    stored: NDArray[np.generic], points: NDArray[np.generic], scales: Reals
+) -> Reals:
+    """`F(F(q - z) s)` of integers, zero points and scales that broadcast."""
     with np.errstate(all="ignore"):
-        return (stored.astype(np.int64) - point).astype(np.float32) * scale
+        centred = stored.astype(np.int64) - points.astype(np.int64)
+        return centred.astype(np.float32) * scales
 
 
 def _places(

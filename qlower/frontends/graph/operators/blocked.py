@@ -15,7 +15,7 @@ from ...scalars import Scalars
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
-from ..real_constants import Reals
+from ..real_constants import Reals, scaled
 from ..values import Value
 from .real import body_of, elementwise, real_operand
 from .real_layers import layer, real_tensor
@@ -94,15 +94,13 @@ def _weights(node: NodeContext, bits: int, size: int) -> Reals:
     if node.has(3):
         points = _codes(node, 3, bits, (units, blocks))
     places = np.arange(depth) // size
-    centred = stored.astype(np.int32) - points[:, places].astype(np.int32)
-    with np.errstate(all="ignore"):
-        return centred.astype(np.float32) * scales[:, places]
+    return scaled(stored, points[:, places], scales[:, places])
 
 
 def _codes(
     node: NodeContext, number: int, bits: int, shape: tuple[int, int]
 ) -> NDArray[np.uint8]:
-    """The codes in an operand of bytes, each row of which begins a byte of its own; the
+    """The codes in an operand of bytes; each row begins a byte of its own, and the
     first code in a byte is the lowest one."""
     array = node.array(number, "codes")
     rows, columns = shape
@@ -153,10 +151,8 @@ def import_gather_block_quantized(node: NodeContext) -> None:
         points = _codes(node, 3, bits, (rows, blocks)) if is_packed else zeros
     places = np.arange(depth) // size
     scales = _reals(node, 2, (rows, blocks))
-    points = points.reshape(rows, blocks).astype(np.int32)
-    centred = codes.astype(np.int32) - points[:, places]
-    with np.errstate(all="ignore"):
-        table = centred.astype(np.float32) * scales[:, places]
+    points = points.reshape(rows, blocks)
+    table = scaled(codes, points[:, places], scales[:, places])
     ssa = node.builder.constant(table, f32, node.place(node.name(0)))
     gather(node, Value(ssa, identity(2), True), 0)
 

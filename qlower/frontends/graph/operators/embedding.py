@@ -16,9 +16,9 @@ from ...scalars import Scalars, folded, in_turn, nearest
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import identity
-from ..real_constants import Reals, real_constant
+from ..real_constants import Reals, real_constant, scaled
 from ..values import Value
-from .normalization import normalized
+from .normalization import FUSED_EPSILON, normalized
 
 WORDS, PLACES, SEGMENTS, SCALE, OFFSET, MASK = range(2, 8)
 """Operands."""
@@ -57,7 +57,9 @@ def import_embedding(node: NodeContext, *, is_quantized: bool) -> None:
         node.builder.constant(read(node, at), f32, node.place(node.name(at)))
         for at in (SCALE, OFFSET)
     ]
-    normalized(node, total, 2, "plain_layer_norm", parameters, total.shape)
+    normalized(
+        node, total, 2, "plain_layer_norm", parameters, total.shape, FUSED_EPSILON
+    )
     if node.has_result(1):
         _count_mask(node, batch)
     if node.has_result(2):
@@ -84,13 +86,12 @@ def _dequantized(node: NodeContext, number: int) -> Reals:
             f"{node.name(number)!r} has {scale.size} scales and {point.size} zero"
             f" points of {stored.dtype}; expected one each, of integers"
         )
-    centred = stored.astype(np.int32) - int(point.reshape(-1)[0])
-    with np.errstate(all="ignore"):
-        return centred.astype(np.float32) * scale.reshape(-1)[0]
+    scale = scale.astype(np.float32)
+    return scaled(stored, point.reshape(()), scale.reshape(()))
 
 
 def _count_mask(node: NodeContext, batch: int) -> None:
-    """How many elements of a mask are 1, for each row; 0 without a mask."""
+    """Define the number of ones in each row of a mask; 0 without a mask."""
     place = node.place(node.result(1))
     if not node.has(MASK):
         zeros = node.builder.constant(np.zeros(batch, np.int32), i32, place)

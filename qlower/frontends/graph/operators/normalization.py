@@ -73,7 +73,8 @@ def import_skip_layer_normalization(node: NodeContext, *, is_centred: bool) -> N
     shortest = SHORTEST if is_centred else SHORTEST_OF_SQUARES
     if is_fused or total.shape[-1] < shortest:
         function = f"loop_{function}"
-    _define(node, total, axis, function, [2, 3] if is_centred else [2])
+    numbers = [2, 3] if is_centred else [2]
+    _define(node, total, axis, function, numbers, FUSED_EPSILON)
 
 
 SUM = 3
@@ -89,15 +90,20 @@ def refuse_result(node: NodeContext, number: int) -> None:
 
 
 def _define(
-    node: NodeContext, value: Value, axis: int, function: str, numbers: Sequence[int]
+    node: NodeContext,
+    value: Value,
+    axis: int,
+    function: str,
+    numbers: Sequence[int],
+    epsilon: float = EPSILON,
 ) -> None:
     """Make the normalized rows the node's result; `numbers` are the operands of factors
-    and offsets, for each place of a row."""
+    and offsets, for each place of a row, and `epsilon` is that by default."""
     order = identity(len(value.shape))
     whole = node.builder.in_order(value, order, node.place())
     row = value.shape[axis:]
     parameters = [_parameter(node, at, row) for at in numbers if node.has(at)]
-    normalized(node, whole, axis, function, parameters, value.shape)
+    normalized(node, whole, axis, function, parameters, value.shape, epsilon)
 
 
 def normalized(
@@ -107,16 +113,17 @@ def normalized(
     function: str,
     parameters: Sequence[SSAValue],
     shape: Sequence[int],
+    epsilon: float = EPSILON,
 ) -> None:
-    """Make the normalized rows, which may have another shape, the node's result."""
-    is_fused = node.node.kind.startswith(("Skip", "Embed", "QEmbed"))
+    """Make the normalized rows, which may have another shape, the node's result;
+    `epsilon` is that by default."""
     operation = qnn.RealNormalizeOp(
         value.ssa,
         parameters,
         TensorType(f32, value.shape),
         function=function,
         axis=axis,
-        epsilon=node.number("epsilon", FUSED_EPSILON if is_fused else EPSILON),
+        epsilon=node.number("epsilon", epsilon),
         fallback=FALLBACK,
     )
     order = identity(len(shape))

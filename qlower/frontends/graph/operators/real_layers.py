@@ -156,8 +156,8 @@ def product(
     suffix: str | None = None,
     alpha: float = 1.0,
 ) -> Value:
-    """Multiply by a constant matrix, or two values of equal leading dimensions; with a
-    factor alpha what it is multiplied by afterwards."""
+    """Multiply by a constant matrix, or two values of equal leading dimensions. The
+    result is to be multiplied by `alpha`, which decides the order of its sums."""
     lhs = _in_order(node, lhs)
     rhs = _matrix(node, rhs, lhs)
     shapes = lhs.shape, rhs.shape
@@ -219,6 +219,7 @@ def import_gemm(node: NodeContext) -> None:
         if shape_of(bias) == (1,):
             bias = _reshaped(node, bias, (1, 1))
     shape = (*lhs.shape[:-1], columns)
+    make = qnn.RealLinearOp if transposed else qnn.RealMatMulOp
     if (alpha, beta) != (1.0, 1.0):
         is_packed = node.is_constant(1)
         if depth > LARGEST_BLOCK:
@@ -227,7 +228,6 @@ def import_gemm(node: NodeContext) -> None:
                 f" not supported; expected up to {LARGEST_BLOCK}, which ONNX Runtime"
                 " adds at once"
             )
-        make = qnn.RealLinearOp if transposed else qnn.RealMatMulOp
         has_term = bias is not None and beta not in (0.0, 1.0)
         is_scaled = alpha != 1.0 or has_term
         operation = make(
@@ -242,7 +242,6 @@ def import_gemm(node: NodeContext) -> None:
         operands.append(Value(bias, identity(len(shape_of(bias))), True))
         node.define(elementwise(node, operands, body_of(SCALED_SUM, alpha, beta)))
         return
-    make = qnn.RealLinearOp if transposed else qnn.RealMatMulOp
     operation = make(lhs.ssa, rhs.ssa, bias, TensorType(f32, shape))
     node.define(
         Value(

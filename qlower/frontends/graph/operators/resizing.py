@@ -107,7 +107,7 @@ def _interpolate_cubic(
 
 
 def _cubic_shares(steps: Scalars, distance: SSAValue, factor: float) -> list[SSAValue]:
-    """The shares of four pixels, of which the second one is that far before a place."""
+    """The shares of four pixels; the second one is at `distance` before a place."""
     near, far = (text("_mlas", f"cubic_{name}") for name in ("near", "far"))
     one, two, a = (steps.constant(number, f32) for number in (1.0, 2.0, factor))
     return [

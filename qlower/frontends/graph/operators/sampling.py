@@ -118,7 +118,7 @@ def _between(
     *,
     by_shares: bool,
 ) -> SSAValue:
-    """Interpolate between four pixels, each of which has a share, or row by row."""
+    """Interpolate between four pixels, by a share of each or row by row."""
     one = steps.constant(1, f32)
     firsts = [steps.floor(place) for place in places]
     seconds = [steps.add(first, one) for first in firsts]
