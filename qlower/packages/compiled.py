@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -33,6 +32,7 @@ from qlower.model.printing import exact_module
 from qlower.model.state import STATE_ALIGNMENT, state_offsets
 from qlower.packages.example import example_text
 from qlower.packages.header import header_text
+from qlower.packages.known_names import check_known
 from qlower.packages.library import library_kind, write_library
 from qlower.packages.link import link_shared
 from qlower.packages.memory import Memory, memory_use
@@ -168,14 +168,14 @@ class Compiled:
         if "c" in emit and "header" not in emit:
             kinds.append("header")
         library = None if package is None else library_kind(package)
+        sources = Path()
         if library is not None:
             names += write_library(folder, library, self.interface)
-            (folder / library.sources).mkdir(exist_ok=True)
+            sources = Path(library.sources)
+            (folder / sources).mkdir(exist_ok=True)
         for kind in kinds:
             name = EMITTED[kind].format(name=self.interface.name)
-            names.append(
-                f"{library.sources}/{name}" if library and library.sources else name
-            )
+            names.append(str(sources / name))
             path = folder / names[-1]
             if kind == "shared":
                 self._link(path)
@@ -277,9 +277,4 @@ def check_emitted(emit: Sequence[str], package: str | None = None) -> None:
     if not emit:
         raise QlowerError(f"nothing to emit; choose from {', '.join(EMITTED)}")
     for kind in emit:
-        if kind not in EMITTED:
-            close = get_close_matches(kind, EMITTED, n=1)
-            raise QlowerError(
-                f"cannot emit {kind!r}: known are {', '.join(EMITTED)}",
-                help=f"did you mean {close[0]!r}?" if close else None,
-            )
+        check_known("cannot emit", kind, EMITTED)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from qlower.codegen.program.interface import Interface
-from qlower.diagnostics import QlowerError
+from qlower.packages.known_names import check_known
 from qlower.tables.json_text import json_text
 
 
@@ -93,12 +92,7 @@ LIBRARIES: Mapping[str, LibraryKind] = {
 
 def library_kind(name: str) -> LibraryKind:
     """The build system of that name; QlowerError for one that isn't known."""
-    if name not in LIBRARIES:
-        close = get_close_matches(name, LIBRARIES, n=1)
-        raise QlowerError(
-            f"--package {name!r}: known are {', '.join(LIBRARIES)}",
-            help=f"did you mean {close[0]!r}?" if close else None,
-        )
+    check_known("--package", name, LIBRARIES)
     return LIBRARIES[name]
 
 
