@@ -108,7 +108,7 @@ def _fuse_one(
 
 
 def _size(nest: NestOp) -> int:
-    """How many operations a nest's code has."""
+    """The number of operations in a nest's code."""
     return sum(len(block.ops) for region in nest.regions for block in region.blocks)
 
 
