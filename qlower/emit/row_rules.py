@@ -160,8 +160,8 @@ class RowNests:
         return reshape(self.emit, rows._ordered(helper, order), self.outer)
 
     def _flat(self, *, joined: bool) -> RowNests:
-        """The same rows with one loop over their elements; `joined`, with one over
-        rows, too."""
+        """These rows with one loop over their elements; `joined`, with one over rows,
+        too."""
         if len(self.depth) == 1 and (len(self.outer) == 1 or not joined):
             return self
         outer = (math.prod(self.outer),) if joined else self.outer

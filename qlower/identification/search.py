@@ -26,7 +26,7 @@ MOST = 1 << 12
 and others that are drawn."""
 
 DRAWN = 1 << 16
-"""Of so many those are chosen."""
+"""The number of drawn elements that they are chosen from."""
 
 FEW = 60
 """The first arithmetics by which they are chosen."""

@@ -43,7 +43,7 @@ MAX_ELEMENTS = 1 << 30
 STORAGE_RANGES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 
 STORAGE_WIDTHS = {"INT16": 16, "INT32": 32}
-"""Of types that don't have 8 bits."""
+"""The bits of types that don't have 8."""
 
 LEAST_SCALE = 2.0**-126
 """The least that float32 has with all its bits."""

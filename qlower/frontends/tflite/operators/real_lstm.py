@@ -132,7 +132,7 @@ class _Lstm:
     units: int
     outputs: int
     gates: Sequence[str]
-    """Those of `qnn.GATES`, without the first where it is 1 - forget."""
+    """The names in `qnn.GATES`, without the first where it is 1 - forget."""
     is_hybrid: bool
     is_time_major: bool
     activation: Activation
