@@ -1,19 +1,21 @@
 """The lane of long tests, and an object cache that is thrown away.
 
-`pytest --long` runs the tests that are marked `long`, and what the environment
-variables of `LONG_VARIABLES` ask for. Modules are verified after each pass then; tests
-of passes have that always (`verify_each`).
+`pytest --long` runs the tests that are marked `long`, every case of those marked
+`parts`, and what the environment variables of `LONG_VARIABLES` ask for. Modules are
+verified after each pass then; tests of passes have that always (`verify_each`).
 """
 
 from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
+from zlib import crc32
 
 import pytest
-from support.lanes import LARGE_VARIABLE, LEVELS_VARIABLE
+from support.lanes import LARGE_VARIABLE, LEVELS_VARIABLE, TURN_VARIABLE
 
 from qlower.compilation.passes import VERIFY_EACH
 
@@ -31,20 +33,43 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: runs with --long only")
+    config.addinivalue_line("markers", "parts(n): one in n of its cases runs")
     # Which the process that started this one may have: tables would be cut to it.
     os.environ.pop("COLUMNS", None)
     if config.getoption("--long"):
         os.environ.update(dict.fromkeys(LONG_VARIABLES, "1"))
 
 
+@pytest.hookimpl(trylast=True)  # of what is asked for by name
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    if not config.getoption("--long"):
-        skip = pytest.mark.skip(reason="a long test: runs with --long")
-        for item in items:
-            if item.get_closest_marker("long") is not None:
-                item.add_marker(skip)
+    if config.getoption("--long"):
+        return
+    skip = pytest.mark.skip(reason="a long test: runs with --long")
+    cases = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("long") is not None:
+            item.add_marker(skip)
+        elif item.get_closest_marker("parts") is not None:
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for each in cases.values():
+        _skip_other_parts(each)
+
+
+def _skip_other_parts(cases: Sequence[pytest.Item]) -> None:
+    """Skip all cases of a test but one in the number that its mark says: this turn's,
+    drawn by their names, so that no parameter is the same in all."""
+    marker = cases[0].get_closest_marker("parts")
+    assert marker is not None
+    (parts,) = marker.args
+    parts = min(parts, len(cases))
+    turn = int(os.environ.get(TURN_VARIABLE, "0")) % parts
+    skip = pytest.mark.skip(reason=f"one case in {parts} runs; --long runs all")
+    drawn = sorted(cases, key=lambda case: crc32(case.nodeid.encode()))
+    for place, case in enumerate(drawn):
+        if place % parts != turn:
+            case.add_marker(skip)
 
 
 def pytest_collection_finish() -> None:

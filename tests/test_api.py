@@ -74,6 +74,7 @@ def test_what_people_see_of_objects(path: Path, tmp_path: Path):
         assert ">0.0078125</td>" in page
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("level", ["qnn", "arith", "kernel"])
 def test_all_executors_agree(path: Path, level: Level):
     run = qlower.jit(path)
@@ -107,6 +108,7 @@ def test_inputs_by_name_and_without_copies(path: Path):
             run(*inputs, **cast(dict[str, Any], named))
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("level", ["native", "qnn", "arith", "kernel"])
 @pytest.mark.parametrize(
     ("shape", "result"),
@@ -286,6 +288,7 @@ def read_only() -> Array:
     return array
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("out", "message"),
     [

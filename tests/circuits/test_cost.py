@@ -19,6 +19,7 @@ from qlower.frontends.load import as_model
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 
 
+@pytest.mark.long
 def test_a_narrower_multiplier_needs_less() -> None:
     model = as_model(DIGITS / "digits.mlir")
     names = [qlower.arithmetic(multiplier=bits) for bits in (32, 16, 8, 2)]
@@ -40,6 +41,7 @@ def test_a_requantizer_has_the_results_of_the_interpreter(tmp_path: Path) -> Non
     np.testing.assert_array_equal(results, interpreted(circuit, values))
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "has_yosys", [False, pytest.param(True, marks=pytest.mark.long)]
 )

@@ -23,6 +23,7 @@ needs_icarus = pytest.mark.skipif(
 )
 
 
+@pytest.mark.parts(2)
 @needs_icarus
 @pytest.mark.parametrize(
     "contract", [pytest.param("tflite", marks=pytest.mark.long), "pow2-shift"]
@@ -43,6 +44,7 @@ def usual(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.parts(2)
 @needs_icarus
 @pytest.mark.parametrize(("contract", "stages"), [("tflm", 0), ("gemmlowp", 3)])
 def test_layers_in_stages(contract: str, stages: int, tmp_path: Path) -> None:
@@ -74,6 +76,7 @@ func.func @main(%x: tensor<1x8x!in>) -> tensor<1x8x!out> {
 """
 
 
+@pytest.mark.parts(2)
 @needs_icarus
 @pytest.mark.parametrize("contract", ["tflm", "pow2-shift"])
 def test_activations(contract: str, tmp_path: Path) -> None:

@@ -142,6 +142,7 @@ def test_a_simulator_gets_words_and_gives_bits(
     ]
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(("latency", "later"), [(0, 0), (1, 0), (3, 2)])
 def test_what_a_clock_shows_later(
     latency: int, later: int, program: Program, tmp_path: Path
@@ -157,6 +158,7 @@ def test_what_a_clock_shows_later(
     assert f"#1 if (n_ >= {later}) $fdisplay" in bench
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("iverilog", "vvp", "message", "notes"),
     [

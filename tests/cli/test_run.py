@@ -338,6 +338,7 @@ REAL = {
 }
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", REAL)
 def test_real_inputs_are_quantized(
     name: str,

@@ -50,6 +50,7 @@ def pointwise_text() -> str:
     return "\n".join([*lines, f"return %x{len(CHANNELS) - 1} : {tensors[-1]}", "}"])
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(("triple", "cpu", "functions"), TARGETS)
 def test_layers_of_one_class_share_a_function(triple: str, cpu: str, functions: int):
     target = resolve_target(triple, cpu)

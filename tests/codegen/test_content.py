@@ -106,6 +106,7 @@ def refuse(parts: PartsInMemory, digest: bytes, made: bytes) -> None:
     raise AssertionError("a part was made, and not found")
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_an_edited_nest_is_written_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -123,6 +124,7 @@ def test_an_edited_nest_is_written_anew(
         assert written(other, kept) == written(other, PartsInMemory())
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_what_is_found_is_what_was_made(path: Path):
     """Proofs and schedules of the second time are those of the first."""

@@ -54,6 +54,7 @@ def image_and_scores(contract: str) -> tuple[Array, Array]:
     return x, scores
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("contract", ["tflite", "tflite-xnnpack"])
 @pytest.mark.parametrize("level", TARGETS)
 def test_digits(level: str, contract: str):
@@ -63,6 +64,7 @@ def test_digits(level: str, contract: str):
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", ["thumbv7m", "thumbv6m", "thumbv8m.base"])
 def test_cores_without_dsp_instructions(name: str):
     target = resolve_target(f"{name}-none-eabi")
@@ -71,6 +73,7 @@ def test_cores_without_dsp_instructions(name: str):
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("level", TARGETS)
 def test_models_give_the_reference_bits(level: str, name: str):

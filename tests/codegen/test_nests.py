@@ -39,6 +39,7 @@ def check(text: str, x: Array, want: Array, target: Target) -> None:
     assert shape == want.shape or len(shape) == 4
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("depthwise", [False, True])
 def test_windows(level: str, depthwise: bool):
@@ -53,6 +54,7 @@ def test_windows(level: str, depthwise: bool):
             raise AssertionError(f"{case}: {error}") from error
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_matrix_products(level: str, outputs: int):
@@ -65,6 +67,7 @@ def test_matrix_products(level: str, outputs: int):
         check(text, x, want, levels()[level])
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("level", generic_levels())
 def test_other_targets(level: str):
     """What is above and below, with fewer shapes."""
@@ -91,6 +94,7 @@ def test_which_sums_of_products_are_recognised():
         assert isinstance(recognise(analyse(nest)), expected)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("channels", [1, 3, 16, 37, 70, 130])
 def test_pools_reduce_bytes(level: str, channels: int):
@@ -159,6 +163,7 @@ def test_reductions_of_rows_and_several_accumulators(level: str):
     np.testing.assert_array_equal(position, x.argmax(axis=1))
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (2, 17, 16), (4, 1, 70)])
 def test_transpose_and_broadcast(level: str, shape: tuple[int, int, int]):
@@ -213,6 +218,7 @@ def test_work_in_place():
         np.testing.assert_array_equal(got, x + np.int8(6))
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("outputs", [1, 17, 40, 70])
 def test_sums_added_to_what_they_overwrite(level: str, outputs: int):

@@ -37,6 +37,7 @@ def share_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "LEAST_SAVED_NANOSECONDS", float("-inf"))
 
 
+@pytest.mark.parts(4)
 @pytest.mark.usefixtures("share_everything")
 @pytest.mark.parametrize("layer", sorted(LAYERS))
 def test_random_layers(layer: str, tmp_path: Path):
@@ -64,6 +65,7 @@ def test_random_layers(layer: str, tmp_path: Path):
                     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.usefixtures("share_everything")
 @pytest.mark.parametrize("name", ["ic_resnet8_int8", "kws_dscnn_int8"])
 def test_real_models(name: str):

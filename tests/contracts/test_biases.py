@@ -86,6 +86,7 @@ def test_a_real_bias_enters_the_accumulator():
     assert (results[0] != run_everywhere(linear(None), "tflite", X)).any()
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("bias", "expected"),
     [
@@ -137,6 +138,7 @@ def test_the_accumulator_is_then_without_bias(tmp_path: Path):
     np.testing.assert_array_equal(result, np.clip(exact, -128, 127))
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("wanted", ["none", "bias", "real_bias"])
 @pytest.mark.parametrize(
     "bias",

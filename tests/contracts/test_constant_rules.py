@@ -67,6 +67,7 @@ def rules_of_layer(model: qlower.Model) -> list[str]:
     return sorted({rule for rules in asked for rule in rules if rule in contract.rules})
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "layer",
     [

@@ -563,6 +563,7 @@ def test_a_missing_file_is_refused():
         load_contract("nowhere/x.mlir")
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "name",
     [

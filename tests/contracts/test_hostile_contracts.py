@@ -77,6 +77,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_contracts(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -69,6 +69,7 @@ def model_of(function: str, count: int) -> qlower.Model:
     return qlower.Model(ModuleOp([main]))
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_it_is_the_library_s(function: str) -> None:
     count = FUNCTIONS[function]

@@ -39,6 +39,7 @@ def adaptive(
     return [quantized(s, 0.5, signed=signed) for s in (shape, result)]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize(
     ("shape", "height", "width"),

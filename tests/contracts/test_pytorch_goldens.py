@@ -44,6 +44,7 @@ OPERATION_ENGINES = {
 """The contract of each engine of `ops.npz`."""
 
 
+@pytest.mark.parts(5)
 @pytest.mark.parametrize("index", range(LAYER_COUNT))
 @pytest.mark.parametrize("contract", LAYER_ENGINES)
 def test_layer(contract: str, index: int):
@@ -51,6 +52,7 @@ def test_layer(contract: str, index: int):
     check_recording(layer, contract)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("engine", "operation", "index"),
     [

@@ -65,6 +65,7 @@ def groups(*keys: Array) -> Iterator[tuple[list[int], NDArray[np.intp]]]:
         yield values.tolist(), np.flatnonzero(inverse.reshape(-1) == index)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(("contract", "column"), Q31_COLUMNS)
 def test_31_bit_multipliers(contract: str, column: str):
     """39,200 accumulators, biased toward ties."""
@@ -79,6 +80,7 @@ def test_31_bit_multipliers(contract: str, column: str):
     check_rescalings(rescalings, contract, expected)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(("contract", "column"), CMSIS_COLUMNS)
 def test_cmsis_nn(contract: str, column: str):
     """64,000 accumulators through arm_nn_requantize, compiled both ways."""
@@ -109,6 +111,7 @@ def test_gemmlowp_with_an_exponent():
     check_rescalings(rescalings, "tflite", expected)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(("contract", "column"), XNNPACK_COLUMNS)
 def test_xnnpack(contract: str, column: str):
     """60,000 accumulators; rndnu is what XNNPACK does with unsigned values."""
@@ -127,6 +130,7 @@ def test_xnnpack(contract: str, column: str):
     check_rescalings(rescalings, contract, expected)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("mode", ["SINGLE_ROUND", "DOUBLE_ROUND"])
 def test_iree_rescale(mode: str):
     """32,768 values through RESCALE as IREE compiles it, less those that TOSA calls
@@ -147,6 +151,7 @@ def test_iree_rescale(mode: str):
     check_rescalings(rescalings, contract, expected)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(("contract", "column"), VECTOR_COLUMNS)
 def test_hand_vectors(contract: str, column: str):
     recorded = json.loads((GOLDEN / "vectors.json").read_text())

@@ -66,6 +66,7 @@ def constants_of(run: LayerRun) -> dict[str, Any]:
     return given | {n: evaluation.values[n] for n in rest if n in wanted}
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("contract", "layer"),
     [
@@ -186,6 +187,7 @@ def test_an_arithmetic_is_the_contract_of_its_choices() -> None:
     assert one.base.name == "tvm"
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", CHOICES)
 def test_every_choice_can_be_named(name: str) -> None:
     wanted = {

@@ -39,6 +39,7 @@ def read_rescales() -> dict[str, Array]:
         return {key: arrays[key] for key in arrays.files}
 
 
+@pytest.mark.parts(3)
 @NEEDS_RECORDINGS
 @pytest.mark.parametrize("index", range(LAYER_COUNT))
 @pytest.mark.parametrize("engine", ENGINES)
@@ -46,6 +47,7 @@ def test_layer(engine: str, index: int):
     check_recording(recorded_layer(index, engine), ENGINES[engine])
 
 
+@pytest.mark.parts(2)
 @NEEDS_RECORDINGS
 @pytest.mark.parametrize("mode", CONTRACTS)
 def test_rescale(mode: str):

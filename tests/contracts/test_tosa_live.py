@@ -44,6 +44,7 @@ UNCONVERTED = {
 Inputs = Sequence[Array]
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_random_layers(layer: str, contract: str, tmp_path: Path):
@@ -71,6 +72,7 @@ def check_random_layers(
         check(path, model, input_sets, contract, f"seed {seed}", turn)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("layer", EDGE_LAYERS)
 def test_edge_layers(layer: str, contract: str, tmp_path: Path):

@@ -76,6 +76,7 @@ def test_tables(operator: str, scales: tuple[float, float], tmp_path: Path) -> N
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
 )
@@ -159,6 +160,7 @@ def test_two_computed_operands(
             np.testing.assert_array_equal(found, expected, name)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("contract", SYSTEMS)
 @pytest.mark.parametrize("turn", range(len(WORDS)), ids=list(WORDS))
 def test_bits(turn: int, contract: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ PAGES = Path(qlower.__file__).parent / "docs/pages"
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n((?:    [^\n]*\n)+))?", re.DOTALL)
 
 
+@pytest.mark.long
 def test_sweeps_and_training(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

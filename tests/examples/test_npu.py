@@ -38,6 +38,7 @@ def multiply_and_shift(x: int, ratio: np.float32, zero_point: int) -> int:
     return saturate((x * multiplier >> (15 - exponent)) + zero_point)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("ratio", [1.0, 0.25, 3.0, 0.0123, 0.3333333, 2.0**-17])
 @pytest.mark.parametrize("zero_point", [-128, 3])
 def test_products(ratio: float, zero_point: int):
@@ -52,6 +53,7 @@ def test_products(ratio: float, zero_point: int):
     check_rescalings([rescaling], CONTRACT, [np.array(expected)])
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_additions(seed: int):
     """Each operand to a step of the output, then one saturating 8-bit sum."""

@@ -28,6 +28,7 @@ def compare() -> Any:
         del sys.modules["compare"]
 
 
+@pytest.mark.long
 def test_the_page_shows_what_is_printed(
     compare: Any, capsys: pytest.CaptureFixture[str]
 ):

@@ -44,6 +44,7 @@ def traces(test: RunTest, contract: str) -> list[qlower.Trace]:
     return found
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("test", TESTS, ids=str)
 def test_errors_add_up_to_the_result(test: RunTest) -> None:
     for contract in test.contracts[-1:]:
@@ -62,6 +63,7 @@ def test_errors_add_up_to_the_result(test: RunTest) -> None:
             assert "<table>" in trace._repr_html_() or not trace.chains  # pyright: ignore[reportPrivateUsage]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "test", [test for test in TESTS if "exact" in test.contracts], ids=str
 )

@@ -60,6 +60,7 @@ def test_a_walk_begins_at_the_base_and_goes_on_from_the_best() -> None:
         checked_axes(["rounding=sideways"])
 
 
+@pytest.mark.long
 def test_a_walk_that_is_resumed_or_in_two_processes_is_the_same(
     tmp_path: Path,
 ) -> None:

@@ -79,6 +79,7 @@ def upstream(text: str, *options: str) -> str:
     return run.stdout
 
 
+@pytest.mark.long
 @pytest.mark.skipif(find_mlir_opt() is None, reason="needs mlir-opt of LLVM 22")
 def test_upstream_says_the_same_of_all():
     """Both of its forms are read, ours is; and its generic ops are ours."""
@@ -100,6 +101,7 @@ def model(example: Example) -> qlower.Model:
     return load_text(example.text().encode(), "model.mlir", ImportOptions())
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.kind)
 def test_numpy_says_the_same(example: Example):
     inputs = example.inputs(np.random.default_rng(0))
@@ -130,6 +132,7 @@ NETWORK = Path(__file__).with_name("linalg") / "network.mlir"
 CASTS = Path(__file__).with_name("linalg") / "casts.mlir"
 
 
+@pytest.mark.parts(2)
 @pytest.mark.skipif(find_mlir_opt() is None, reason="needs mlir-opt of LLVM 22")
 @pytest.mark.parametrize("path", [NETWORK, CASTS], ids=lambda path: path.stem)
 def test_upstream_texts_of_a_network(path: Path, tmp_path: Path):

@@ -22,6 +22,7 @@ SIZES = [(1, 7, 4, 16), (2, 5, 3, 8), (1, 1, 2, 64)]
 """Batch, length, heads and numbers of a head."""
 
 
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     ("kind", "attributes"),
     [

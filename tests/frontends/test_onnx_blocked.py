@@ -47,6 +47,7 @@ def product(
     )
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("bits", [4, 8])
 def test_products(bits: int, tmp_path: Path) -> None:
     """Single rows and several, which have kernels of their own."""

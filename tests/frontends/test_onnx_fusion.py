@@ -122,6 +122,7 @@ def check_random(seeds: range, folder: Path, qdq: str) -> None:
     assert compared > 0.8 * len(seeds)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", SESSIONS)
 def test_random_graphs(qdq: str, tmp_path: Path) -> None:
     check_random(range(GRAPHS), tmp_path, qdq)

@@ -67,6 +67,7 @@ def check(seed: str, damage: Damage, count: int) -> Counter[str]:
     return count_outcomes(seed, seed_file(seed), damage, count, outcome)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("damage", [damaged, mutant])
 def test_damaged_files(damage: Damage) -> None:
     found: Counter[str] = Counter()

@@ -127,6 +127,7 @@ UNARY = {
 }
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("operator", UNARY)
 def test_one_operand(operator: str, tmp_path: Path) -> None:
     model = model_of(operator, [IMAGE], UNARY[operator], 1)
@@ -141,6 +142,7 @@ def test_two_operands(operator: str, tmp_path: Path) -> None:
     check(model_of(operator, shapes, {}, 3), shapes, tmp_path, 4)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("size", [(7, 7), (3, 3), (5, 6), (1, 3), (2, 1), (8, 8)])
 @pytest.mark.parametrize("keepdims", [0, 1])
 def test_mean(size: tuple[int, int], keepdims: int, tmp_path: Path) -> None:

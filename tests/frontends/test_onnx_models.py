@@ -56,6 +56,7 @@ def check_random(seeds: range, folder: Path, qdq: str) -> dict[int, str]:
     return refused
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("qdq", QDQ_READINGS)
 def test_random_graphs(qdq: str, tmp_path: Path) -> None:
     """All are read as they are written; else not one, whose float layer has no known
@@ -73,6 +74,7 @@ def test_many_random_graphs(qdq: str, tmp_path: Path) -> None:
     assert len(check_random(seeds, tmp_path, qdq)) < len(seeds) / 2
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", [name for name in NAMES if name in QUICK])
 def test_one_input(name: str, tmp_path: Path) -> None:
     """Interpreted as well where that takes little time."""

@@ -114,6 +114,7 @@ def test_products(tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", [X86, AS_WRITTEN])
 def test_linear_layers_of_several_dimensions(qdq: str, tmp_path: Path) -> None:
     """ONNX Runtime makes one product of all rows, and the sum a part of it."""
@@ -136,6 +137,7 @@ def test_linear_layers_of_several_dimensions(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("opset", [17, 21])
 def test_pools(opset: int, tmp_path: Path) -> None:
     build = Layers(opset)
@@ -161,6 +163,7 @@ def test_pools(opset: int, tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(("opset", "axis"), [(13, -1), (13, 1), (11, 1)])
 def test_softmax(opset: int, axis: int, tmp_path: Path) -> None:
     """Of distances so large that terms are denormal, too."""
@@ -176,6 +179,7 @@ def test_softmax(opset: int, axis: int, tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 11, 12, 13, 16, 23, 64, 100])
 def test_normalized_rows(size: int, tmp_path: Path) -> None:
     """Short rows, whole vectors, and each kind of rest behind them."""
@@ -195,6 +199,7 @@ def test_normalized_rows(size: int, tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("size", [(4, 5), (3, 3), (1, 3), (8, 6)])
 def test_normalized_channels(size: tuple[int, int], tmp_path: Path) -> None:
     """Channels that begin at any place of a vector, and groups of them."""
@@ -214,6 +219,7 @@ def test_normalized_channels(size: tuple[int, int], tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("size", [1, 4, 999])
 def test_activations(size: int, tmp_path: Path) -> None:
     """Functions whose last elements are another function's; and of any number."""
@@ -381,6 +387,7 @@ def test_orders_that_are_not_known(tmp_path: Path) -> None:
         qlower.load(build.save(tmp_path / "model.onnx"), qdq=AS_WRITTEN)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_factors_of_gemm(qdq: str, tmp_path: Path) -> None:
     """alpha and beta, of stored weights and dequantized ones."""

@@ -15,6 +15,7 @@ SHAPES = [((5, 7), [1]), ((9, 8), [0]), ((3, 9, 8), [1]), ((2, 23, 5, 2), [2, 3]
 SUMS = ("ReduceMean", "ReduceL1", "ReduceL2", "ReduceProd", "ReduceSumSquare")
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("keepdims", [0, 1])
 def test_reductions(keepdims: int, tmp_path: Path) -> None:
     """Of the last dimensions, the first, those between and all."""
@@ -31,6 +32,7 @@ def test_reductions(keepdims: int, tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_rearrangements(qdq: str, tmp_path: Path) -> None:
     """Of float32, and of what is quantized before and after."""
@@ -64,6 +66,7 @@ def test_rearrangements(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_places_of_images(qdq: str, tmp_path: Path) -> None:
     """Grids, whose places may lie outside, curves through pixels, and roots of sums."""
@@ -94,6 +97,7 @@ def test_places_of_images(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("qdq", LEVELS)
 @pytest.mark.parametrize("type", ["u1", "i1"])
 def test_interpolation(qdq: str, type: str, tmp_path: Path) -> None:

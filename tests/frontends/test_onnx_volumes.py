@@ -22,6 +22,7 @@ WINDOWS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_convolutions(qdq: str, tmp_path: Path) -> None:
     """With groups, padding and dilation; stored integers and real numbers."""
@@ -38,6 +39,7 @@ def test_convolutions(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("qdq", LEVELS)
 @pytest.mark.parametrize("type", ["u1", "i1"])
 def test_pools(qdq: str, type: str, tmp_path: Path) -> None:

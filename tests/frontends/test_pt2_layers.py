@@ -116,6 +116,7 @@ class Layer:
         return found.numpy()
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("kind", ["conv", "linear", "residual"])
 def test_layers_near_ties(kind: str, tmp_path: Path) -> None:
     for seed in range(ROUNDS):

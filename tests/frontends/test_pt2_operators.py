@@ -46,6 +46,7 @@ def evaluate(case: Case, x: Array) -> tuple[Array, ...]:
     return tuple(one.contiguous().numpy() for one in found)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("name", REAL)
 def test_operators_on_float32(name: str, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
@@ -157,6 +158,7 @@ def test_functions_with_an_exponential(
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("shape", "dim"),
     [
@@ -176,6 +178,7 @@ def test_means_are_added_in_the_same_order(
     assert found.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("dtype", "contract"), [("u1", "pytorch-inductor"), ("i1", "xnnpack")]
 )

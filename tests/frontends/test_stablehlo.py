@@ -54,6 +54,7 @@ def is_quick(path: Path) -> bool:
     return path.stat().st_size < 2500 or any(name in path.name for name in IN_EVERY_RUN)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     "path",
     [
@@ -139,6 +140,7 @@ def both(text: str, inputs: Sequence[NDArray[np.float32]]) -> None:
     np.testing.assert_array_equal(qlower.jit(load(text))(*inputs), expected)
 
 
+@pytest.mark.parts(3)
 @LIVE
 @pytest.mark.parametrize("kind", UNARY)
 def test_functions(kind: str):
@@ -155,6 +157,7 @@ def test_functions(kind: str):
     )
 
 
+@pytest.mark.parts(3)
 @LIVE
 @pytest.mark.parametrize("kind", BINARY)
 def test_functions_of_two(kind: str):

@@ -97,6 +97,7 @@ def converted(value: float, source: str, target: str) -> float:
     return min(max(math.trunc(value), -most - 1), most)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("target", [*WIDTHS, "f32"])
 @pytest.mark.parametrize("source", [*WIDTHS, "f32"])
 def test_conversions(source: str, target: str, tmp_path: Path) -> None:
@@ -197,6 +198,7 @@ def test_choices(direction: str, type: str, tmp_path: Path) -> None:
     check(tmp_path / "choice.mlir", text, [x, y], np.where(holds, x, y))
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("step", ["add", "maximum", "minimum", "multiply"])
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("width", [8, 32])

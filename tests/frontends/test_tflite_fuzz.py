@@ -66,6 +66,7 @@ def outcome(data: bytes, _choice: random.Random) -> str:
     return "imported"
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("seed", SEED_CASES + SEED_MODELS)
 def test_damaged_files(seed: str) -> None:
     original = read_seed(seed)
@@ -76,6 +77,7 @@ def test_damaged_files(seed: str) -> None:
     assert found["refused"] > 0
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("seed", [*SEED_MODELS[:1], "conv2d", "softmax"])
 def test_damaged_files_that_import_run_alike(seed: str) -> None:
     """Native code and all interpreters agree, or the contract refuses the scales."""

@@ -109,6 +109,7 @@ def test_every_model_is_there() -> None:
     assert manifest
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("path", REAL_MODELS + SAMPLES, ids=model_id)
 def test_real_models(path: Path) -> None:
     module = import_tflite(path, name=path.name)
@@ -147,6 +148,7 @@ def test_metadata_slip_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert text(slipped) == text(mended)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("case", [*CASES, "words_sqrt"])
 def test_cases_survive_text(case: str) -> None:
     data = WORDS["sqrt"](0) if case == "words_sqrt" else CASES[case]()
@@ -156,6 +158,7 @@ def test_cases_survive_text(case: str) -> None:
     assert text(parse_module(printed.encode(), "model.mlir")) == printed
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("case", CASES)
 def test_shapes_and_types_are_what_litert_computes(case: str) -> None:
     pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")

@@ -83,6 +83,7 @@ needs_litert = pytest.mark.skipif(
 )
 
 
+@pytest.mark.parts(2)
 @needs_litert
 @pytest.mark.parametrize(
     ("operator", "dtype", "bits"),
@@ -170,6 +171,7 @@ def test_weights_alone(
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parts(2)
 @needs_litert
 @pytest.mark.parametrize("operator", LARGE)
 def test_every_target(

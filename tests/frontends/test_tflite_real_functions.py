@@ -103,6 +103,7 @@ def test_between_words(operator: str, kernels: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("operator", "kernels"),
     [("TANH", "ref"), ("ELU", "opt"), ("EXP", "ref"), ("SIN", "ref"), ("COS", "ref")],

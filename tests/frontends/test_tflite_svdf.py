@@ -46,6 +46,7 @@ def drawn(data: bytes) -> list[NDArray[np.int8]]:
     return list(frames.reshape(STEPS, batch, -1))
 
 
+@pytest.mark.parts(3)
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )

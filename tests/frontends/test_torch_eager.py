@@ -54,6 +54,7 @@ def assert_equal(module: Any, example: Any, inputs: Any) -> qlower.Model:
     return model
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(("make", "engine"), PAIRS, indirect=["engine"])
 def test_networks(make: Callable[[], Network], engine: str) -> None:
     network = make()
@@ -256,6 +257,7 @@ def _converted(module: Any) -> Any:
     return quantization.convert(quantization.prepare(module))
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -280,6 +282,7 @@ def _dynamic(layers: Any, qconfig: Any = BY_TENSOR) -> Any:
     return quantization.quantize_dynamic(layers.eval(), kinds)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("engine", ["fbgemm", "qnnpack", "x86"], indirect=True)
 @pytest.mark.parametrize("qconfig", [BY_TENSOR, BY_CHANNEL])
 def test_dynamically_quantized_linear_layers(qconfig: Any, engine: str) -> None:

@@ -36,6 +36,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "name",
     [

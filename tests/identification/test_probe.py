@@ -62,6 +62,7 @@ def small_probe(signed: bool) -> Probe:
     return make_probe({**layers, **dict(cases.products())})
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("format", ["tflite", "onnx", "mlir"])
 def test_files_are_the_same_model(format: Format, tmp_path: Path) -> None:
     made = small_probe(format != "onnx")
@@ -105,6 +106,7 @@ def test_the_command_writes_a_probe(
 FEW = ["exact", "tflite", "tflite-single", "tosa", "onnxruntime"]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("name", ["add_ties", "linear_ties"])
 def test_chosen_points_tell_apart_what_all_points_do(name: str) -> None:
     contracts = {name: load_contract(name) for name in FEW}

@@ -190,6 +190,7 @@ def explained(
     ]
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("model", "by", "kept"),
     [
@@ -271,6 +272,7 @@ def test_contracts_that_are_far_behind_are_dropped() -> None:
     assert f"after the first {FIRST} inputs" in str(found)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("own", "title", "first"),
     [
@@ -299,6 +301,7 @@ def test_among_equals_the_own_family_is_first_and_exact_last(
     assert len(found.names) == len(tried)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("explained", [89, 90, 100])
 def test_what_is_far_from_all_is_not_identified(explained: int) -> None:
     """Of an arithmetic that explains less than nine tenths nothing is printed as found,

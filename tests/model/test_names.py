@@ -114,6 +114,7 @@ def names_of(module: ModuleOp) -> list[tuple[str | None, str | None]]:
     return [(layer_name(op), full_name(op)) for op in layers(module)]
 
 
+@pytest.mark.parts(4)
 @pytest.mark.skipif(not MODELS, reason="no models")
 @pytest.mark.parametrize("path", MODELS, ids=[path.parent.name for path in MODELS])
 def test_real_models(path: Path) -> None:

@@ -141,6 +141,7 @@ def test_saturated_sums_are_the_cause_of_all() -> None:
     assert json.loads(json.dumps(found.to_dict()))["in_words"]
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_words_stay_on_narrow_terminals(width: int) -> None:
     image, _ = layers_of("tflite")

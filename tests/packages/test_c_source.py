@@ -103,6 +103,7 @@ def check(test: RunTest, compiler: Compiler, folder: Path) -> None:
         assert values == test.expected[contract], f"{test} {contract}"
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("name", QUICK)
 def test_run_files(name: str, tmp_path: Path) -> None:
     (test,) = (one for one in RUN_TESTS if str(one) == name)

@@ -43,6 +43,7 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(("triple", "cpu"), MACHINES)
 def test_entry_point_checks_its_arguments(triple: str, cpu: str | None, small: Path):
     compiled = qlower.compile(small, target=triple, cpu=cpu)

@@ -91,6 +91,7 @@ def runs_here(target: Target) -> bool:
     return target.tiles is None or target.tiles.request()
 
 
+@pytest.mark.parts(2)
 @needs_cc
 @needs_x86
 @pytest.mark.parametrize(

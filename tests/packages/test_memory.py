@@ -78,6 +78,7 @@ def is_close(memory: Memory, used: int) -> bool:
     return used <= memory.stack.bytes <= 2 * used + 256
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(("triple", "cpu", "contract"), TARGETS)
 def test_the_stack_under_emulation(triple: str, cpu: str, contract: str):
     compiled = qlower.compile(DIGITS, target=triple, cpu=cpu, contract=contract)
@@ -201,6 +202,7 @@ def test_the_stack_in_the_table(use: StackUse, expected: str):
     assert rows["stack"] == {"name": "stack", "bytes": use.bytes, "where": expected}
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

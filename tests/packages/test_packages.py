@@ -233,6 +233,7 @@ def test_a_library_that_is_written_again(package: Path, image: np.ndarray):
         np.testing.assert_array_equal(library(image), result)
 
 
+@pytest.mark.long
 @needs_cc
 def test_a_library_is_unloaded(package: Path):
     def mapped() -> int:

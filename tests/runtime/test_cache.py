@@ -125,6 +125,7 @@ NAMES = {
 """Ways to name a contract file in a model."""
 
 
+@pytest.mark.parts(3)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("way", NAMES)
 def test_a_contract_is_part_of_what_is_compiled_however_it_is_named(way: str):
@@ -161,6 +162,7 @@ EDITS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 }
 
 
+@pytest.mark.parts(3)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("edited", EDITS)
 def test_an_edited_input_is_compiled_anew(edited: str, monkeypatch: pytest.MonkeyPatch):
@@ -456,6 +458,7 @@ def start(*cpus: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.long
 def test_processes_at_once(folder: Path):
     check_processes(folder, 2)
 

@@ -154,6 +154,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     return Cache(tmp_path, monkeypatch)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("name", MODELS)
 def test_code_is_the_same_whichever_constant_changes(name: str, cache: Cache):
     path = models_directory() / name / "model.tflite"
@@ -183,6 +184,7 @@ def test_layers_far_apart_change_at_once(cache: Cache):
     assert cache.check(module), "what was exchanged can be exchanged again"
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("number", [6, 7])
 def test_a_constant_becomes_that_of_another_layer_and_no_longer_is(
     number: int, cache: Cache

@@ -91,6 +91,7 @@ def interpreted(path: str) -> Array:
     return np.asarray(qlower.interpret(path, *inputs(qlower.load(path).inputs)))
 
 
+@pytest.mark.parts(2)
 def test_the_same_model_beside_other_files(name: str):
     for folder in "121":
         path = f"{folder}/{name}"
@@ -98,6 +99,7 @@ def test_the_same_model_beside_other_files(name: str):
     assert (run(f"1/{name}") != run(f"2/{name}")).any()
 
 
+@pytest.mark.parts(2)
 def test_absolute_paths(name: str):
     first = run(Path("1", name).absolute())
     assert (run(Path("2", name).absolute()) != first).any()
@@ -118,6 +120,7 @@ def test_the_hash_of_a_model_covers_its_files(tmp_path: Path):
     assert qlower.compile(plain).interface.model_sha256 == expected
 
 
+@pytest.mark.parts(2)
 def test_a_link_that_leads_elsewhere(name: str):
     first = run(f"current/{name}")
     Path("current").unlink()
@@ -125,6 +128,7 @@ def test_a_link_that_leads_elsewhere(name: str):
     assert (run(f"current/{name}") != first).any()
 
 
+@pytest.mark.parts(2)
 def test_another_working_directory(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir("1")
     first = run(name)
@@ -133,6 +137,7 @@ def test_another_working_directory(name: str, monkeypatch: pytest.MonkeyPatch):
     assert (run(f"../1/{name}") == first).all()
 
 
+@pytest.mark.parts(2)
 def test_a_copy_whose_files_are_replaced(name: str):
     first = run(f"1/{name}")
     shutil.copytree("1", "copy")
@@ -157,6 +162,7 @@ def test_an_imported_model_names_the_same_files(name: str):
     np.testing.assert_array_equal(run("out/imported.mlir"), first)
 
 
+@pytest.mark.parts(2)
 def test_qlower_opt_finds_them_too(name: str):
     """In its input and its output, and in the files of --dump-ir."""
     if not name.endswith(".mlir"):

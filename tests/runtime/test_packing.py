@@ -84,6 +84,7 @@ def check(model: Model, seed: int) -> None:
             assert (function(*inputs, *weights.values()) == expected).all()
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("name", BYTES)
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ os._exit(0)  # threads are compiling
 """
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("count", [8, pytest.param(300, marks=pytest.mark.long)])
 def test_forks_while_other_threads_compile(count: int, tmp_path: Path):
     (tmp_path / "model.mlir").write_text(SMALL_MODEL)
@@ -61,6 +62,7 @@ def test_forks_while_other_threads_compile(count: int, tmp_path: Path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     "seconds",
     [
@@ -98,6 +100,7 @@ def test_too_few_addresses_are_no_bug(kilobytes: int, tmp_path: Path):
     assert done.stderr.startswith("error: ")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="needs Linux")
 def test_code_that_is_loaded_and_freed_leaves_nothing(tmp_path: Path):
     (tmp_path / "model.mlir").write_text(SMALL_MODEL)

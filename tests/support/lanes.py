@@ -18,6 +18,10 @@ LARGE_VARIABLE = "QLOWER_TEST_LARGE"
 LEVELS_VARIABLE = "QLOWER_TEST_EVERY_LEVEL"
 """The variable that makes tests of many cases run each at every machine level."""
 
+TURN_VARIABLE = "QLOWER_TEST_TURN"
+"""The variable that says which part runs of tests of which one case in so many does: 0
+unless it is set."""
+
 
 def is_asked_for(variable: str) -> bool:
     return bool(os.environ.get(variable))

@@ -50,6 +50,7 @@ def moved(module: Any, share: float = 0.3) -> Any:
     return module
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "contract",
     ["pow2-shift", *(pytest.param(name, marks=pytest.mark.long) for name in CONTRACTS)],
@@ -330,6 +331,7 @@ def test_a_bias_of_real_numbers(contract: str, tmp_path: Path) -> None:
     assert (module.stored(torch.from_numpy(x)).numpy() == expected).all()
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("make", "message"),
     [

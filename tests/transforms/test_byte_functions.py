@@ -76,6 +76,7 @@ PLANES = [
 ]
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(("turn", "case"), [*enumerate(PLANES)])
 def test_every_pair_keeps_its_result(turn: int, case: tuple[str, str]):
     contract, operator = case
@@ -97,6 +98,7 @@ def test_every_pair_keeps_its_result(turn: int, case: tuple[str, str]):
     np.testing.assert_array_equal(native(inputs)[0], expected)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("contract", ["tflite", "tvm", "glow-cpu"])
 def test_ties_keep_their_results(contract: str, operator: str):

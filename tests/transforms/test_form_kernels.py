@@ -84,6 +84,7 @@ def random_inputs(module: ModuleOp, seed: int) -> list[NDArray[np.generic]]:
     return arrays
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("lower", [form_kernels, fuse_layers])
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_same_bits(path: Path, lower: Callable[[ModuleOp], ModuleOp]) -> None:
@@ -97,6 +98,7 @@ def test_same_bits(path: Path, lower: Callable[[ModuleOp], ModuleOp]) -> None:
             np.testing.assert_array_equal(before, after)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_printed_kernels_parse_to_the_same(path: Path) -> None:
     text = str(form_kernels(read_program(path)))

@@ -197,6 +197,7 @@ def reachable(nest: NestOp) -> Integers:
     return np.minimum(low[:, np.newaxis] + count, high[:, np.newaxis])
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("seed", range(6))
 def test_every_accumulator_keeps_its_result(seed: int, fused: bool):
@@ -214,6 +215,7 @@ def test_every_accumulator_keeps_its_result(seed: int, fused: bool):
 INTEGERS = Machine(fused=False, long_products=True, floats=False)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_integers_keep_every_result(seed: int):
     """Lines of integers, which are odd where the rounding is, and not limited there."""
@@ -257,6 +259,7 @@ def test_every_rounding_mode(mode: str):
     np.testing.assert_array_equal(epilogue_at(after, x), epilogue_at(before, x))
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("seed", [1, 6])
 def test_exceptions_are_mended(seed: int):
     """With small scales float32 misses a step or two; then integers stay, or these are
@@ -404,6 +407,7 @@ def test_what_is_no_line_stays(name: str):
     assert names(after) == names(before)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("machine", [Machine(), Machine(False), Machine(mended=False)])
 def test_layers_together_are_proved_as_each_alone(machine: Machine):
     """Of equal operations with other constants: lines, also of other limits; one of few

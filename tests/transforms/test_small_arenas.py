@@ -59,6 +59,7 @@ def run_in_arena(
     return EmulatedExecutable(compiled, offsets)(inputs)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
 def test_a_layer_over_its_input(case: Window) -> None:
     text, x, want = build(case, seed=case.channels)
@@ -95,6 +96,7 @@ def test_outputs_that_are_copied() -> None:
         np.testing.assert_array_equal(one, want)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_networks(seed: int) -> None:
     model = qlower.Model(random_network(seed))
@@ -108,6 +110,7 @@ def test_networks(seed: int) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("name", "most"), [("kws_dscnn_int8", 12_000), ("micro_speech_int8", 5_000)]
 )

@@ -167,6 +167,7 @@ def reals(folder: Path, images: Array, labels: Array) -> None:
     np.savez(folder / "x.npz", image=(images.astype(np.float32) + 128) / 255, y=labels)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "write", [folder_of_shards, one_file, compressed, parquet, reals]
 )
@@ -651,6 +652,7 @@ def test_real_outputs_are_compared_in_real_units(tmp_path: Path):
     assert "in real numbers" in str(found)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("bounds", "missed"),
     [

@@ -88,6 +88,7 @@ QUESTIONS: dict[str, Callable[[Model], Verdict]] = {
 }
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("sample", [None, 1])
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_no_forgery_is_accepted(
@@ -200,6 +201,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x3x!z> {
 """
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("sampled", [[], ["--sample", "1"]])
 def test_forged_files(sampled: list[str], tmp_path: Path) -> None:
     """All is decided again, or a layer that is drawn."""

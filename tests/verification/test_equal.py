@@ -88,6 +88,7 @@ def check_agreement(found: Equality, model: Path, seed: int) -> None:
 PAIRS = [("tflite", "tflm"), ("glow-interpreter", "glow-cpu"), ("tvm", "onnxruntime")]
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_drawn_inputs_agree(a: str, b: str) -> None:
     found = equal(a, b, DIGITS, native=False)
@@ -117,6 +118,7 @@ SMALL = {
 """Modules of the tests that run, and contracts that have all rules of theirs."""
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_layers_of_all_kinds(name: str) -> None:
     """A counterexample is one, and drawn inputs agree."""
@@ -199,6 +201,7 @@ func.func @main(%x: tensor<65536x2x!x>) -> tensor<65536x3x!y> {
 """A bias with which the accumulators of all channels wrap, and every pair of bytes."""
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("limit", [0, deciding.SMALL])
 def test_accumulators_that_wrap_are_decided(
     limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

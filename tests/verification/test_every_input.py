@@ -279,6 +279,7 @@ def compare(
     return work
 
 
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -108,6 +108,7 @@ ADDED_BY_RULE = ("glow-interpreter", "pytorch-fbgemm")
 IN_ACCUMULATOR = ("exact", "tflite", "onnx-reference")
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("type", BIASES)
 def test_the_bias_counts_where_the_accumulator_has_it(
     type: str, tmp_path: Path

@@ -50,6 +50,7 @@ MACHINES = [
 ]
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("triple", MACHINES)
 def test_other_machines_under_emulation(triple: str) -> None:
     level = {triple: resolve_target(triple)}
@@ -118,6 +119,7 @@ def flip_pairs(first: int, second: int, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(prove_epilogues, "find_substitute", wrong)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.skipif(not RESNET.exists(), reason=f"{RESNET} isn't there")
 @pytest.mark.parametrize("pair", [(7, 250), (128, 0)])
 def test_a_wrong_pair_of_bytes(

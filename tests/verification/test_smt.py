@@ -158,6 +158,7 @@ def test_values_of_solvers_are_read() -> None:
     assert solve.values_of(text) == expected
 
 
+@pytest.mark.parts(2)
 @NEEDS_SOLVER
 @pytest.mark.parametrize("order", ["any", "memory"])
 def test_solvers_find_sums_that_leave(order: str, tmp_path: Path) -> None:
