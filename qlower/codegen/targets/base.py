@@ -149,7 +149,8 @@ class Halves:
     sums start from, i32, and `line_bytes` for each line, which are whole words unless
     the machine `reads_anywhere`: then words are read where they lie, up to three bytes
     beyond the last one. Lines have up to 8 taps; `window_columns(taps)` is the greatest
-    number of columns. C source has `rows` alone.
+    number of columns, None where windows aren't summed so. C source writes functions of
+    its own for `rows` and windows.
 
     `small_window(line, lines, columns, border, ...)` is a smaller and slower one, of
     lines whose steps are equal and whose offsets count units:
@@ -165,7 +166,7 @@ class Halves:
     extend_signed: str = ""
     extend_unsigned: str = ""
     window: Callable[..., Routine] | None = None
-    window_columns: Callable[[int], int] = int
+    window_columns: Callable[[int], int] | None = None
     small_window: Callable[..., Routine] | None = None
     reads_anywhere: bool = True
 

@@ -16,7 +16,8 @@ _HALVES = Halves(
     rows=(
         RowsRoutine("sums_of_a_row", (), 0, rows=1, columns=4),
         RowsRoutine("sums_of_two_rows", (), 0, rows=2, columns=2),
-    )
+    ),
+    window_columns=lambda taps: 4,
 )
 """C functions that sum products: compilers hold the sums of four in registers."""
 

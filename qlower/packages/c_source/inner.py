@@ -6,6 +6,9 @@ of its processor; the sums are the same, modulo 2^32.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from hashlib import sha256
+
 from .helpers import Helpers
 
 
@@ -78,49 +81,57 @@ def dot(helpers: Helpers, type: str, rows: int) -> str:
     return helpers.use(name, lines)
 
 
-def window(helpers: Helpers, type: str) -> str:
-    """Four sums over the taps of a window, of neighbouring channels."""
-    name = f"window_{'s8' if type == 'int8_t' else 'u8'}"
+def windows(
+    helpers: Helpers,
+    type: str,
+    sizes: tuple[int, int, int],
+    steps: Sequence[tuple[int | None, Sequence[tuple[int, int]]]],
+    border: int,
+) -> str:
+    """Sums of windows of `sizes` (lines, taps of a line, columns), for each of several
+    channels. A step is an activation of a line, by its offset from the line's first one
+    or None for `border`, with the columns that it is added to and the tap of each."""
+    lines, taps, columns = sizes
+    body: list[str] = []
+    loaded: set[int] = set()
+    for offset, uses in steps:
+        for _, tap in uses:
+            if tap not in loaded:
+                loaded.add(tap)
+                body.append(f"      const int32_t w{tap} = w[{tap}];")
+        name, text = (
+            ("border", "") if offset is None else (f"x{offset}", f"x[{offset}]")
+        )
+        body += [f"      const int32_t {name} = {text or border};"]
+        body += [
+            f"      s{column} += (uint32_t)({name} * w{tap});" for column, tap in uses
+        ]
+    text = "\n".join(body)
+    digest = sha256(f"{type} {sizes} {text}".encode()).hexdigest()[:8]
+    name = f"windows_{digest}"
     helpers.add_intrinsics()
-    widen = "widen_s8" if type == "int8_t" else "widen_u8"
-    lines = [
-        "/* Adds (x - zero) * w over the taps of a window, for four channels. */",
-        f"QLOWER_FUNCTION void {name}(",
-        f"    const {type} *x, int32_t first, const int8_t *w,",
-        "    int32_t i_begin, int32_t i_end, int32_t x_i, int32_t w_i,",
-        "    int32_t j_begin, int32_t j_end, int32_t x_j, int32_t w_j,",
-        "    int32_t zero, int32_t sums[4]) {",
-        *(f"  uint32_t s{i} = (uint32_t)sums[{i}];" for i in range(4)),
-        "#if defined(QLOWER_ACLE)",
-        "  const int16x2_t zeros = (int16x2_t)(((uint32_t)zero << 16)"
-        " | ((uint32_t)zero & 0xffffu));",
-        "#endif",
-        "  for (int32_t i = i_begin; i < i_end; i++) {",
-        f"    const {type} *a = &x[first + (i * x_i) + (j_begin * x_j)];",
-        "    const int8_t *b = &w[(i * w_i) + (j_begin * w_j)];",
-        "    for (int32_t j = j_begin; j < j_end; j++) {",
-        "#if defined(QLOWER_ACLE)",
-        "      const uint32_t a_word = load_word(a);",
-        "      const uint32_t b_word = load_word(b);",
-        f"      const int16x2_t a_even = __ssub16({widen}(a_word), zeros);",
-        f"      const int16x2_t a_odd = __ssub16({widen}_odd(a_word), zeros);",
-        "      const int16x2_t b_even = widen_s8(b_word);",
-        "      const int16x2_t b_odd = widen_s8_odd(b_word);",
-        "      s0 = (uint32_t)__smlabb(a_even, b_even, (int32_t)s0);",
-        "      s1 = (uint32_t)__smlabb(a_odd, b_odd, (int32_t)s1);",
-        "      s2 = (uint32_t)__smlatt(a_even, b_even, (int32_t)s2);",
-        "      s3 = (uint32_t)__smlatt(a_odd, b_odd, (int32_t)s3);",
-        "#else",
-        *(f"      s{i} += (uint32_t)((a[{i}] - zero) * b[{i}]);" for i in range(4)),
-        "#endif",
-        "      a += x_j;",
-        "      b += w_j;",
-        "    }",
-        "  }",
-        *(f"  sums[{i}] = (int32_t)s{i};" for i in range(4)),
-        "}",
-    ]
-    return helpers.use(name, lines)
+    totals = range(columns)
+    return helpers.use(
+        name,
+        [
+            f"/* Sums of {lines} by {taps} taps for {columns} neighbouring pixels and"
+            " each of several channels. */",
+            f"QLOWER_FUNCTION void {name}(",
+            f"    const {type} *const *lines, const int8_t *w, const int32_t *start,",
+            "    int32_t channels, int32_t *sums) {",
+            "  for (int32_t c = 0; c < channels; c++) {",
+            *(f"    uint32_t s{i} = (uint32_t)start[c];" for i in totals),
+            f"    for (int32_t line = 0; line < {lines}; line++) {{",
+            f"      const {type} *const x = &lines[line][c];",
+            *body,
+            f"      w += {taps};",
+            "    }",
+            *(f"    sums[{i}] = (int32_t)s{i};" for i in totals),
+            f"    sums += {columns};",
+            "  }",
+            "}",
+        ],
+    )
 
 
 def widen(helpers: Helpers, *, signed: bool, rows: int) -> str:

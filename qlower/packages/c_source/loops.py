@@ -17,6 +17,7 @@ from xdsl.ir import BlockArgument, Region, SSAValue
 from qlower.codegen.nests.edges import Edge
 from qlower.codegen.nests.nest import Nest, analyse
 from qlower.codegen.nests.operand import Operand, constant_bytes, first_byte
+from qlower.codegen.nests.point import Segment
 from qlower.codegen.values.bounds import accumulator_magnitudes
 from qlower.codegen.values.elements import scalar_type
 from qlower.diagnostics import QlowerError
@@ -76,6 +77,18 @@ class Lines:
         for _ in loops:
             self.depth -= 1
             self.add("}")
+
+    @contextmanager
+    def segment(self, name: str, segment: Segment) -> Generator[None]:
+        """A loop over the steps of a segment, each of which begins at `name`."""
+        with self.loops([Loop(f"{name}_step", segment.repeat)]):
+            at = f"{segment.start} + ({name}_step * {segment.width})"
+            if segment.last is not None:
+                self.add(f"const int32_t {name}_next = {at};")
+                last = segment.last
+                at = f"({name}_next < {last}) ? {name}_next : {last}"
+            self.add(f"const int32_t {name} = {at};")
+            yield
 
 
 def linear(strides: Sequence[int], first: int, counters: Sequence[str]) -> str:
@@ -213,6 +226,16 @@ class NestWriter:
         assert first is not None
         index = linear(edge.strides, first, self.counters)
         return f"((uint32_t)({index}) < {edge.size}u)"
+
+    def complete(self, total: str, *, has_initial: bool) -> None:
+        """Compute and store the result of a sum of products, to which the initial value
+        is added unless it is in there."""
+        if not has_initial:
+            (start,) = self.run(self.op.init, [])
+            total = f"(int32_t)((uint32_t){total} + (uint32_t){start})"
+        name = self.scalars.name("total")
+        self.lines.add(f"const int32_t {name} = {total};")
+        self.finish([name])
 
     def finish(self, sums: Sequence[str]) -> None:
         """Compute the results and store them."""

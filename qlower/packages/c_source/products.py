@@ -1,32 +1,31 @@
 """Sums of products with constant weights, several at a time.
 
-Two pixels by two channels, or four channels of one pixel, share what they load; so do
-four channels of a depthwise window. Everything but the reduction is written as `loops`
-does; what runs inside of it is in `inner`.
+Two pixels by two channels, or four channels of one pixel, share what they load.
+Everything but the reduction is written as `loops` does; what runs inside of it is in
+`inner`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from qlower.codegen.nests.edges import Edge
 from qlower.codegen.nests.operand import lanes_of
 from qlower.codegen.nests.recognise import (
     Contraction,
-    DepthwiseProducts,
     Products,
     recognise,
 )
 from qlower.codegen.skeletons.products.packing import gather
 
-from .inner import dot, window
+from .inner import dot
 from .loops import Loop, NestWriter, linear
 from .rows import Rows, plan_rows
+from .windows import Windows, plan_windows
 
 _BLOCK = 4
 """Sums of a block."""
@@ -46,12 +45,8 @@ def write_nest(writer: NestWriter) -> list[str]:
             return writer.write()
         writer.nest = products.nest
         return _Dots(writer, products).write()
-    if writer.nest.bounds[products.lane] % _BLOCK or len(writer.nest.reduction) > 2:
-        return writer.write()
-    edges = _edges_of_taps(products)
-    if edges is None:
-        return writer.write()
-    return _Window(writer, products, edges).write()
+    windows = plan_windows(products)
+    return writer.write() if windows is None else Windows(writer, windows).write()
 
 
 def _with_rows(products: Contraction) -> Contraction:
@@ -90,47 +85,15 @@ def _is_plain(products: Products) -> bool:
     return is_byte and weight.signed and weight.offset == 0
 
 
-@dataclass
-class _Blocks:
-    """A nest in blocks: `steps` are the members of a block along some of its loops."""
-
-    writer: NestWriter
-
-    def place(self, index: int, counters: Sequence[str]) -> str:
-        """The address of an input's element; counters without a name are at zero."""
-        operand, value = self.writer.nest.inputs[index], self.writer.op.inputs[index]
-        kept = [
-            (stride, counter)
-            for stride, counter in zip(operand.strides, counters, strict=True)
-            if counter
-        ]
-        strides, names = [s for s, _ in kept], [c for _, c in kept]
-        return f"&{self.writer.base(operand, value)}" + (
-            f"[{linear(strides, operand.offset, names)}]"
-        )
-
-    @contextmanager
-    def members(self, members: dict[int, Loop]) -> Generator[None]:
-        """Loops over a block's members, whose counters regions then see."""
-        counters = self.writer.counters
-        self.writer.counters = [
-            members[loop].name if loop in members else counter
-            for loop, counter in enumerate(counters)
-        ]
-        with self.writer.lines.loops([*members.values()]):
-            yield
-        self.writer.counters = counters
-
-
-class _Dots(_Blocks):
-    """A contraction.
+class _Dots:
+    """A contraction in blocks of two pixels by two channels, or of four channels.
 
     With the zero point z, sum (x - z) w = sum x w - z sum w, modulo 2^32: the second
     sum is known.
     """
 
     def __init__(self, writer: NestWriter, products: Contraction) -> None:
-        super().__init__(writer)
+        self.writer = writer
         self.products = products
         self.names = [*writer.counters]
         bounds = writer.nest.bounds
@@ -155,13 +118,13 @@ class _Dots(_Blocks):
             if self.pixel is not None:
                 place = f"((p - {self.names[self.pixel]}) * 2) + {place}"
             lines.add("int32_t sums[4] = {0, 0, 0, 0};")
-            with self.members(members):
+            with self._members(members):
                 (start,) = writer.run(writer.op.init, [])
                 lines.add(f"sums[{place}] = {self._corrected(start)};")
             taps = self.products.taps
             with lines.loops([*map(writer.loop, taps[:-1])]):
                 lines.add(self._call(width, taps[-1] if taps else None))
-            with self.members(members):
+            with self._members(members):
                 writer.finish([f"sums[{place}]"])
         return lines.texts
 
@@ -219,9 +182,9 @@ class _Dots(_Blocks):
         type = "int8_t" if x.signed else "uint8_t"
         cast = "" if x.signed else "(const uint8_t *)"
         arguments = [
-            cast + self.place(x.index, counters),
+            cast + self._place(x.index, counters),
             row(x.index, self.pixel),
-            self.place(w.index, counters),
+            self._place(w.index, counters),
             row(w.index, self.lane),
             *(
                 ("1", "0", "0")
@@ -237,117 +200,27 @@ class _Dots(_Blocks):
         rows = 1 if self.pixel is None else 2
         return f"{dot(self.writer.helpers, type, rows)}({', '.join(arguments)});"
 
-
-class _Window(_Blocks):
-    """A depthwise window, four channels at a time; padding is left out, not read."""
-
-    def __init__(
-        self,
-        writer: NestWriter,
-        products: DepthwiseProducts,
-        edges: dict[int, Edge],
-    ) -> None:
-        super().__init__(writer)
-        self.products = products
-        self.edges = edges
-
-    def write(self) -> list[str]:
-        """The statements."""
-        writer, nest, lines = self.writer, self.writer.nest, self.writer.lines
-        lane, parallel = self.products.lane, len(nest.parallel)
-        outer = [writer.loop(d) for d in range(parallel) if d != lane]
-        block = Loop(writer.counters[lane], nest.bounds[lane], 0, _BLOCK)
-        member = {lane: Loop("c", f"({block.name} + {_BLOCK})", block.name)}
-        with lines.loops(outer):
-            taps = list(range(parallel, len(nest.bounds)))
-            ranges = [self._range(tap) for tap in taps]
-            with lines.loops([block]):
-                lines.add("int32_t sums[4];")
-                with self.members(member):
-                    (start,) = writer.run(writer.op.init, [])
-                    lines.add(f"sums[c - {block.name}] = {start};")
-                lines.add(self._call(taps, ranges))
-                with self.members(member):
-                    writer.finish([f"sums[c - {block.name}]"])
-        return lines.texts
-
-    def _range(self, tap: int) -> tuple[str, str]:
-        """The first tap along a loop that reads inside of the tensor, and their end."""
-        writer, bound = self.writer, self.writer.nest.bounds[tap]
-        edge = self.edges.get(tap)
-        if edge is None:
-            return "0", str(bound)
-        name, lines = writer.counters[tap], writer.lines
-        others = [
-            "" if loop == tap else counter
-            for loop, counter in enumerate(writer.counters)
+    def _place(self, index: int, counters: Sequence[str]) -> str:
+        """The address of an input's element; counters without a name are at zero."""
+        operand, value = self.writer.nest.inputs[index], self.writer.op.inputs[index]
+        kept = [
+            (stride, counter)
+            for stride, counter in zip(operand.strides, counters, strict=True)
+            if counter
         ]
-        kept = [(s, c) for s, c in zip(edge.strides, others, strict=True) if c]
-        first = edge.first.constant
-        assert first is not None
-        at = linear([s for s, _ in kept], first, [c for _, c in kept])
-        lines.add(
-            f"const int32_t {name}_at = {at};",
-            f"const int32_t {name}_begin = ({name}_at < 0) ? -{name}_at : 0;",
-            f"const int32_t {name}_left = {edge.size} - {name}_at;",
-            f"const int32_t {name}_end ="
-            f" ({name}_left < {bound}) ? {name}_left : {bound};",
-        )
-        return f"{name}_begin", f"{name}_end"
-
-    def _call(self, taps: Sequence[int], ranges: Sequence[tuple[str, str]]) -> str:
-        writer, products = self.writer, self.products
-        x, w = products.activation, products.weight
-        counters = [*writer.counters]
-        for tap in taps:
-            counters[tap] = ""
-        arguments: list[str] = []
-        for (begin, end), tap in zip(ranges, taps, strict=True):
-            arguments += [
-                begin,
-                end,
-                str(x.operand.strides[tap]),
-                str(w.operand.strides[tap]),
-            ]
-        if len(taps) == 1:
-            arguments = ["0", "1", "0", "0", *arguments]
-        type = "int8_t" if x.signed else "uint8_t"
-        # the first tap may lie before the tensor: begin is added before it is read
-        bases = [
-            writer.base(writer.nest.inputs[f.index], writer.op.inputs[f.index])
-            for f in (x, w)
-        ]
-        first = [
-            linear(
-                [s for s, c in zip(f.operand.strides, counters, strict=True) if c],
-                f.operand.offset,
-                [c for c in counters if c],
-            )
-            for f in (x, w)
-        ]
-        data = bases[0] if x.signed else f"(const uint8_t *){bases[0]}"
-        name = window(writer.helpers, type)
-        return (
-            f"{name}({data}, {first[0]}, &{bases[1]}[{first[1]}], "
-            f"{', '.join(arguments)}, {products.zero_point}, sums);"
+        strides, names = [s for s, _ in kept], [c for _, c in kept]
+        return f"&{self.writer.base(operand, value)}" + (
+            f"[{linear(strides, operand.offset, names)}]"
         )
 
-
-def _edges_of_taps(products: DepthwiseProducts) -> dict[int, Edge] | None:
-    """The edge along each loop of taps; None where padding isn't the zero point, or
-    taps aren't neighbours."""
-    nest, operand = products.nest, products.activation.operand
-    found: dict[int, Edge] = {}
-    if not operand.edges:
-        return found
-    border = operand.border if products.activation.signed else operand.border % 256
-    if border != products.zero_point:
-        return None
-    for edge in operand.edges:
-        taps = [
-            d for d in range(len(nest.parallel), len(nest.bounds)) if edge.strides[d]
+    @contextmanager
+    def _members(self, members: dict[int, Loop]) -> Generator[None]:
+        """Loops over a block's members, whose counters regions then see."""
+        counters = self.writer.counters
+        self.writer.counters = [
+            members[loop].name if loop in members else counter
+            for loop, counter in enumerate(counters)
         ]
-        if len(taps) != 1 or edge.strides[taps[0]] != 1 or taps[0] in found:
-            return None
-        found[taps[0]] = edge
-    return found
+        with self.writer.lines.loops([*members.values()]):
+            yield
+        self.writer.counters = counters

@@ -72,17 +72,7 @@ class Rows:
         with lines.loops(pixels):
             self._widen()
             for block in self.plan.blocks:
-                first = self.names[self.lane]
-                step = Loop(f"{first}_block", block.repeat)
-                with lines.loops([step]):
-                    at = f"{block.start} + ({step.name} * {block.width})"
-                    if block.last is not None:
-                        lines.add(f"const int32_t {first}_next = {at};")
-                        at = (
-                            f"({first}_next < {block.last}) ? {first}_next"
-                            f" : {block.last}"
-                        )
-                    lines.add(f"const int32_t {first} = {at};")
+                with lines.segment(self.names[self.lane], block):
                     self._sum(block.width)
                     self._finish(block.width)
         return lines.texts
@@ -167,11 +157,6 @@ class Rows:
         at = f"c - {first}" + (
             f" + {row * self.plan.row_bytes // WORD_BYTES}" if row else ""
         )
-        total = f"sums[{at}]"
-        if self.plan.factors.initial is None:
-            (start,) = writer.run(writer.op.init, [])
-            total = f"(int32_t)((uint32_t){total} + (uint32_t){start})"
-        name = writer.scalars.name("total")
-        writer.lines.add(f"const int32_t {name} = {total};")
-        writer.finish([name])
+        has_initial = self.plan.factors.initial is not None
+        writer.complete(f"sums[{at}]", has_initial=has_initial)
         writer.counters = self.names

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import i32
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.routine import WindowStep
 from qlower.codegen.llvm.values import I32, I64, Value, constant
+from qlower.codegen.nests.nest import Nest
 from qlower.codegen.nests.point import (
     PointCode,
     Segment,
@@ -119,7 +120,7 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
     pixels = [loop for loop in range(len(nest.parallel)) if loop != products.lane]
     weight, operand = products.weight, products.activation.operand
     taps = nest.reduction[-1]
-    if halves is None or halves.window is None or not pixels:
+    if halves is None or halves.window_columns is None or not pixels:
         return None
     if weight.operand.packed is not None:
         return None
@@ -136,7 +137,8 @@ def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | N
     columns = _columns(nest.bounds[column], most)
     height = max(segment.width for segment in columns)
     reach = (height - 1) * operand.strides[column] + (taps - 1) * operand.strides[last]
-    if taps > _MOST_TAPS or reach >= _FARTHEST or min(operand.strides) < 0:
+    is_far = reach >= _FARTHEST and not target.is_source
+    if taps > _MOST_TAPS or is_far or min(operand.strides) < 0:
         return None
     order = (products.lane, *range(len(nest.parallel), len(nest.bounds)))
     shape = [nest.bounds[loop] for loop in order]
@@ -163,6 +165,13 @@ def _columns(bound: int, most: int) -> tuple[Segment, ...]:
     return even_tiles(bound, most)
 
 
+def channel_blocks(nest: Nest, lane: int) -> tuple[Segment, ...]:
+    """Blocks of channels whose sums are in memory together, of about equal widths."""
+    channels = nest.bounds[lane]
+    width = -(-channels // -(-channels // _BLOCK))
+    return overlapping(channels, width, may_repeat=nest.may_repeat)
+
+
 def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
     """The whole nest, which is placed."""
     products = plan.products
@@ -173,8 +182,6 @@ def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
     columns = cut_at_edges(products, plan.column_loop, plan.columns)
     inner = {lane, plan.column_loop}
     outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]
-    channels = nest.bounds[lane]
-    width = -(-channels // -(-channels // _BLOCK))
     groups = [list(group) for _, group in groupby(columns, lambda one: one[0].width)]
 
     def tiles(width: int, indices: list[Value]) -> None:
@@ -182,7 +189,7 @@ def emit_windows(f: Function, target: Target, plan: RoutinePlan) -> None:
             code.row(width, group, indices)
 
     def row(indices: list[Value]) -> None:
-        for block in overlapping(channels, width, may_repeat=nest.may_repeat):
+        for block in channel_blocks(nest, lane):
             walk(f, lane, block, indices, partial(tiles, block.width))
 
     nested(f, nest.bounds, outer, [constant(I64, 0)] * len(nest.bounds), row)
