@@ -49,7 +49,7 @@ def count_kernels(compiled: CompiledObject, seed: int = 0) -> list[KernelCount]:
     """
     executable = EmulatedExecutable(compiled)
     names = [kernel.name for kernel in compiled.kernels]
-    counter = _Blocks(executable.emulator, names)
+    counter = Blocks(executable.emulator, names)
     random = np.random.default_rng(seed)
     inputs: list[Array] = [
         random_input(spec, random) for spec in compiled.signature.arguments
@@ -77,7 +77,7 @@ _CALLS = -1
 """The number of what calls the kernels."""
 
 
-class _Blocks:
+class Blocks:
     """How often each block runs for each kernel, by number, and how often control goes
     elsewhere after it. A function that is no kernel runs for the one that calls it.
 
@@ -114,7 +114,7 @@ class _Blocks:
             if number <= self.last:
                 number = next((n for n in self.shared if n > self.last), number)
             self.current = self.last = number
-        elif self._function(address) == self.addresses[ENTRY]:
+        elif self._function(address) == self.addresses.get(ENTRY):
             self.current = _CALLS
         self.runs[self.current, address, size] += 1
 

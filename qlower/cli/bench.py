@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from qlower.bench.cmsis_nn.count import compare_layers, layers_table
 from qlower.bench.comparison import (
     Machine,
     Options,
@@ -46,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.emulate:
         return _emulate(options)
+    if options.cmsis_nn is not None:
+        raise QlowerError("--cmsis-nn is for --emulate: its kernels aren't timed")
     if options.target != "host":
         raise QlowerError(
             f"--target {options.target} isn't timed here",
@@ -131,8 +134,14 @@ def _emulate(options: argparse.Namespace) -> int:
             memory.table().render(options.format),
             "",
         ]
-        records = counts.records()
-        found.append({"model": name, "kernels": records, "memory": memory.to_json()})
+        record: dict[str, object] = {"model": name, "kernels": counts.records()}
+        record["memory"] = memory.to_json()
+        if options.cmsis_nn is not None:
+            compared = compare_layers(compilation, kernels, Path(options.cmsis_nn))
+            table = layers_table(compared)
+            parts += [table.render(options.format), ""]
+            record["cmsis_nn"] = table.records()
+        found.append(record)
         sha256 = package.interface.model_sha256
         models.append(ModelCount(name, sha256, kernels, memory))
     clear_status()

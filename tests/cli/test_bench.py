@@ -277,6 +277,7 @@ def test_why_a_kernel_is_far_from_its_limit(words: str):
         (["--target", "riscv64-linux-gnu"], "--emulate counts its instructions"),
         (["--emulate"], "--emulate needs a --target of another processor"),
         (["--emulate", "--layers"], "--emulate cannot be combined with"),
+        (["--cmsis-nn", "."], "--cmsis-nn is for --emulate"),
         (["--emulate", "--target", "wasm32-unknown-unknown"], "there is no emulator"),
     ],
 )

@@ -19,10 +19,12 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-std=c99", "-pedantic")
 
 @dataclass(frozen=True)
 class Compiler:
-    """A command that builds a program, and what runs it."""
+    """A command that builds a program, and what runs it; whether its runtime has floats
+    where the processor has none."""
 
     command: tuple[str, ...]
     runner: tuple[str, ...] = ()
+    has_floats: bool = True
 
     def outputs(
         self, compiled: qlower.Compiled, inputs: Sequence[Array], folder: Path

@@ -1,5 +1,6 @@
-/* Where a Cortex-M begins: 16 KiB of stack, and the start of the C library. */
+/* Where a Cortex-M begins: the top of its stack, and the start of the C library. */
 void _start(void);
+void stack_top(void);
 
 __attribute__((section(".vectors"), used)) static void (*const vectors[2])(void) = {
-    (void (*)(void))0x20004000, _start};
+    stack_top, _start};

@@ -17,7 +17,9 @@ EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
   qlower bench model.tflite --against litert,onnxruntime=model_qdq.onnx --json out.json
   qlower bench model.onnx --against onnxruntime
   qlower bench model.tflite --layers
-  qlower bench model.tflite --emulate --target thumbv7em-none-eabi --cpu cortex-m4"""
+  qlower bench model.tflite --emulate --target thumbv7em-none-eabi --cpu cortex-m4
+  qlower bench model.tflite --emulate --target thumbv7em-none-eabi --contract tflm \\
+      --cmsis-nn CMSIS-NN"""
 
 
 def register(commands: Commands, common: ArgumentParser) -> None:
@@ -54,6 +56,12 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         action="store_true",
         help="count the instructions of each kernel under emulation (extra emulation), "
         "and the memory, for --target; nothing is timed",
+    )
+    parser.add_argument(
+        "--cmsis-nn",
+        metavar="DIR",
+        help="with --emulate: also count CMSIS-NN's kernels for the same layers, built "
+        "from a checkout of it by arm-none-eabi-gcc -O3",
     )
     parser.add_argument(
         "--rounds",

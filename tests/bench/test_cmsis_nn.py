@@ -1,0 +1,108 @@
+"""Layers by CMSIS-NN's kernels: their calls, counts and outputs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from support import edge_layers, models_directory
+from support.small_model import SMALL_MODEL
+
+import qlower
+from qlower.bench.cmsis_nn.calls import call_of
+from qlower.bench.cmsis_nn.count import COMPILER, LayerCount, compare_layers
+from qlower.bench.emulated import count_kernels
+from qlower.cli import main
+from qlower.codegen.targets.resolve import resolve_target
+from qlower.compilation.compilation import Compilation
+from qlower.model.layers import layers
+from qlower.text.parsing import parse_module
+
+VARIABLE = "QLOWER_MAKERS"
+MODELS = ("kws_dscnn_int8", "ic_resnet8_int8", "ad01_fc_autoencoder_int8")
+RECORDED = {"kws_dscnn_int8": 7_697_654, "ic_resnet8_int8": 29_873_456}
+"""Instructions of whole models, by the better of -O2 and -O3, from the tables."""
+
+
+KINDS = (
+    *("conv2d", "conv2d_grouped", "depthwise_conv2d", "fully_connected", "add"),
+    *("average_pool", "max_pool", "softmax"),
+)
+
+
+def checkout() -> Path:
+    """The checkout of CMSIS-NN; skips the test where it or a compiler is missing."""
+    if VARIABLE not in os.environ:
+        pytest.skip(f"{VARIABLE} names no folder with a checkout CMSIS-NN")
+    if shutil.which(COMPILER) is None:
+        pytest.skip(f"{COMPILER} isn't installed")
+    return Path(os.environ[VARIABLE]) / "CMSIS-NN"
+
+
+def compared(path: Path, cpu: str = "cortex-m4") -> list[LayerCount]:
+    """The layers of a model, beside CMSIS-NN's kernels."""
+    target = resolve_target("thumbv7em-none-eabi", cpu)
+    compilation = Compilation(path, "tflm", target)
+    return compare_layers(compilation, count_kernels(compilation.object), checkout())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MODELS)
+def test_real_models(name: str) -> None:
+    """No output differs, and counts are those that were recorded by other means."""
+    path = models_directory() / name / "model.tflite"
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    found = compared(path)
+    assert sum(layer.differ for layer in found) == 0
+    assert sum(layer.instructions for layer in found) < sum(one.theirs for one in found)
+    if name in RECORDED:
+        theirs = sum(layer.theirs for layer in found)
+        assert theirs == pytest.approx(RECORDED[name], rel=0.01)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_layers_at_the_edges(kind: str, tmp_path: Path) -> None:
+    """Strides, padding, dilation and activations give CMSIS-NN's outputs."""
+    path = tmp_path / "model.tflite"
+    for seed in range(3):
+        path.write_bytes(edge_layers.LAYERS[kind](seed, "int8"))
+        assert sum(layer.differ for layer in compared(path, "cortex-m7")) == 0, seed
+
+
+def test_a_call() -> None:
+    """A convolution's parameters are CMSIS-NN's: width before height, and offsets
+    whose signs are turned."""
+    module = qlower.Model(parse_module(SMALL_MODEL, "model.mlir")).module
+    found = [call for op in layers(module) if (call := call_of(op)) is not None]
+    assert found
+    call = next(call for call in found if "conv" in call.kernel)
+    assert call.arrays["weights"].dtype == "int8"
+    multipliers = call.arrays["multipliers"]
+    assert ((multipliers >= 1 << 30) & (multipliers < 1 << 31)).all()
+
+
+def test_a_layer_without_a_kernel() -> None:
+    text = """\
+!a = !quant.uniform<u8:f32, 0.5:3>
+func.func @main(%x: tensor<1x4x4x2x!a>) -> tensor<1x2x2x2x!a> {
+  %y = qnn.max_pool2d %x {kernel = [2, 2], stride = [2, 2], pad = [0, 0, 0, 0]}
+    : (tensor<1x4x4x2x!a>) -> tensor<1x2x2x2x!a>
+  return %y : tensor<1x2x2x2x!a>
+}
+"""
+    (op,) = layers(qlower.Model(parse_module(text, "model.mlir")).module)
+    assert call_of(op) is None
+
+
+def test_no_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if shutil.which(COMPILER) is None:
+        pytest.skip(f"{COMPILER} isn't installed")
+    path = tmp_path / "model.mlir"
+    path.write_text(SMALL_MODEL)
+    command = ["bench", str(path), "--emulate", "--target", "thumbv7em-none-eabi"]
+    assert main([*command, "--cmsis-nn", str(tmp_path)]) == 1
+    assert "there is no Include/arm_nnfunctions.h" in capsys.readouterr().err
