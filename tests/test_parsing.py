@@ -228,7 +228,7 @@ def test_damaged_text_is_refused_or_understood():
     source = SMALL_MODEL.encode()
     choices = random.Random(7)
     understood = 0
-    count = 4000 if is_asked_for(LARGE_VARIABLE) else 600
+    count = 4000 if is_asked_for(LARGE_VARIABLE) else 300
     for _ in range(count):
         damaged = bytearray(source)
         for _ in range(choices.randint(1, 3)):

@@ -49,6 +49,7 @@ def test_scales_are_powers_of_two(compare: Any):
                 assert set(np.frexp(element.scales)[0].tolist()) == {0.5}
 
 
+@pytest.mark.long
 def test_native_code_and_interpreter_agree(compare: Any):
     model = compare.variants()["powers of two"]
     image = compare.images_for(model)[0]

@@ -299,7 +299,7 @@ def are_equal(one: Found, other: Found) -> bool:
 
 @pytest.mark.parts(2)
 @pytest.mark.parametrize(
-    "count", [12, pytest.param(1000, marks=pytest.mark.long)], ids=["few", "many"]
+    "count", [6, pytest.param(1000, marks=pytest.mark.long)], ids=["few", "many"]
 )
 def test_edits(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     seed = int(os.environ.pop(SEED, "1"))

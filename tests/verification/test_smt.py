@@ -158,9 +158,10 @@ def test_values_of_solvers_are_read() -> None:
     assert solve.values_of(text) == expected
 
 
-@pytest.mark.parts(2)
 @NEEDS_SOLVER
-@pytest.mark.parametrize("order", ["any", "memory"])
+@pytest.mark.parametrize(
+    "order", ["any", pytest.param("memory", marks=pytest.mark.long)]
+)
 def test_solvers_find_sums_that_leave(order: str, tmp_path: Path) -> None:
     solver = next(name for name in SOLVERS if name != "bitwuzla")
     command = ["verify", str(DIGITS), "--accumulator-bits", "18", "--order", order]
