@@ -7,13 +7,17 @@ element that was looked at, against the exact rational result.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
+from xdsl.ir import Operation
 
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.interp.values import Array
 from qlower.observe.account import in_words, last_mode, zero_point
 from qlower.observe.chain import Chain
@@ -235,11 +239,33 @@ def _difference(
     exact = exact_result(rule, numbers)
     if exact is None:
         return None
-    if {"output_min", "output_max"} <= numbers.keys():
-        low, high = int(numbers["output_min"]), int(numbers["output_max"])
-        exact = min(max(exact, Fraction(low)), Fraction(high))
+    for low, high in _ranges(runs[0].op, numbers):
+        exact = min(max(exact, low), high)
     pair = int(results[0][index]), int(results[1][index])
     return Examined(pair, exact, _kind(runs, index, pair, exact))
+
+
+def _ranges(
+    op: Operation, numbers: Mapping[str, Array]
+) -> Iterator[tuple[Fraction, Fraction]]:
+    """The ranges of codes that an exact result is cut to: of the type and, whatever a
+    contract's `bound` gives, of a fused activation; or as the rule has it."""
+    type = element_type(op.results[0].type)
+    if isinstance(op, qnn.ActivatedOp) and isinstance(type, QuantizedType):
+        codes = Fraction(type.storage_min), Fraction(type.storage_max)
+        low, high = (
+            code
+            if bound is None
+            else type.zero_point + Fraction(bound) / Fraction(type.scale)
+            for bound, code in zip(
+                qnn.ACTIVATION_BOUNDS[op.activation], codes, strict=True
+            )
+        )
+        yield low, high
+        yield codes
+    elif {"output_min", "output_max"} <= numbers.keys():
+        low, high = (int(numbers[f"output_{end}"]) for end in ("min", "max"))
+        yield Fraction(low), Fraction(high)
 
 
 def _kind(

@@ -168,3 +168,17 @@ def test_words_stay_on_narrow_terminals(width: int) -> None:
 )
 def test_numbers_show_on_which_side_of_a_tie_they_are(number: Fraction) -> None:
     assert side_of_tie(Fraction(show_beside_tie(number))) == side_of_tie(number)
+
+
+@pytest.mark.parametrize("contract", ["openvino", "mnn"])
+def test_exact_results_are_cut_to_codes_not_to_what_a_contract_calls_a_bound(
+    contract: str,
+) -> None:
+    """Both bounds are in other units there than the codes of other systems."""
+    images = np.load(DIGITS.parent / "test_images.npy")
+    softmax = {"softmax": "tflite"}
+    found = str(
+        qlower.diff(contract, "tflite", DIGITS, images, layer_contracts=softmax)
+    )
+    assert "of a tie, where one step of the arithmetic decides" in found
+    assert "from the exact result" not in found
