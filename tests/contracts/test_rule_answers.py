@@ -31,7 +31,7 @@ from qlower.interp.values import Array
 
 ANSWERS = Path(__file__).with_name("answers")
 
-LIBRARIES = ("_eigen", "_litert", "_mlas", "_sleef", "stablehlo")
+LIBRARIES = ("_eigen", "_litert", "_mlas", "_qonnx", "_sleef", "stablehlo")
 
 F = np.float32
 

@@ -106,9 +106,10 @@ class OnnxBuilder:
         graph = self.helper.make_graph(
             self.nodes, "graph", self.inputs, self.outputs, self.constants
         )
+        others = {node.domain for node in self.nodes} - {""} | {MICROSOFT}
         opsets = [
             self.helper.make_opsetid("", self.opset),
-            self.helper.make_opsetid(MICROSOFT, 1),
+            *(self.helper.make_opsetid(domain, 1) for domain in sorted(others)),
         ]
         model = self.helper.make_model(graph, opset_imports=opsets, ir_version=8)
         return model.SerializeToString()

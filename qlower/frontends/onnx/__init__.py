@@ -23,6 +23,7 @@ from ..graph.operators import IMPORTERS
 from ..graph.schema import Model
 from ..import_options import AS_WRITTEN, ImportOptions
 from .fusing import check_arity, fuse
+from .quantizers import convert_quantizers
 from .reader import read_model
 from .remarks import bias_remarks, remarks, session_of
 from .simplifying import fold_quantized
@@ -32,6 +33,7 @@ __all__ = ["check_onnx", "import_onnx"]
 
 def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
     check_arity(graph)
+    convert_quantizers(graph)
     session = session_of(graph, options.qdq)
     of_biases = bias_remarks(graph)
     unfused: dict[Node, str] = {}
