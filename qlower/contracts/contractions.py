@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Operation
 
 from qlower.contracts import Contract, Rule
@@ -22,6 +22,7 @@ from qlower.contracts.values import (
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import element_type
 from qlower.interp.values import Array
 
 Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
@@ -52,6 +53,8 @@ def contraction_values(
         values["real_bias"] = _real_bias(contract, op, model_bias())
     if "one_bias" in wanted:
         values["one_bias"] = np.array(len(np.unique(model_bias())) == 1)
+    if "bias_bits" in wanted:
+        values["bias_bits"] = np.array(_bias_bits(op), np.int32)
     if "weight_sum" in wanted:
         rows = _constant_rows(contract, op)
         values["weight_sum"] = rows.sum(axis=1).astype(np.int32)
@@ -179,6 +182,11 @@ def integer_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
     if bias.dtype != np.float32:
         return bias
     return _other_bias(contract, op, "quantize_bias", {"real_bias": bias})
+
+
+def _bias_bits(op: Contraction) -> int:
+    element = None if op.bias is None else element_type(op.bias.type)
+    return element.bitwidth if isinstance(element, IntegerType) else 0
 
 
 def _real_bias(contract: Contract, op: Contraction, bias: Array) -> Array:

@@ -228,6 +228,7 @@ class _Call:
             "transposed": np.array(False),
             "groups": np.array(1, np.int32),
             "bias": np.zeros((), np.int32),
+            "bias_bits": np.zeros((), np.int32),
             "real_bias": np.zeros((), np.float32),
         }
         for scale in self.signature.constants:

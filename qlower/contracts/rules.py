@@ -353,7 +353,11 @@ def is_of_words(name: str) -> bool:
 def _of_words(signature: RuleSignature) -> RuleSignature:
     if "accumulator_min" not in signature.constants:
         return signature
-    return RuleSignature({**signature.runtime, "accumulator": i64}, signature.constants)
+    constants = signature.constants
+    if "bias" in constants:
+        # The bits of a bias of integers, 0 for another or none.
+        constants = {**constants, "bias_bits": i32}
+    return RuleSignature({**signature.runtime, "accumulator": i64}, constants)
 
 
 RULES_OF_WORDS: Mapping[str, RuleSignature] = {

@@ -30,7 +30,7 @@
 // - of int16, whose accumulators have 64 bits: conv2d: `y = clamp((acc * m' + 2^(14 - e)) >> (15 -
 //   e))`, one rounding, m' = m rounded to 15 bits; linear as for int8; add, sub with 15 bits for
 //   20; sigmoid, tanh, softmax, exp, log, gelu, rsqrt: tables with straight lines between their
-//   entries; matmul as conv2d
+//   entries; matmul as conv2d. With a bias of 32 bits sums wrap at 32 bits, and conv2d is as for int8.
 // - hybrid_conv2d, hybrid_depthwise_conv2d, hybrid_linear: each row (image) by its own range,
 //   `s = F(F(max - min) / 255)`, `q = half_away(F(x F(1 / s))) + z`, or symmetric by `F(127 / max|x|)`;
 //   `y = F(F(acc F(s s_w)) + b)`, of convolutions with a scale for each filter `F(F(F(acc s_w) s) + b)`
@@ -75,6 +75,9 @@
 //   1/2, or of more than 2^-9 has no tanh, and the state is made of input gate times output gate.
 // - hard_swish makes zero point + 1 or - 1 of everything where s_y is more than some 470 s_x: its
 //   division by 2^16 and more is done in 16 bits.
+// - A bias of 32 bits beside int16 is read as such. LiteRT reads it as one of 64, beyond its end,
+//   where the options' `quantized_bias_type` isn't INT32, and refuses it in depthwise convolutions,
+//   which are refused here, too: TFLite Micro reads them beyond the bias.
 // - Sums wrap. A linear layer's sum that is beyond int32 in steps of the output saturates, where
 //   C++ leaves the conversion undefined (x86-64 then gives the smallest code).
 // - Refused, as LiteRT does: int8 concat of differing quantization; softmax whose output isn't
@@ -1570,18 +1573,53 @@ func.func private @multiply_wide_by_real(%x: i64, %real: f64) -> i32 {
   %result = arith.trunci %scaled : i64 to i32
 }
 
-// internal/reference/integer_ops/conv.h, depthwise_conv.h
-func.func @conv2d_i16(%accumulator: i64) -> i32 serves conv2d_i16, depthwise_conv2d_i16 {
-  %real = func.call @convolution_scale(false) : (i1) -> f64
-  %scaled = func.call @multiply_wide_by_real(%accumulator, %real) : (i64, f64) -> i32
+// internal/reference/integer_ops/conv.h. Beside a bias of 32 bits sums have 32, and wrap.
+func.func @conv2d_i16(%accumulator: i64) -> i32 {
+  %narrow = func.call @narrow_sum(%accumulator) : (i64) -> i32
+  %wide = func.call @wide_sum(%accumulator) : (i64) -> i32
+  %scaled = arith.select @has_narrow_bias, %narrow, %wide : i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }
 
-// internal/reference/integer_ops/fully_connected.h
+func.func private @has_narrow_bias() -> i1 {
+  %result = arith.cmpi eq, %bias_bits, 32 : i32
+}
+
+func.func private @narrow_sum(%accumulator: i64) -> i32 {
+  %sum = arith.trunci %accumulator : i64 to i32
+  %result = func.call @multiply_by_real(%sum, @wide_scale) : (i32, f64) -> i32
+}
+
+func.func private @wide_scale() -> f64 {
+  %result = func.call @convolution_scale(false) : (i1) -> f64
+}
+
+// a ratio that isn't used is no reason to refuse
+func.func private @wide_sum(%accumulator: i64) -> i32 {
+  %real = arith.select @has_narrow_bias, 1.0, @wide_scale : f64
+  %result = func.call @multiply_wide_by_real(%accumulator, %real) : (i64, f64) -> i32
+}
+
+// internal/reference/integer_ops/depthwise_conv.h
+func.func @depthwise_conv2d_i16(%accumulator: i64) -> i32 {
+  %legal = arith.xori @has_narrow_bias, true : i1
+  cf.assert %legal, "a depthwise convolution of 16 bits needs a bias of 64 bits: LiteRT refuses one of 32, TFLite Micro reads it as if it had 64"
+  %result = func.call @rescale_wide(%accumulator) : (i64) -> i32
+}
+
+func.func private @rescale_wide(%accumulator: i64) -> i32 {
+  %scaled = func.call @multiply_wide_by_real(%accumulator, @wide_scale) : (i64, f64) -> i32
+  %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+}
+
+// internal/reference/integer_ops/fully_connected.h. Sums beside a bias of 32 bits wrap as in
+// convolutions.
 func.func @linear_i16(%accumulator: i64) -> i32 {
-  %real = func.call @convolution_scale(false) : (i1) -> f64
-  %accumulator64 = arith.sitofp %accumulator : i64 to f64
-  %product = arith.mulf %accumulator64, %real : f64
+  %low = arith.trunci %accumulator : i64 to i32
+  %wrapped = arith.extsi %low : i32 to i64
+  %sum = arith.select @has_narrow_bias, %wrapped, %accumulator : i64
+  %sum64 = arith.sitofp %sum : i64 to f64
+  %product = arith.mulf %sum64, @wide_scale : f64
   %scaled = fixed.convert %product {rounding = half_away} : f64 to i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
 }

@@ -9,12 +9,13 @@ import pytest
 from support.custom_contracts import rule_text, run_everywhere, write_contract
 from support.stored import random_stored
 from xdsl.dialects.builtin import TensorType, f32, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 import qlower
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array
 from qlower.model.build import constant, make_module, quantized, quantized_per_axis
 
@@ -84,6 +85,22 @@ def test_a_real_bias_enters_the_accumulator():
     results = [run_everywhere(linear(bias), "tflite", X) for bias in (real, integer)]
     np.testing.assert_array_equal(results[0], results[1])
     assert (results[0] != run_everywhere(linear(None), "tflite", X)).any()
+
+
+@pytest.mark.parametrize("contract", ["tflite", "tflm"])
+def test_no_depthwise_convolution_of_words_has_a_bias_of_32_bits(contract: str):
+    def words(shape: tuple[int, ...]) -> TensorType[Attribute]:
+        return TensorType(QuantizedType.per_tensor(16, True, 0.5), shape)
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = constant(WEIGHTS.reshape(1, 3, 2, 1), quantized((1, 3, 2, 1), 0.25))
+        b = constant(np.array([3], np.int32))
+        y = words((1, 1, 1, 1))
+        return [qnn.DepthwiseConv2DOp(x, w, b, y).result]
+
+    model = make_module([words((1, 3, 2, 1))], body)
+    with pytest.raises(QlowerError, match="needs a bias of 64 bits"):
+        run_everywhere(model, contract, np.zeros((1, 3, 2, 1), np.int16))
 
 
 @pytest.mark.parts(3)

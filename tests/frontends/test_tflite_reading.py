@@ -30,8 +30,9 @@ a file leaves out:
 
 Fields that no accessor of ours reads: `Operator.builtin_options_2`, which no operator
 here has; `Tensor.shape_signature` and `has_rank`, for shapes that are not fixed;
-`pot_scale_int16`, `asymmetric_quantize_inputs` and `quantized_bias_type`, for types
-that are refused; sizes of lists (`num_splits`, `values_count`), which the lists say.
+`pot_scale_int16` and `asymmetric_quantize_inputs`, for types that are refused;
+`quantized_bias_type`, which is the bias's own where LiteRT runs the model; sizes of
+lists (`num_splits`, `values_count`), which the lists say.
 """
 
 from __future__ import annotations

@@ -374,6 +374,8 @@ class LayerValues:
                 return np.arange(CODES) % layer.channels
             case "channel_count" | "input_channels":
                 return layer.channels
+            case "bias_bits":
+                return 32 if layer.narrow else 64
             case "groups":
                 return layer.channels if layer.flags else 1
             case "window_size":

@@ -101,7 +101,12 @@ def _contraction(
     *,
     axis: int = 0,
     per_axis: bool = True,
+    bias_type: str = "int64",
 ) -> Callable[[int], bytes]:
+    """A bias of int32 is one that LiteRT reads, as the options say so."""
+    if bias_type == "int32":
+        options = {**options, "quantized_bias_type": 2}
+
     def build(seed: int) -> bytes:
         layer = _Layer(seed)
         scale = layer.scale()
@@ -110,7 +115,7 @@ def _contraction(
         scales = [layer.scale(-7, -3) for _ in range(weights[axis] if per_axis else 1)]
         layer.constant(stored, scales, axis)
         bias = layer.random.integers(-(10**6), 10**6, result[-1])
-        layer.constant(bias.astype(np.int64))
+        layer.constant(bias.astype(bias_type))
         step = scale * max(scales)
         step *= 2.0**6 if layer.has_ties else layer.random.uniform(20, 3000)
         given_options = {**options, "fused_activation_function": seed % 4}
@@ -306,6 +311,10 @@ WORDS: dict[str, Callable[[int], bytes]] = {
     "conv2d_per_tensor": _contraction(
         "CONV_2D", (2, 5, 6, 3), (4, 3, 2, 3), (2, 3, 6, 4), WINDOW, per_axis=False
     ),
+    "conv2d_narrow_bias": _contraction(
+        *("CONV_2D", (2, 5, 6, 3), (4, 3, 2, 3), (2, 3, 6, 4), WINDOW),
+        bias_type="int32",
+    ),
     "depthwise_conv2d": _contraction(
         "DEPTHWISE_CONV_2D",
         (2, 5, 6, 3),
@@ -316,6 +325,10 @@ WORDS: dict[str, Callable[[int], bytes]] = {
     ),
     "fully_connected": _contraction(
         "FULLY_CONNECTED", (3, 40), (5, 40), (3, 5), {}, per_axis=False
+    ),
+    "fully_connected_narrow_bias": _contraction(
+        *("FULLY_CONNECTED", (3, 40), (5, 40), (3, 5), {}),
+        bias_type="int32",
     ),
     "transpose_conv": _transpose_conv,
     "add": _binary("ADD"),

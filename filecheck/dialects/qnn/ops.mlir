@@ -198,11 +198,13 @@ func.func @movement(%x: tensor<2x4x!a>, %y: tensor<2x3x!b>, %r: tensor<2x4xf32>,
 }
 
 // CHECK-LABEL: func.func @words
-func.func @words(%x: tensor<5x8x!words>, %w: tensor<2x8x!w>, %b: tensor<2xi64>) -> tensor<5x2x!words> {
+func.func @words(%x: tensor<5x8x!words>, %w: tensor<2x8x!w>, %b: tensor<2xi64>, %narrow: tensor<2xi32>) -> tensor<5x2x!words> {
   // CHECK-NEXT: qnn.linear %x, %w, %b : (tensor<5x8x!quant.uniform<i16:f32, 2.500000e-01>>, {{.*}}, tensor<2xi64>) -> tensor<5x2x!quant.uniform<i16:f32, 2.500000e-01>>
   %y = qnn.linear %x, %w, %b : (tensor<5x8x!words>, tensor<2x8x!w>, tensor<2xi64>) -> tensor<5x2x!words>
-  // CHECK-NEXT: qnn.add %y, %y :
-  %z = qnn.add %y, %y : (tensor<5x2x!words>, tensor<5x2x!words>) -> tensor<5x2x!words>
+  // CHECK-NEXT: qnn.linear %x, %w, %{{.*}} : ({{.*}}, tensor<2xi32>) ->
+  %v = qnn.linear %x, %w, %narrow : (tensor<5x8x!words>, tensor<2x8x!w>, tensor<2xi32>) -> tensor<5x2x!words>
+  // CHECK-NEXT: qnn.add %y, %v :
+  %z = qnn.add %y, %v : (tensor<5x2x!words>, tensor<5x2x!words>) -> tensor<5x2x!words>
   return %z : tensor<5x2x!words>
 }
 

@@ -265,7 +265,7 @@ class Integral(LeafConstraint[TensorType[IntegerType]]):
 
 
 class Bias(LeafConstraint[TensorType[IntegerType | Float32Type]]):
-    """One i32 or f32 for each output channel; or an i64, of a 16-bit input."""
+    """One i32 or f32 for each output channel; or an i64, with a 16-bit input."""
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if (element := check_static_tensor(attr, 1)) not in (i32, i64, f32):

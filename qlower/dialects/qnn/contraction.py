@@ -314,10 +314,9 @@ def check_operands(op: ActivatedOp, sums: Sums, biases: Sequence[SSAValue]) -> N
 
 
 def check_widths(input: SSAValue, bias: SSAValue | None, result: SSAValue) -> None:
-    """Checks that input, accumulator and result go together: 8 bits are summed in 32,
-    16 bits in 64."""
+    """Checks that input, bias and result go together: 8 bits are summed in 32, 16 bits
+    in 64."""
     width = quantized_element(input.type).storage_width
-    accumulator = i32 if width == 8 else i64
     given = element_type(result.type)
     if isinstance(given, QuantizedType):
         if given.storage_width != width:
@@ -327,10 +326,10 @@ def check_widths(input: SSAValue, bias: SSAValue | None, result: SSAValue) -> No
             )
     elif width != 8:
         raise VerifyException(f"sums of {width}-bit elements are not a result")
-    if bias is not None and element_type(bias.type) not in (accumulator, f32):
+    if bias is not None and width == 8 and element_type(bias.type) == i64:
         raise VerifyException(
-            f"a bias of {element_type(bias.type)} does not go with an input of "
-            f"{width} bits, whose accumulator is {accumulator}"
+            "a bias of i64 does not go with an input of 8 bits, whose accumulator is "
+            "i32"
         )
 
 

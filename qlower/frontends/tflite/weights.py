@@ -59,8 +59,9 @@ def check_weights(
 
 
 def read_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | None:
-    """The optional constant bias, as `tensor<channels x i32>`, or i64 for INT16."""
-    check_bias(op, number, channels)
+    """The optional constant bias, as `tensor<channels x i32>`, or i64 for INT16, beside
+    which a bias of INT32 stays one of i32."""
+    check_bias(op, number, channels, may_be_narrow=True)
     if not op.has(number):
         return None
     tensor = op.input(number)
@@ -77,15 +78,18 @@ def read_real_bias(op: OperatorContext, number: int, channels: int) -> SSAValue 
     return op.value(number)
 
 
-def check_bias(op: OperatorContext, number: int, channels: int) -> None:
+def check_bias(
+    op: OperatorContext, number: int, channels: int, *, may_be_narrow: bool = False
+) -> None:
     """Refuse a bias that isn't constant or has another size or type."""
     if not op.has(number):
         return
     tensor = op.input(number)
     op.constant(number)
     result = op.output().type
-    expected = "INT64" if result == "INT16" else "INT32"
-    op.expect_type(number, expected, where=f"for a bias with {result}")
+    wide = ("INT64", "INT32") if may_be_narrow else ("INT64",)
+    legal = wide if result == "INT16" else ("INT32",)
+    op.expect_type(number, *legal, where=f"for a bias with {result}")
     if math.prod(tensor.shape) != channels:
         raise op.error(
             f"{tensor}: a bias of shape {list(tensor.shape)}, expected [{channels}]"

@@ -42,13 +42,17 @@ def initial_accumulator(
     if op.bias is not None and not takes_bias(lowering.contract, op):
         if element_type(op.bias.type) == type:
             bias = lowering.value(op.bias)
-        elif constant_of(op.bias) is None:
-            bias = _quantized_bias(lowering, op, op.bias)
-        else:
+        elif constant_of(op.bias) is not None:
             quantized = integer_bias(lowering.contract, op, constant_bias(op))
             bias = lowering.emit.constant(quantized, type)
+        elif element_type(op.bias.type) == f32:
+            bias = _quantized_bias(lowering, op, op.bias)
+        else:
+            bias = lowering.value(op.bias)
         bias = lowering.reshape(bias, [shape[loop] for loop in channel_loops])
         bias = nest.input(bias, channel_loops)
+        if bias.type != type:
+            bias = nest.add(arith.ExtSIOp(bias, type)).result
     if not offset.any():
         if bias is None:
             return lowering.emit.filled(shape, type, 0)
