@@ -40,6 +40,11 @@ KEPT = 64
 WIDTH = 4
 """The best arithmetics whose neighbours are tried."""
 
+WORTH = 0.8
+"""The share of elements that the best has to explain before members are tried that
+differ from it in two choices. Of 40 drawn devices two were found by that alone, from
+99 % on; where nothing explains a dump, it is most of the time."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -61,14 +66,17 @@ def search(
     """The member that explains the most; activations have the bounds of `contract`.
 
     From some that are far apart it goes on to those that differ in one choice from one
-    of the best, then to those that differ in two, until none is better.
+    of the best, then, if these explain enough, to those that differ in two, until none
+    is better.
     """
     work = _Search(_informative(observed, contract), list(first_members()))
     missed = work.search(progress)
     for _ in range(ROUNDS):
-        if len(missed):
-            work = work.with_more(missed)
-            missed = work.search(progress)
+        unseen = np.setdiff1d(missed, work.evidence.places)
+        if not len(unseen):
+            break
+        work = work.with_more(unseen)
+        missed = work.search(progress)
     scores, elements = work.scores, sum(one.recorded.size for one in observed)
     best = work.best
     others: dict[str, list[str]] = {name: [] for name in CHOICES}
@@ -111,7 +119,8 @@ class _Search:
         elements = len(self.evidence.recorded)
         for number in count():
             ranked = _leaders(self.scores)
-            is_complete = self.scores[ranked[0]] == elements
+            share = self.scores[ranked[0]] / elements
+            is_complete = share == 1
             if is_complete:
                 ranked = ranked[:1]
             near = [one for one in ranked if one not in self._near]
@@ -119,7 +128,7 @@ class _Search:
             if near:
                 self._near.add(near[0])
                 self._try(other for _, other in near[0].neighbours())
-            elif far and not is_complete:
+            elif far and WORTH <= share < 1:
                 self._far.add(far[0])
                 self._try(far[0].second_neighbours())
             else:

@@ -333,6 +333,22 @@ def test_what_is_far_from_all_is_not_identified(explained: int) -> None:
     assert identified.to_dict()["device"]
 
 
+@pytest.mark.parametrize("explained", [0, 0.7])
+def test_a_search_ends_soon_where_nothing_explains_a_dump(explained: float) -> None:
+    """Pairs of choices are ten thousand members more; the same elements aren't searched
+    twice."""
+    image = np.load(IMAGE)
+    dump = layers_of(DIGITS, "tflite")
+    drawn = np.random.default_rng(3)
+    for name in ("conv1", "depthwise", "pointwise", "logits"):
+        away = drawn.random(dump[name].shape) >= explained
+        dump[name] = np.where(away, dump[name] ^ 64, dump[name])
+    found = qlower.identify(dump, DIGITS, image, contracts=["tflite"])
+    assert found.device is not None
+    assert found.device.found.tried < 3000
+    assert not found.device.is_near
+
+
 def test_misses_are_said_to_be_what_they_are() -> None:
     dump = layers_of(DIGITS, "tflite")
     found = qlower.identify(
