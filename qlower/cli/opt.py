@@ -29,6 +29,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from qlower.cli.colour import complain
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
+from qlower.cli.output import show, terminal_width
 from qlower.cli.parser import ArgumentParser
 from qlower.cli.tables.pass_table import pass_table
 from qlower.compilation.passes import CompilerBug, pipeline_text
@@ -49,6 +50,10 @@ example:
   qlower-opt model.mlir -p 'lower-qnn{contract=tflite},canonicalize,cse,dce'
   qlower-opt model.mlir -p 'lower-qnn{contract=./my_npu.mlir}'
 """
+
+PASSES_WIDTH = 100
+"""Characters of a line of the list of passes in a file or a pipe: it is read, as help
+is."""
 
 PASSES_HELP = "Passes with their options, separated by commas (see --list-passes)"
 
@@ -125,7 +130,8 @@ class QlowerOptMain(xDSLOptMain):
 
     def run(self) -> None:
         if self.args.list_passes:
-            print(pass_table(self.available_passes))
+            table = pass_table(self.available_passes)
+            show(table.render(width=terminal_width() or PASSES_WIDTH))
         else:
             super().run()
 

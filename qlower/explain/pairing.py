@@ -192,7 +192,6 @@ def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
             lambda p: p.both([row.words for row in p.rows]),
             right=False,
             least=24,
-            wraps=True,
         ),
         Column(left, "left", lambda p: value(p.left), lambda p: shown(p.left)),
         Column(right, "right", lambda p: value(p.right), lambda p: shown(p.right)),
@@ -208,7 +207,6 @@ def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
             lambda p: p.both([row.how for row in p.rows]),
             right=False,
             least=9,
-            wraps=True,
         ),
         Column(
             "result so far",

@@ -228,7 +228,6 @@ COLUMNS: tuple[Column[Row], ...] = (
         lambda row: row.words,
         right=False,
         least=24,
-        wraps=True,
     ),
     Column(
         "value",
@@ -243,9 +242,7 @@ COLUMNS: tuple[Column[Row], ...] = (
         lambda row: show_exact(row.exact),
         rank=2,
     ),
-    Column(
-        "rounding", "rounding", lambda row: row.how, right=False, least=9, wraps=True
-    ),
+    Column("rounding", "rounding", lambda row: row.how, right=False, least=9),
     Column(
         "adds",
         "error",

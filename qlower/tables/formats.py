@@ -78,7 +78,11 @@ def _row(
     cells = [
         [
             shorten(part, size)
-            for part in (_wrap(text, size) if is_head or column.wraps else [text])
+            for part in (
+                _wrap(text, size)
+                if is_head or (column.wraps and len(text) > size)
+                else [text]
+            )
         ]
         for column, size, text in zip(columns, widths, line, strict=True)
     ]

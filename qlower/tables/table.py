@@ -38,9 +38,9 @@ class Column(Generic[Row]):
     the cell for people, by default `show_cell`.
 
     Where a terminal is narrow, columns that have a `rank` are left out, the highest
-    first, and texts are cut down to `least` characters, if that is given, or go on in
-    the next line if it `wraps`. A column that `sums` has its sum in the table's last
-    line.
+    first, and texts that have a `least` go on in the next line after that many
+    characters or more, between words; or, unless it `wraps`, are cut there, as longer
+    words are. A column that `sums` has its sum in the table's last line.
     """
 
     title: str | None
@@ -50,7 +50,7 @@ class Column(Generic[Row]):
     right: bool = True
     sums: bool = False
     least: int | None = None
-    wraps: bool = False
+    wraps: bool = True
     rank: int = 0
 
     def text(self, row: Row) -> str:

@@ -10,7 +10,8 @@ from qlower.tables.table import Column, Table
 
 def forms(table: Table[Any]) -> Sequence[str]:
     """Each column that people see: its title, the side that it is aligned to, the least
-    width to which it is cut, the rank by which it is hidden, and whether it sums."""
+    width to which it is narrowed, the rank by which it is hidden, whether its texts
+    stay in one line, and whether it sums."""
     return [form(column) for column in table.columns if column.title is not None]
 
 
@@ -19,7 +20,7 @@ def form(column: Column[Any]) -> str:
     parts = [column.title or "", "right" if column.right else "left"]
     parts += [f"cut to {column.least}"] if column.least is not None else []
     parts += [f"rank {column.rank}"] if column.rank else []
-    parts += ["wraps"] if column.wraps else []
+    parts += ["one line"] if not column.wraps else []
     return ", ".join([*parts, *(["sums"] if column.sums else [])])
 
 

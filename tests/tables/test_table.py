@@ -70,6 +70,22 @@ def test_a_column_that_is_left_out_is_named():
     assert "0.25" not in text
 
 
+def test_words_go_on_in_the_next_line():
+    """No word of a sentence is lost in a terminal; what stays in a line is cut."""
+
+    def shown(wraps: bool) -> str:
+        why = Column[str]("why", "why", str, right=False, least=12, wraps=wraps)
+        size = Column[str]("size", "size", len)
+        return Table("reasons", [sentence], [size, why]).render(width=30)
+
+    sentence = "the sums of pairs saturate where both are at an end"
+    assert " ".join(shown(wraps=True).split()[4:]) == sentence
+    assert max(map(len, shown(wraps=True).splitlines())) <= 30
+    *_, row = shown(wraps=False).splitlines()
+    assert len(row) <= 30
+    assert "\N{HORIZONTAL ELLIPSIS}" in row
+
+
 def test_csv_and_json_have_every_row_as_it_is():
     table = make_table()
     assert json.loads(table.render("json")) == {

@@ -34,7 +34,8 @@ class PassSummary:
             for info in get_pass_option_infos(step)
         )
         is_told = text and not text.startswith(f"{step.__name__}(")
-        what = text.splitlines()[0].rstrip(".") if is_told else None
+        paragraph = " ".join(text.partition("\n\n")[0].split())
+        what = paragraph.partition(". ")[0].rstrip(".") if is_told else None
         return PassSummary(name, step.__module__.split(".")[0], options, what)
 
 
@@ -47,7 +48,19 @@ def pass_table(
     columns: list[Column[PassSummary]] = [
         Column("pass", "pass", lambda row: row.name, right=False),
         Column("from", "package", lambda row: row.package, right=False),
-        Column("options", "options", lambda row: row.options, right=False),
-        Column("what it does", "what", lambda row: row.what, right=False),
+        Column(
+            "options",
+            "options",
+            lambda row: row.options,
+            right=False,
+            least=16,
+        ),
+        Column(
+            "what it does",
+            "what",
+            lambda row: row.what,
+            right=False,
+            least=24,
+        ),
     ]
     return Table("passes", rows, columns)
