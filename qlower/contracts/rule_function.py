@@ -24,6 +24,7 @@ from qlower.contracts.values import (
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
+from qlower.files.arrays import unmasked
 from qlower.interp.values import Array, dtype_of
 from qlower.process.float_environment import default_floats
 
@@ -294,7 +295,7 @@ def _array(given: object) -> Array:
     """A number, list or tensor as an array."""
     if hasattr(given, "detach"):
         return cast(Tensor, given).detach().cpu().numpy()
-    return np.asarray(given)
+    return unmasked(given)
 
 
 def _like(given: object, found: Array) -> object:

@@ -44,6 +44,18 @@ class _NpyFormat(Protocol):
 _npy_format = cast(_NpyFormat, np.lib.format)
 
 
+def unmasked(given: object) -> Array:
+    """Numbers as an array. Raises `QlowerError` for a masked array with elements that
+    are masked: none of them has a value."""
+    # numpy says nothing of the types in numpy.ma
+    if np.any(getattr(given, "mask", False)):
+        raise QlowerError(
+            "an array has masked elements, which have no values",
+            help="array.filled(value) gives them one",
+        )
+    return np.asarray(given)
+
+
 def read_arrays(path: Path) -> dict[str, Array]:
     """Every array of an `.npz` file by name; an `.npy` file has one, named by its stem.
 

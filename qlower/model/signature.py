@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qlower.diagnostics import QlowerError
-from qlower.files.arrays import Array
+from qlower.files.arrays import Array, unmasked
 
 if TYPE_CHECKING:
     from qlower.tables.table import Column, Table
@@ -59,7 +59,7 @@ class TensorSpec:
             raise QlowerError(f"{self.name!r} isn't quantized: it holds {self.dtype}")
         limits = np.iinfo(self.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
-            steps = np.rint(np.asarray(real, np.float32) / np.float32(self.scale))
+            steps = np.rint(unmasked(real).astype(np.float32) / np.float32(self.scale))
         stored = np.nan_to_num(steps.astype(np.float64), posinf=np.inf, neginf=-np.inf)
         stored = np.clip(stored + self.zero_point, limits.min, limits.max)
         return stored.astype(self.numpy_dtype)
@@ -231,7 +231,7 @@ def assign_inputs(
     missing, unknown or given twice.
     """
     if len(positional) == len(specs) and not named:
-        return [np.asarray(given) for given in positional]
+        return [unmasked(given) for given in positional]
     if len(positional) > len(specs):
         raise QlowerError(
             f"{len(positional)} inputs given, the model takes {len(specs)}"
@@ -252,5 +252,5 @@ def assign_inputs(
             given = positional[index]
         if given is None:
             raise QlowerError(f"input {spec.name!r} is missing")
-        arrays.append(np.asarray(given))
+        arrays.append(unmasked(given))
     return arrays

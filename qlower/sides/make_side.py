@@ -12,6 +12,7 @@ from typing import TypeAlias
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.contracts import contract_names, is_contract
 from qlower.diagnostics import QlowerError
+from qlower.files.arrays import unmasked
 from qlower.files.dumps import read_dump
 from qlower.frontends.load import as_model
 from qlower.interp.values import Array
@@ -56,7 +57,9 @@ def make_side(
     a contract has the same name.
     """
     if isinstance(side, Mapping):
-        return match_dump("dump", [side], model, runs)
+        return match_dump(
+            "dump", [{n: unmasked(array) for n, array in side.items()}], model, runs
+        )
     if not isinstance(side, str | PathLike):
         return side
     text = str(side)

@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from qlower.diagnostics import QlowerError
-from qlower.files.arrays import Array
+from qlower.files.arrays import Array, unmasked
 from qlower.files.mapped import MappedFile, map_array
 from qlower.model.signature import TensorSpec
 from qlower.validation.counts import Classes
@@ -160,7 +160,7 @@ class ArraySource(Source):
         return ", ".join(parts) + f"; label {shown(self.classes(0))}"
 
     def rows(self, chunk: Chunk) -> Iterator[Row | RowError]:
-        slices = [np.asarray(array[chunk.start : chunk.stop]) for array in self.arrays]
+        slices = [unmasked(array[chunk.start : chunk.stop]) for array in self.arrays]
         for index in range(chunk.stop - chunk.start):
             try:
                 inputs = tuple(
@@ -260,7 +260,7 @@ class Stream(Source):
                 arrays: list[Any] = list(cast(Any, item)) if several else [item]
             pairs = zip(arrays, self.specs, strict=True)
             inputs = [
-                self.preprocessing.of_array(np.asarray(a), s, is_picture=False)
+                self.preprocessing.of_array(unmasked(a), s, is_picture=False)
                 for a, s in pairs
             ]
         except QlowerError as error:
