@@ -12,8 +12,16 @@ from functools import partial
 from importlib import import_module
 
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
-from qlower.cli.options import add_common, add_help, make_observers
-from qlower.cli.parser import COMMAND, GENERAL, ArgumentParser, group_commands, section
+from qlower.cli.options import add_command, add_common, add_help, make_observers
+from qlower.cli.parser import (
+    COMMAND,
+    GENERAL,
+    ArgumentParser,
+    Commands,
+    group_commands,
+    runner,
+    section,
+)
 from qlower.cli.progress import StatusHandler
 from qlower.compilation.observing import observed_by
 from qlower.diagnostics import LOGGER, without_repeats
@@ -90,13 +98,22 @@ def make_parser(first: str | None = None) -> ArgumentParser:
     common = add_common()
     alone = [command for command in COMMANDS if command.rstrip("_") == first]
     for command in alone or COMMANDS:
-        import_module(f"qlower.cli.usage.{command}").register(commands, common)
+        add_usage(commands, common, command)
     for command in () if alone else ABOUT_ALL:
         import_module(f"qlower.cli.{command}").register(commands, common, parser)
     if not alone:
         group_commands(parser, commands, _task)
     parser.set_defaults(run=partial(_show_help, parser), verbose=0)
     return parser
+
+
+def add_usage(commands: Commands, common: ArgumentParser, file: str) -> None:
+    """Add the command of a file, with its summary, example and options."""
+    usage = import_module(f"qlower.cli.usage.{file}")
+    name = file.rstrip("_")
+    parser = add_command(commands, common, name, usage.SUMMARY, usage.EXAMPLE)
+    parser.set_defaults(run=runner(f"qlower.cli.{file}:run"))
+    usage.add_options(parser)
 
 
 def _task(command: str) -> str:

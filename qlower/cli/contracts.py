@@ -36,7 +36,7 @@ def new_contract(options: argparse.Namespace) -> int:
     return 0
 
 
-def list_contracts(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """One line a contract."""
     print_table(Contracts(contract_headers()).table, options)
     return 0

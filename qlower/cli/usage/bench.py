@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from qlower.cli.options import (
-    add_command,
     add_contract,
     add_import_options,
     add_optimize,
@@ -11,7 +10,9 @@ from qlower.cli.options import (
     add_timing,
     add_tune,
 )
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "compare the speed of models with other runtimes"
 
 EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
   qlower bench model.tflite --against litert,onnxruntime=model_qdq.onnx --json out.json
@@ -22,10 +23,8 @@ EXAMPLE = """  qlower bench model.tflite --against litert --threads 1,2
       --cmsis-nn CMSIS-NN"""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "compare the speed of models with other runtimes"
-    parser = add_command(commands, common, "bench", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     parser.add_argument(
         "models", nargs="+", metavar="MODEL", help="a .tflite, .onnx or .mlir file"
     )
@@ -84,4 +83,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_target(parser)
     add_optimize(parser)
     add_timing(parser)
-    parser.set_defaults(run=runner("qlower.cli.bench:run"))

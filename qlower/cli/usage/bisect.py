@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from qlower.cli.options import (
-    add_command,
     add_contract,
     add_machine,
     add_model,
     add_observers,
     add_passes,
 )
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "find where native code and the interpreter part"
 
 EXAMPLE = """  qlower bisect model.tflite image.npy
   qlower bisect model.mlir left=a.npy right=b.npy --cpu x86-64-v3
@@ -20,10 +21,8 @@ and prints the first kernel that differs, with the proof, fusion or schedule tha
 it."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "find where native code and the interpreter part"
-    parser = add_command(commands, common, "bisect", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     parser.add_argument(
         "input",
@@ -36,4 +35,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_machine(parser)
     add_passes(parser)
     add_observers(parser)
-    parser.set_defaults(run=runner("qlower.cli.bisect:run"))

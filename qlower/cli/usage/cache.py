@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command
 from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "show where the cache is and how large, or clear it"
 
 EXAMPLE = """  qlower cache
   qlower cache --clear
@@ -13,10 +14,7 @@ $QLOWER_CACHE_DIR is its folder, and is empty for no cache; $QLOWER_CACHE_MEGABY
 limits its size (default: 1024)."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "show where the cache is and how large, or clear it"
-    parser = add_command(commands, common, "cache", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     parser.add_argument("--clear", action="store_true", help="remove all that is in it")
     add_format(parser)
-    parser.set_defaults(run=runner("qlower.cli.cache:run"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 
 from qlower.cli.options import (
-    add_command,
     add_contract,
     add_model,
     add_observers,
@@ -14,8 +13,10 @@ from qlower.cli.options import (
     add_target,
     add_tune,
 )
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
 from qlower.cli.usage.circuits import add_circuits
+
+SUMMARY = "compile a model to native code"
 
 EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.mlir -o out/ --cpu x86-64-v3 --emit obj,asm,llvm,mlir
@@ -44,11 +45,8 @@ gates writes the whole model as sums, products, shifts by constants and tables o
 integers, with the proved bits of every wire, and a reader that evaluates them."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands, common, "compile", "compile a model to native code", EXAMPLE
-    )
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     parser.add_argument(
         "-o", "--output", metavar="DIR", required=True, help="the folder to write"
@@ -107,7 +105,6 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_tune(parser)
     add_passes(parser)
     add_observers(parser)
-    parser.set_defaults(run=runner("qlower.cli.compile:run"))
 
 
 def _bytes(text: str) -> int:

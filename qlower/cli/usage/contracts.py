@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command, add_import_options
+from qlower.cli.options import add_command, add_common, add_import_options
 from qlower.cli.output import add_format
 from qlower.cli.parser import ArgumentParser, Commands, runner
+
+SUMMARY = "list and explain numerics contracts"
 
 EXAMPLE = """  qlower contracts
   qlower contracts show tflite
@@ -52,12 +54,9 @@ NEW_CHOICES = {
 """What `new` has options for: the choices of `contracts.family`."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command and its actions to the parser."""
-    parser = add_command(
-        commands, common, "contracts", "list and explain numerics contracts", EXAMPLE
-    )
-    parser.set_defaults(run=runner("qlower.cli.contracts:list_contracts"))
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
+    common = add_common()
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     add_format(parser)
     listed = add_command(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command, add_import_options
+from qlower.cli.options import add_import_options
 from qlower.cli.output import add_format, add_plot
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "measure contracts as circuits: cells, LUTs, and outputs that differ"
 
 EXAMPLE = """  qlower cost tflm tvm pow2-shift mine.mlir --model model.tflite=inputs.npz
   qlower cost tflm 'arithmetic: multiplier 16 bits' --model model.tflite --plot cost.svg
@@ -13,10 +15,8 @@ Cells and LUTs are counted by Yosys (apt install yosys). The first contract is t
 yardstick of areas."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "measure contracts as circuits: cells, LUTs, and outputs that differ"
-    parser = add_command(commands, common, "cost", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     parser.add_argument(
         "contracts", nargs="+", metavar="CONTRACT", help="the contracts, or their files"
     )
@@ -39,4 +39,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     add_plot(parser, "areas and differences")
     add_format(parser)
-    parser.set_defaults(run=runner("qlower.cli.cost:run"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from qlower.cli.options import (
-    add_command,
     add_contracts_of_two,
     add_inputs,
     add_layer_gate,
@@ -11,7 +10,9 @@ from qlower.cli.options import (
     add_model,
     add_timing,
 )
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "find the layer and the rounding where two systems part"
 
 EXAMPLE = """  qlower diff tflite pytorch-fbgemm model.tflite --input images.npy
   qlower diff tflite device_layers.npz model.tflite --input image.npy
@@ -38,10 +39,8 @@ Exits with 0 if everything is equal, otherwise with 1; with --fail-below only wh
 signal to noise of some layer is less."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "find the layer and the rounding where two systems part"
-    parser = add_command(commands, common, "diff", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     parser.add_argument("a", metavar="A", help="the first side")
     parser.add_argument("b", metavar="B", help="the second side")
     add_model(parser, optional=True)
@@ -56,4 +55,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_match(parser)
     add_layer_gate(parser, ", and not wherever an element differs")
     add_timing(parser)
-    parser.set_defaults(run=runner("qlower.cli.diff:run"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command, add_import_options
+from qlower.cli.options import add_import_options
 from qlower.cli.output import add_format, add_plot
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
 from qlower.cli.usage.examples import add_data, add_labels, add_preprocessing, add_work
+
+SUMMARY = "find the arithmetics that are worth their area on a set of examples"
 
 EXAMPLE = """  qlower explore model.tflite --data x.npz --against exact --plot front.svg
   qlower explore model.tflite --data x.npy --labels y.npy --resume walk.json
@@ -18,10 +20,8 @@ added. It begins with what differs from the base in one choice, and goes on from
 best. The table has the arithmetics that no other beats in quality, area and bits."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "find the arithmetics that are worth their area on a set of examples"
-    parser = add_command(commands, common, "explore", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     parser.add_argument("model", metavar="MODEL", help="a model's file")
     add_import_options(parser)
     add_data(parser, "examples, as `qlower validate` takes them")
@@ -74,4 +74,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="write a page with the picture, the front and all points",
     )
     add_format(parser)
-    parser.set_defaults(run=runner("qlower.cli.explore:run"))

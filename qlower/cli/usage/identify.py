@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from qlower.cli.options import add_command, add_inputs, add_model
+from qlower.cli.options import add_inputs, add_model
 from qlower.cli.output import add_json
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "find whose arithmetic made given outputs"
 
 EXAMPLE = """  qlower identify device.npz model.tflite --input images.npy
   qlower identify device.npz model.tflite --input x.npy -o my_device.mlir
@@ -23,10 +25,8 @@ device, and identify the device by its outputs.
 Exits with 0 where a contract explains all outputs, with 1 where none does."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "find whose arithmetic made given outputs"
-    parser = add_command(commands, common, "identify", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     parser.add_argument(
         "dump",
         metavar="DUMP",
@@ -65,4 +65,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="write the result as a contract's file; with --probe, the folder to write",
     )
     add_json(parser)
-    parser.set_defaults(run=runner("qlower.cli.identify:run"))

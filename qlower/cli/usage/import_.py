@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command, add_import_options
+from qlower.cli.options import add_import_options
 from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "read a model and write it as qnn text"
 
 EXAMPLE = """  qlower import model.tflite -o model.mlir
   qlower import model.tflite | less
@@ -14,11 +16,8 @@ EXAMPLE = """  qlower import model.tflite -o model.mlir
 With --check, exits with 0 if all can be imported and compiled, otherwise with 1."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands, common, "import", "read a model and write it as qnn text", EXAMPLE
-    )
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     parser.add_argument(
         "models",
         nargs="+",
@@ -47,4 +46,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "layers' names as locations",
     )
     add_format(parser)
-    parser.set_defaults(run=runner("qlower.cli.import_:run"))

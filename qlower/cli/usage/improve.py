@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command, add_contract, add_model, add_timing
+from qlower.cli.options import add_contract, add_model, add_timing
 from qlower.cli.output import add_format, add_plot
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
 from qlower.cli.usage.examples import add_data
 
 METHODS = ("equalize", "ranges", "gains", "rounding", "biases")
 """What `qlower.improvement` has, in its order."""
 
+
+SUMMARY = "recover accuracy without training, and find the layers that cost it"
 
 EXAMPLE = """  qlower improve model.tflite --data inputs.npy -o better.tflite
   qlower improve model.tflite --data inputs.npy --contract tflm --float float.onnx
@@ -26,10 +28,8 @@ Each is kept if the contract's own integers come nearer to the real network on e
 that it wasn't fitted to. Exits with 0, also where nothing helps."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "recover accuracy without training, and find the layers that cost it"
-    parser = add_command(commands, common, "improve", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     add_data(parser, "examples without labels, as for `qlower validate`")
     parser.add_argument(
@@ -65,4 +65,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_contract(parser)
     add_format(parser)
     add_timing(parser)
-    parser.set_defaults(run=runner("qlower.cli.improve:run"))

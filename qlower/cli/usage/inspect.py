@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from qlower.cli.options import (
-    add_command,
     add_contract,
     add_full_names,
     add_model,
@@ -13,7 +12,9 @@ from qlower.cli.options import (
     add_tune,
 )
 from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "show a model at any level"
 
 EXAMPLE = """  qlower inspect model.tflite --stats
   qlower inspect model.tflite --at arith --layer conv_1
@@ -23,11 +24,8 @@ EXAMPLE = """  qlower inspect model.tflite --stats
 LEVELS = ("qnn", "arith", "kernel", "llvm", "asm")
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands, common, "inspect", "show a model at any level", EXAMPLE
-    )
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     parser.add_argument(
         "--at", choices=LEVELS, default="qnn", help="the level (default: qnn)"
@@ -58,4 +56,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_target(parser)
     add_passes(parser)
     add_observers(parser)
-    parser.set_defaults(run=runner("qlower.cli.inspect:run"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command, add_contract, add_model
+from qlower.cli.options import add_contract, add_model
 from qlower.cli.output import add_format, add_junit
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "find layers whose sums can overflow or saturate"
 
 EXAMPLE = """  qlower lint model.tflite --accumulator-bits 24
   qlower lint model.mlir --contract pytorch-fbgemm-avx2
@@ -17,10 +19,8 @@ sentence names the layers that other systems would saturate.
 Exits with 0 where there is no finding, with 1 where there is one."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "find layers whose sums can overflow or saturate"
-    parser = add_command(commands, common, "lint", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     parser.add_argument(
         "--accumulator-bits",
@@ -45,4 +45,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_contract(parser)
     add_format(parser)
     add_junit(parser)
-    parser.set_defaults(run=runner("qlower.cli.lint:run"))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from qlower.cli.options import (
-    add_command,
     add_contract,
     add_inputs,
     add_layer_gate,
     add_match,
     add_model,
 )
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "write a page that shows a model, its differences and its roundings"
 
 EXAMPLE = """  qlower report model.tflite -o report.html
   qlower report model.tflite --against tflite-xnnpack --input image.npy -o report.html
@@ -24,10 +25,8 @@ rounding steps of some elements, its scales, ranges and proof, and its IR.
 Exits with 1 where --fail-below is missed by some layer."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "write a page that shows a model, its differences and its roundings"
-    parser = add_command(commands, common, "report", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="the .html file to write"
@@ -58,4 +57,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_layer_gate(parser, "; the page is written all the same")
     add_inputs(parser)
     add_contract(parser)
-    parser.set_defaults(run=runner("qlower.cli.report:run"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from qlower.cli.options import (
-    add_command,
     add_contract,
     add_full_names,
     add_inputs,
@@ -15,7 +14,9 @@ from qlower.cli.options import (
     add_tune,
 )
 from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "run a model on arrays"
 
 EXAMPLE = """  qlower run model.tflite --input image.npy
   qlower run model.mlir --input images.npz --output y.npz --save-layers layers.npz
@@ -23,9 +24,8 @@ EXAMPLE = """  qlower run model.tflite --input image.npy
   qlower run model.tflite --random --digest"""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    parser = add_command(commands, common, "run", "run a model on arrays", EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     add_inputs(parser)
     parser.add_argument(
@@ -71,4 +71,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_machine(parser)
     add_passes(parser)
     add_observers(parser)
-    parser.set_defaults(run=runner("qlower.cli.run:run"))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command
 from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "list targets, their CPUs and features"
 
 EXAMPLE = """  qlower targets
   qlower targets aarch64-linux-gnu"""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "list targets, their CPUs and features"
-    parser = add_command(commands, common, "targets", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     parser.add_argument(
         "target",
         nargs="?",
@@ -21,4 +20,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         help="a triple or its first part, or host: list its CPUs and features",
     )
     add_format(parser)
-    parser.set_defaults(run=runner("qlower.cli.targets:run"))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command, add_contract, add_inputs, add_model
+from qlower.cli.options import add_contract, add_inputs, add_model
 from qlower.cli.output import add_json
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "show every rounding on the way to one element"
 
 EXAMPLE = """  qlower trace model.tflite --input image.npy --at conv1[0,3,4,7]
   qlower trace model.mlir --random --at 2[0,5] --contract tvm --products"""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "show every rounding on the way to one element"
-    parser = add_command(commands, common, "trace", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     parser.add_argument(
         "--at",
@@ -36,4 +36,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
         "is compiled",
     )
     add_json(parser)
-    parser.set_defaults(run=runner("qlower.cli.trace:run"))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from qlower.cli.options import add_command, add_import_options, add_match, add_timing
+from qlower.cli.options import add_import_options, add_match, add_timing
 from qlower.cli.output import add_format, add_junit, add_plot
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
 from qlower.cli.usage.examples import add_data, add_labels, add_preprocessing, add_work
+
+SUMMARY = "measure accuracy and agreement on a set of examples"
 
 EXAMPLE = """  qlower validate model.tflite --data inputs.npz --labels labels.npy
   qlower validate model.tflite --data pictures/ --resize 256 --crop 224 \\
@@ -19,10 +21,8 @@ Exits with 1 where no example could be used, or a bound (--min-top1, --max-loss,
 --min-agreement, --fail-below) is missed by some contract."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "measure accuracy and agreement on a set of examples"
-    parser = add_command(commands, common, "validate", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     parser.add_argument("model", metavar="MODEL", help="a model's file")
     add_import_options(parser)
     add_data(
@@ -84,7 +84,6 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_format(parser)
     add_junit(parser)
     add_timing(parser)
-    parser.set_defaults(run=runner("qlower.cli.validate:run"))
 
 
 BOUNDS = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command, add_contract, add_model
+from qlower.cli.options import add_contract, add_model
 from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
+
+SUMMARY = "write test vectors that exercise every rounding of a device"
 
 EXAMPLE = """  qlower vectors model.tflite -o vectors
   qlower vectors model.mlir -o vectors --layer conv1 --contract ./my_npu.mlir
@@ -22,10 +24,8 @@ saturations, where some input reaches them."""
 FILES = ("npy", "hex", "c")
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "write test vectors that exercise every rounding of a device"
-    parser = add_command(commands, common, "vectors", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="the folder to write"
@@ -47,4 +47,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     )
     add_format(parser)
     add_contract(parser)
-    parser.set_defaults(run=runner("qlower.cli.vectors:run"))

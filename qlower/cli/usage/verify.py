@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from qlower.cli.options import (
-    add_command,
     add_contracts_of_two,
     add_model,
     add_target,
     add_timing,
 )
 from qlower.cli.output import add_json, add_junit
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser
 from qlower.cli.usage.rtl import add_rtl
+
+SUMMARY = "show that contracts, or contract and machine code, agree for all inputs"
 
 EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
   qlower verify model.tflite --equal tflite mine.mlir -o verdict.json --save inputs.npz
@@ -54,10 +55,8 @@ Exits with 0 if everything is equal or fits, or every pair is decided, otherwise
 1."""
 
 
-def register(commands: Commands, common: ArgumentParser) -> None:
-    """Add the command to the parser."""
-    summary = "show that contracts, or contract and machine code, agree for all inputs"
-    parser = add_command(commands, common, "verify", summary, EXAMPLE)
+def add_options(parser: ArgumentParser) -> None:
+    """Add the command's arguments and options."""
     add_model(parser)
     parser.add_argument(
         "--equal",
@@ -146,4 +145,3 @@ def register(commands: Commands, common: ArgumentParser) -> None:
     add_json(parser)
     add_junit(parser)
     add_timing(parser)
-    parser.set_defaults(run=runner("qlower.cli.verify:run"))
