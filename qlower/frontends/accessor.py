@@ -122,18 +122,12 @@ class Attributes(Site, ABC):
 class Operands(Attributes):
     """The values that an operator takes, by their numbers in the file."""
 
-    @property
-    @abstractmethod
-    def operator_name(self) -> str: ...
+    operator_name: str
 
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """How many operands there are, with those that are left out."""
+    count: int
+    """How many operands there are, with those that are left out."""
 
-    @property
-    @abstractmethod
-    def result_count(self) -> int: ...
+    result_count: int
 
     @abstractmethod
     def has(self, number: int) -> bool:

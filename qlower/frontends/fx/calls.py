@@ -7,18 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..graph.nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
-from ..pt2.calls import (
-    MEAN,
-    Read,
-    always,
-    average_pool,
-    if_real,
-    integer,
-    integers,
-    node,
-    real,
-)
+from ..pt2.calls import MEAN, average_pool
 from ..pt2.calls import TABLE as ATEN
+from ..pt2.rows import Read, always, if_real, integer, integers, node, real
 from ..pt2.translating import TORCH, CallSite, Translate
 from .tables import RANGED_LINEAR
 

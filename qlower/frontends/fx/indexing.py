@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from ..pt2.program import Argument
 
-Step = tuple[str, dict[str, Argument]]
+IndexCall = tuple[str, dict[str, Argument]]
 """An operator, and its arguments but for the value."""
 
 
-def steps_of(shape: Sequence[int], index: Sequence[object]) -> list[Step] | None:
+def steps_of(shape: Sequence[int], index: Sequence[object]) -> list[IndexCall] | None:
     """Return the operators that `value[index]` is, for a value of this shape; None for
     an index that is neither numbers, slices, None nor an ellipsis."""
     taken = sum(item is not None and item is not Ellipsis for item in index)
-    steps: list[Step] = []
+    steps: list[IndexCall] = []
     axis = place = 0
     for item in index:
         match item:

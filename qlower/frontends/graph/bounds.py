@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .nodes import QUANTIZE, Graph, Node, Step
+from .nodes import ACTIVATIONS, QUANTIZE, Graph, Node, QuantStep
 
 RANGES = {
     "INT8": (-128, 127),
@@ -36,14 +36,11 @@ def bounds(graph: Graph, node: Node) -> tuple[float, float] | None:
 def remove_activations(graph: Graph) -> None:
     """Drop bounds that the quantization after them has by itself
     (qdq_transformer/relu_quantizelinear.cc, clip_quantizelinear.cc)."""
-    for node in list(graph.nodes):
-        if not graph.is_activation(node):
+    for node in graph.of_kind(*ACTIVATIONS):
+        user = graph.only_user(node, QUANTIZE)
+        if user is None:
             continue
-        (value,) = node.outputs
-        users = graph.users(value)
-        if len(users) != 1 or users[0].kind != QUANTIZE or graph.is_returned(value):
-            continue
-        step, limits = graph.step(users[0]), bounds(graph, node)
+        step, limits = graph.step(user), bounds(graph, node)
         if step is None or limits is None or step.type not in RANGES:
             continue
         low, high = RANGES[step.type]
@@ -56,11 +53,11 @@ def remove_activations(graph: Graph) -> None:
                 or tolerance < float(scale * (high - step.zero_point)) - limits[1]
             )
         if redundant:
-            graph.set_input(users[0], 0, node.inputs[0])
+            graph.set_input(user, 0, node.inputs[0])
             graph.remove(node)
 
 
-def is_redundant(limits: tuple[float, float], step: Step) -> bool:
+def is_redundant(limits: tuple[float, float], step: QuantStep) -> bool:
     """Whether a quantization saturates where an activation does
     (qdq_util.cc, IsClipMadeRedundantByQ)."""
     low, high = RANGES[step.type]

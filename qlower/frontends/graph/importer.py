@@ -16,14 +16,15 @@ from ..entry import Entry
 from ..import_options import ImportOptions, find_output, fit_shape
 from ..site import Site
 from .blocks import Blocks
-from .context import OTHER_STORED_TYPES, PLAIN_TYPES, STORED_TYPES, NodeContext
+from .context import OTHER_STORED_TYPES, NodeContext
 from .folding import fold, is_folded
 from .nodes import Graph, Node, hoist_constants
+from .operands import PLAIN_TYPES, STORED_TYPES
 from .orders import identity
 from .quantizations import find_quantization
 from .real_constants import dequantized
 from .schema import MAX_ELEMENTS, MAX_RANK, Model, Port
-from .values import Element, FunctionBuilder, Place, Value
+from .values import Element, FunctionBuilder, Origin, Value
 
 OPERATION_COST = 8
 """Units of work that an operation takes of the file's budget."""
@@ -179,7 +180,7 @@ class _GraphImporter:
                 f"input {name!r} of type {port.type} is not supported; expected one of"
                 f" {', '.join((*STORED_TYPES, *OTHER_STORED_TYPES, *PLAIN_TYPES))}"
             )
-        place = Place(name, self.site.location, self.site.error)
+        place = Origin(name, self.site.location, self.site.error)
         value = self.builder.argument(TensorType(element, shape), place)
         is_real = port.type == "FLOAT"
         self.values[port.name] = Value(value.ssa, value.order, is_real)
@@ -253,7 +254,7 @@ class _GraphImporter:
         """An output as the file has it: in the order of its dimensions, and real
         numbers as float32."""
         value = self.value(name, self.site)
-        place = Place(name, self.site.location, self.site.error)
+        place = Origin(name, self.site.location, self.site.error)
         value = self.builder.in_order(value, identity(len(value.order)), place)
         return self.builder.dequantized(value, place) if value.is_real else value
 

@@ -111,7 +111,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class QuantStep:
     """One scale and zero point, and the type of the stored values."""
 
     scale: float
@@ -150,6 +150,19 @@ class Graph:
 
     def is_returned(self, value: str) -> bool:
         return value in self.outputs
+
+    def only_user(self, node: Node, kind: str | None = None) -> Node | None:
+        """The only user of a node's first result, which the model doesn't return; None
+        for one of another `kind`, if that is given."""
+        value = node.outputs[0]
+        users = self.users(value)
+        if len(users) != 1 or self.is_returned(value):
+            return None
+        return users[0] if kind in (None, users[0].kind) else None
+
+    def of_kind(self, *kinds: str) -> list[Node]:
+        """The nodes of these kinds, whose list stays while the graph changes."""
+        return [node for node in self.nodes if node.kind in kinds]
 
     def is_dequantize(self, node: Node) -> bool:
         return node.kind == DEQUANTIZE
@@ -240,7 +253,7 @@ class Graph:
         array = self.array(value)
         return array.reshape(()) if array is not None and array.size == 1 else None
 
-    def step(self, node: Node) -> Step | None:
+    def step(self, node: Node) -> QuantStep | None:
         """The step of a (de)quantization with one constant scale and zero point."""
         scale = self.scalar(node.inputs[1]) if len(node.inputs) > 1 else None
         if scale is None or scale.dtype != np.float32:
@@ -251,7 +264,7 @@ class Graph:
             if zero is None:
                 return None
             zero_point = int(zero)
-        return Step(float(scale), zero_point, self.stored_type(node))
+        return QuantStep(float(scale), zero_point, self.stored_type(node))
 
     def has_zero_point(self, node: Node) -> bool:
         return len(node.inputs) > 2 and bool(node.inputs[2])

@@ -38,9 +38,7 @@ def _is_identity(graph: Graph, node: Node) -> bool:
 
 def separate_dequantizers(graph: Graph) -> None:
     """A dequantization for each user (ensure_unique_dq_for_node_unit.cc)."""
-    for node in list(graph.nodes):
-        if node.kind != DEQUANTIZE:
-            continue
+    for node in graph.of_kind(DEQUANTIZE):
         (value,) = node.outputs
         uses = graph.uses(value)
         for user, number in uses if graph.is_returned(value) else uses[1:]:

@@ -12,9 +12,9 @@ from xdsl.ir import Block, Region, SSAValue
 from qlower.dialects.kernel import ScanOp, of_step
 from qlower.dialects.types import tensor_type
 
-from .values import FunctionBuilder, Place, Tensor
+from .values import FunctionBuilder, Origin, Tensor
 
-Step: TypeAlias = Callable[
+ScanStep: TypeAlias = Callable[
     [Sequence[SSAValue], Sequence[SSAValue]],
     tuple[Sequence[SSAValue], Sequence[SSAValue]],
 ]
@@ -24,12 +24,12 @@ carried on, and its parts of the results."""
 
 def scan(
     builder: FunctionBuilder,
-    place: Place,
+    place: Origin,
     suffix: str,
     count: int,
     carried: Sequence[SSAValue],
     over: Sequence[SSAValue],
-    step: Step,
+    step: ScanStep,
     *,
     is_reversed: bool = False,
 ) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:

@@ -30,7 +30,7 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import CONTRACT, NAME, SOURCE
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
-from qlower.dialects.types import element_type
+from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import Emitter, dense
 from qlower.text.hints import set_hint
 
@@ -72,7 +72,12 @@ class Value:
         return tuple(sizes[self.order.index(d)] for d in range(len(sizes)))
 
 
-class Place:
+def real_value(ssa: SSAValue) -> Value:
+    """A value of real numbers, stored in the order of its dimensions."""
+    return Value(ssa, identity(len(shape_of(ssa))), is_real=True)
+
+
+class Origin:
     """The name and location of operations, and the site that errors name."""
 
     def __init__(
@@ -101,14 +106,14 @@ class FunctionBuilder:
         self._charge = charge
         self._reordered: dict[tuple[SSAValue, Order, Order], SSAValue] = {}
 
-    def argument(self, type: Tensor, place: Place) -> Value:
+    def argument(self, type: Tensor, place: Origin) -> Value:
         argument = self.block.insert_arg(type, len(self.block.args))
         argument.location = place.named(None)
         hint(argument, place.name)
         return Value(argument, identity(len(type.get_shape())))
 
     def add(
-        self, operation: Operation, place: Place, suffix: str | None = None
+        self, operation: Operation, place: Origin, suffix: str | None = None
     ) -> SSAValue:
         """Add an operation, whose first result nothing is called after yet."""
         operation.location = place.named(suffix)
@@ -123,19 +128,19 @@ class FunctionBuilder:
         return operation.results[0]
 
     def emit(
-        self, operation: Operation, place: Place, suffix: str | None = None
+        self, operation: Operation, place: Origin, suffix: str | None = None
     ) -> SSAValue:
         """Add an operation; with `suffix` it is a step on the way to a value."""
         value = self.add(operation, place, suffix)
         return value if suffix else hint(value, place.name)
 
-    def emitter(self, place: Place, suffix: str | None = None) -> Emitter:
+    def emitter(self, place: Origin, suffix: str | None = None) -> Emitter:
         """An emitter of operations on plain tensors; with `suffix` these are steps."""
         self._charge()
         return Emitter(self.block.add_op, place.named(suffix))
 
     def constant(
-        self, stored: NDArray[np.generic], element: Element, place: Place
+        self, stored: NDArray[np.generic], element: Element, place: Origin
     ) -> SSAValue:
         """A constant of these stored elements."""
         if not isinstance(element, QuantizedType):
@@ -144,7 +149,7 @@ class FunctionBuilder:
         type = TensorType(element, stored.shape)
         return self.emit(qnn.ConstantOp(value, type), place)
 
-    def in_order(self, value: Value, order: Order, place: Place) -> Value:
+    def in_order(self, value: Value, order: Order, place: Origin) -> Value:
         """The value stored in another order: by a transposition, or by a reshape where
         only dimensions of size 1 change places."""
         if value.order == order:
@@ -164,13 +169,13 @@ class FunctionBuilder:
         return replace(value, ssa=self._reordered[key], order=order)
 
     def reshape(
-        self, value: Value, shape: Sequence[int], order: Order, place: Place
+        self, value: Value, shape: Sequence[int], order: Order, place: Origin
     ) -> Value:
         """The stored elements as a value of another shape of the model's."""
         type = TensorType(value.element, stored_shape(shape, order))
         return replace(value, ssa=self._reshape(value.ssa, type, place), order=order)
 
-    def _reshape(self, ssa: SSAValue, type: Tensor, place: Place) -> SSAValue:
+    def _reshape(self, ssa: SSAValue, type: Tensor, place: Origin) -> SSAValue:
         if ssa.type == type:
             return ssa
         if isinstance(ssa.owner, qnn.ConstantOp):
@@ -192,7 +197,7 @@ class FunctionBuilder:
             self.block.erase_op(constant)
         return made.results[0]
 
-    def as_stored(self, value: Value, element: QuantizedType, place: Place) -> Value:
+    def as_stored(self, value: Value, element: QuantizedType, place: Origin) -> Value:
         """A value's stored integers with another meaning."""
         if value.element == element:
             return value
@@ -205,7 +210,7 @@ class FunctionBuilder:
         cast = StorageCastOp(plain, TensorType(element, shape))
         return replace(value, ssa=self.emit(cast, place, "cast"))
 
-    def dequantized(self, value: Value, place: Place) -> Value:
+    def dequantized(self, value: Value, place: Origin) -> Value:
         """A real value as float32."""
         if not isinstance(value.element, QuantizedType):
             return value
@@ -214,7 +219,7 @@ class FunctionBuilder:
         return replace(value, ssa=self.emit(operation, place))
 
     @contextmanager
-    def function(self, types: Sequence[Tensor], place: Place) -> Generator[Block]:
+    def function(self, types: Sequence[Tensor], place: Origin) -> Generator[Block]:
         """A function of its own, to whose block operations are added meanwhile."""
         outer, self.block = self.block, Block(arg_types=types)
         reordered, self._reordered = self._reordered, {}

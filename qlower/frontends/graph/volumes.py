@@ -60,7 +60,7 @@ class Volume:
         """The volume as windows read it, with `filler` around it: [N, 1, places, C
         taps], channel by channel, or [N, places, taps, C]."""
         node, place = self.node, self.node.place()
-        value = node.builder.in_order(value, identity(RANK), place)
+        value = node.in_order(value)
         batch, channels, *volume = value.shape
         count = batch * channels * self.places * self.taps
         node.check_elements(count)
@@ -102,7 +102,7 @@ class Volume:
             ssa = node.emit(ssa, "image")
         image = Value(ssa, identity(4), like.is_real)
         shape = (image.shape[0], *self.sizes, image.shape[-1])
-        whole = node.builder.reshape(image, shape, identity(RANK), node.place())
+        whole = node.reshaped(image, shape)
         node.define(Value(whole.ssa, channels_last(RANK), like.is_real))
 
 

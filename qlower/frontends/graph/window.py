@@ -48,13 +48,13 @@ def as_image(
             f"an input of rank {rank} is not supported; expected 4 (or 3, for a row)"
         )
     order = identity(rank) if is_last else channels_last(rank)
-    value = node.builder.in_order(value, order, node.place())
+    value = node.in_order(value, order)
     sizes = value.type.get_shape()
     shape = sizes if rank == 4 else (sizes[0], 1, *sizes[1:])
     if rank == 5:
         shape = (sizes[0], sizes[1] * sizes[2], *sizes[3:])
     stored = Value(value.ssa, identity(rank), value.is_real)
-    return node.builder.reshape(stored, shape, identity(4), node.place())
+    return node.reshaped(stored, shape)
 
 
 def from_image(
@@ -79,11 +79,11 @@ def define_image(node: NodeContext, ssa: SSAValue, image: Value, is_last: bool) 
     if rank == 3:
         batch, _, width, channels = result.shape
         row = (batch, width, channels)
-        result = node.builder.reshape(result, row, identity(3), node.place())
+        result = node.reshaped(result, row)
     if rank == 5:
         batch, *sizes = result.shape
         volume = (batch, 1, *sizes)
-        result = node.builder.reshape(result, volume, identity(5), node.place())
+        result = node.reshaped(result, volume)
     node.define(Value(result.ssa, order, image.is_real))
 
 

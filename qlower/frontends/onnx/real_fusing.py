@@ -71,11 +71,8 @@ def _maker(graph: Graph, value: str, *kinds: str) -> Node | None:
 
 def _taker(graph: Graph, node: Node, kind: str) -> Node | None:
     """The only user of the only result, if it is of this kind."""
-    (value,) = node.outputs
-    users = graph.users(value)
-    if len(users) != 1 or graph.is_returned(value) or not _is_whole(users[0]):
-        return None
-    return users[0] if users[0].kind == kind else None
+    user = graph.only_user(node, kind)
+    return user if user is not None and _is_whole(user) else None
 
 
 def _is(graph: Graph, value: str, expected: float) -> bool:

@@ -86,8 +86,8 @@ def _is_crossed(node: Node) -> bool:
 def quantize_parameters(graph: Graph) -> None:
     """Integers for float weights and biases of quantized layers
     (qdq_transformer/weight_bias_quantization.cc)."""
-    for node in list(graph.nodes):
-        if node.kind not in ("Conv", "ConvTranspose", "Gemm") or len(node.inputs) < 2:
+    for node in graph.of_kind("Conv", "ConvTranspose", "Gemm"):
+        if len(node.inputs) < 2:
             continue
         input = graph.producer(node.inputs[0])
         if input is None or input.kind != DEQUANTIZE or not _is_quantized(graph, node):
@@ -174,15 +174,11 @@ def _is_quantized(graph: Graph, node: Node) -> bool:
 
 def use_uint8(graph: Graph) -> None:
     """Make pairs of int8 uint8, by 128 more (qdq_transformer/qdq_s8_to_u8.cc)."""
-    for node in list(graph.nodes):
-        if node.kind != QUANTIZE or graph.is_returned(node.outputs[0]):
+    for node in graph.of_kind(QUANTIZE):
+        user, step = graph.only_user(node, DEQUANTIZE), graph.step(node)
+        if user is None or step is None or step.type != "INT8":
             continue
-        users = graph.users(node.outputs[0])
-        if len(users) != 1 or users[0].kind != DEQUANTIZE:
-            continue
-        (user,) = users
-        step = graph.step(node)
-        if step is None or step.type != "INT8" or not same_step(graph, node, user):
+        if not same_step(graph, node, user):
             continue
         zero_point = np.array(step.zero_point + 128, np.uint8)
         name = graph.add_constant(node.inputs[2], zero_point)
@@ -193,8 +189,8 @@ def use_uint8(graph: Graph) -> None:
 def add_to_convolutions(graph: Graph) -> None:
     """Let the sums of a real convolution start from what is added to its result
     (conv_add_act_fusion.cc), which shows in the order alone."""
-    for node in list(graph.nodes):
-        if node.kind != "Add" or node.domain or node.inputs[0] == node.inputs[1]:
+    for node in graph.of_kind("Add"):
+        if node.domain or node.inputs[0] == node.inputs[1]:
             continue
         for value, other in (node.inputs, reversed(node.inputs)):
             source = graph.producer(value)
@@ -202,8 +198,7 @@ def add_to_convolutions(graph: Graph) -> None:
                 source is None
                 or (source.domain, source.kind) != ("", "Conv")
                 or len(source.inputs) != 3
-                or len(graph.users(value)) != 1
-                or graph.is_returned(value)
+                or graph.only_user(source) is None
             ):
                 continue
             graph.remove(node, source)
@@ -218,17 +213,13 @@ def add_to_convolutions(graph: Graph) -> None:
 
 def remove_inverse_pairs(graph: Graph) -> None:
     """Drop DQ, Q of one scale (qdq_transformer/qdq_final_cleanup.cc)."""
-    for node in list(graph.nodes):
-        if node.kind != DEQUANTIZE:
+    for node in graph.of_kind(DEQUANTIZE):
+        user = graph.only_user(node, QUANTIZE)
+        if user is None or not same_step(graph, user, node):
             continue
-        (value,) = node.outputs
-        users = graph.users(value)
-        if len(users) != 1 or users[0].kind != QUANTIZE or graph.is_returned(value):
-            continue
-        quantized = users[0].outputs[0]
-        if same_step(graph, users[0], node) and not graph.is_returned(quantized):
-            graph.replace_uses(quantized, node.inputs[0])
-            graph.remove(users[0], node)
+        if not graph.is_returned(user.outputs[0]):
+            graph.replace_uses(user.outputs[0], node.inputs[0])
+            graph.remove(user, node)
 
 
 def fused_operators(graph: Graph) -> list[Node]:

@@ -198,8 +198,7 @@ def _has_stored_weights(graph: Graph, group: Group) -> bool:
     weights, scales = (graph.constants.get(name) for name in source.inputs[:2])
     if weights is None or scales is None or len(weights.shape) != 2:
         return False
-    (value,) = source.outputs
-    if len(graph.users(value)) != 1 or graph.is_returned(value):
+    if graph.only_user(source) is None:
         return False
     axis, size = (source.attributes.get(name) for name in ("axis", "block_size"))
     if size:

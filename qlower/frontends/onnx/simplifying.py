@@ -10,16 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..graph.bounds import RANGES
-from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node, Step
+from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node, QuantStep
 from ..graph.passes import same_step
 from ..graph.schema import Array, Constant
 
 
 def fold_quantized(graph: Graph) -> None:
     """Quantize constants, such as weights stored as floats (constant_folding.cc)."""
-    for node in list(graph.nodes):
-        if node.kind != QUANTIZE:
-            continue
+    for node in graph.of_kind(QUANTIZE):
         real = _real_array(graph, node.inputs[0])
         scale = graph.array(node.inputs[1])
         type = graph.stored_type(node)
@@ -81,11 +79,11 @@ def remove_double_pairs(graph: Graph) -> None:
         if node not in graph.nodes or node.kind != DEQUANTIZE or node in joined:
             continue
         parent = graph.producer(node.inputs[0])
-        child = _only_user(graph, node, QUANTIZE)
+        child = graph.only_user(node, QUANTIZE)
         if parent is None or child is None or parent.kind != QUANTIZE:
             continue
-        last = _only_user(graph, child, DEQUANTIZE)
-        if last is None or _only_user(graph, parent, DEQUANTIZE) is not node:
+        last = graph.only_user(child, DEQUANTIZE)
+        if last is None or graph.only_user(parent, DEQUANTIZE) is not node:
             continue
         if not (same_step(graph, parent, node) and same_step(graph, child, last)):
             continue
@@ -106,15 +104,7 @@ def remove_double_pairs(graph: Graph) -> None:
         graph.remove(child, node)
 
 
-def _only_user(graph: Graph, node: Node, kind: str) -> Node | None:
-    """The user of the only result, if it is the only one and of this kind."""
-    users = graph.users(node.outputs[0])
-    if len(users) != 1 or graph.is_returned(node.outputs[0]):
-        return None
-    return users[0] if users[0].kind == kind else None
-
-
-def _common_range(one: Step, other: Step) -> tuple[Array, Array]:
+def _common_range(one: QuantStep, other: QuantStep) -> tuple[Array, Array]:
     """Scale and zero point of the real numbers that both can hold."""
     low, high = RANGES[one.type]
     first, second = np.float32(one.scale), np.float32(other.scale)
@@ -171,10 +161,10 @@ def _constant_key(graph: Graph, value: str) -> object:
 def add_biases(graph: Graph) -> None:
     """A product with a constant matrix and the sum after it, as one Gemm
     (matmul_add_fusion.cc)."""
-    for node in list(graph.nodes):
-        if node.kind != "MatMul" or node.domain or len(node.inputs) != 2:
+    for node in graph.of_kind("MatMul"):
+        if node.domain or len(node.inputs) != 2:
             continue
-        addition = _only_user(graph, node, "Add")
+        addition = graph.only_user(node, "Add")
         weights = _constant_shape(graph, node.inputs[1])
         if addition is None or weights is None or len(weights) != 2:
             continue

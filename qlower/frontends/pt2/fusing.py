@@ -144,12 +144,8 @@ def _fuse_contraction(graph: Graph, node: Node, executor: Executor) -> str | Non
 def _fuse_residual(graph: Graph, node: Node, operands: list[str]) -> bool:
     """Whether a convolution becomes one with the sum after it, whose other operand is
     dequantized, and whose result is quantized."""
-    (value,) = node.outputs
-    users = graph.users(value)
-    if node.kind != "Conv" or len(users) != 1 or graph.is_returned(value):
-        return False
-    (addition,) = users
-    if addition.kind != "Add" or addition.domain:
+    addition = graph.only_user(node, "Add")
+    if node.kind != "Conv" or addition is None or addition.domain:
         return False
     sums = find_group(graph, addition)
     if len(sums.dequantizers) != 1 or open_result(graph, sums) is not None:

@@ -45,7 +45,7 @@ def read_torchao(program: Program) -> Program:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _Intermediate:
     """A value between quantizing rows of `input` and a real result.
 
     `stage` is "scale", "point" or "codes" of the rows of `depth` numbers, "sums" of
@@ -65,7 +65,7 @@ class _Reader:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.constants = dict(program.constants)
-        self.steps: dict[str, _Step] = {}
+        self.steps: dict[str, _Intermediate] = {}
         self.calls: list[Call] = []
         self.left = MOST_FOLDED * max(program.size, 1 << 14)
 
@@ -126,7 +126,7 @@ class _Reader:
 
     # Layers
 
-    def of(self, call: Call, *names: str) -> _Step | None:
+    def of(self, call: Call, *names: str) -> _Intermediate | None:
         """The step that an argument is the result of."""
         for name in names:
             value = call.arguments.get(name)
@@ -134,7 +134,7 @@ class _Reader:
                 return self.steps.get(value.name)
         return None
 
-    def step(self, call: Call) -> _Step | None:
+    def step(self, call: Call) -> _Intermediate | None:
         """The step to a layer's result that a call's result is, if it is one."""
         made = STEPS.get(call.target)
         found = None if made is None else made(self, call)
@@ -166,7 +166,7 @@ class _Reader:
         taken = {"input": Tensor(step.input), "weight": Tensor(name), "scale": scale}
         return replace(call, target=DYNAMIC_LINEAR, arguments=taken)
 
-    def is_of_rows(self, call: Call, step: _Step) -> bool:
+    def is_of_rows(self, call: Call, step: _Intermediate) -> bool:
         """Whether a conversion of rows takes the scale and zero point of their range,
         and all values that 8 bits have."""
         scale, point = self.of(call, "scale"), self.of(call, "zero_point")
@@ -188,7 +188,7 @@ def _is_int8(call: Call, name: str) -> bool:
     return arguments.get(name) == INT8 and limits in ((-128, 127), (None, None))
 
 
-def _ranges(reader: _Reader, call: Call) -> _Step | None:
+def _ranges(reader: _Reader, call: Call) -> _Intermediate | None:
     """The scale and the zero point of each row."""
     arguments = call.arguments
     kind, blocks = arguments.get("mapping_type"), arguments.get("block_size")
@@ -207,13 +207,13 @@ def _ranges(reader: _Reader, call: Call) -> _Step | None:
     expected = SYMMETRIC_EPSILON if is_symmetric else None
     if arguments.get("eps") != expected:
         return None
-    made = _Step("scale", value.name, blocks[-1], is_symmetric)
+    made = _Intermediate("scale", value.name, blocks[-1], is_symmetric)
     if len(call.results) == 2:
         reader.steps[call.results[1]] = replace(made, stage="point")
     return made
 
 
-def _codes(reader: _Reader, call: Call) -> _Step | None:
+def _codes(reader: _Reader, call: Call) -> _Intermediate | None:
     scale = reader.of(call, "scale")
     value = call.arguments.get("input")
     if scale is None or not isinstance(value, Tensor) or value.name != scale.input:
@@ -222,7 +222,7 @@ def _codes(reader: _Reader, call: Call) -> _Step | None:
     return codes if reader.is_of_rows(call, codes) else None
 
 
-def _rows(reader: _Reader, call: Call) -> _Step | None:
+def _rows(reader: _Reader, call: Call) -> _Intermediate | None:
     """A matrix of the same rows."""
     step = reader.of(call, "self")
     shape = call.arguments.get("shape", call.arguments.get("size"))
@@ -233,7 +233,7 @@ def _rows(reader: _Reader, call: Call) -> _Step | None:
     return step if is_same else None
 
 
-def _typed(reader: _Reader, call: Call) -> _Step | None:
+def _typed(reader: _Reader, call: Call) -> _Intermediate | None:
     """Another type that holds the same numbers."""
     step = reader.of(call, "self")
     if step is None:
@@ -244,7 +244,7 @@ def _typed(reader: _Reader, call: Call) -> _Step | None:
     return step if call.arguments.get("dtype") in held else None
 
 
-def _sum(reader: _Reader, call: Call) -> _Step | None:
+def _sum(reader: _Reader, call: Call) -> _Intermediate | None:
     """The number that is added to codes to make them unsigned, or subtracted from the
     sums."""
     step, other = reader.of(call, "self"), call.arguments.get("other")
@@ -265,7 +265,7 @@ def _sum(reader: _Reader, call: Call) -> _Step | None:
     return replace(step, offset=0)
 
 
-def _products(reader: _Reader, call: Call) -> _Step | None:
+def _products(reader: _Reader, call: Call) -> _Intermediate | None:
     codes, other = reader.of(call, "self"), call.arguments.get("mat2")
     weights = reader.array(other)
     if codes is None or codes.stage != "codes" or not codes.is_symmetric:
@@ -275,7 +275,7 @@ def _products(reader: _Reader, call: Call) -> _Step | None:
     return replace(codes, stage="sums", weights=other.name)
 
 
-def _scaled(reader: _Reader, call: Call) -> _Step | None:
+def _scaled(reader: _Reader, call: Call) -> _Intermediate | None:
     """Sums times the scales of their rows."""
     sums, scale = reader.of(call, "self"), reader.of(call, "other")
     if sums is None or scale is None or (sums.stage, sums.offset) != ("sums", 0):
@@ -285,7 +285,7 @@ def _scaled(reader: _Reader, call: Call) -> _Step | None:
     return replace(sums, stage="scaled")
 
 
-STEPS: Mapping[str, Callable[[_Reader, Call], _Step | None]] = {
+STEPS: Mapping[str, Callable[[_Reader, Call], _Intermediate | None]] = {
     "torchao.choose_qparams_affine.default": _ranges,
     "torchao.quantize_affine.default": _codes,
     "aten.reshape.default": _rows,

@@ -8,6 +8,7 @@ shapes, parameters or float32 arithmetic of its own keeps its name, in the domai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from ..graph.schema import (
     SourceNode,
 )
 from .program import Argument, Call, Program, Tensor
+
+T = TypeVar("T", Tensor, int)
 
 TORCH = "torch"
 """The domain of operators that ONNX doesn't have, or has otherwise."""
@@ -62,15 +65,9 @@ class CallSite(Attributes):
         return self.translator.current(value.name)
 
     def tensors(self, name: str) -> list[str]:
-        value = self.argument(name)
-        if not isinstance(value, tuple):
-            raise self.bad(name, "a list of tensors")
-        found: list[str] = []
-        for item in value:
-            if not isinstance(item, Tensor):
-                raise self.bad(name, "a list of tensors")
-            found.append(self.translator.current(item.name))
-        return found
+        """The names of values in a list."""
+        found = self._items(name, Tensor, "a list of tensors", "a list of tensors")
+        return [self.translator.current(item.name) for item in found]
 
     def operands(self, names: str) -> list[str]:
         """The values of arguments: one that ends with `?` may be left out, with `*` it
@@ -108,14 +105,18 @@ class CallSite(Attributes):
             return tuple(default)
         if isinstance(value, int):
             return (value,)
+        known = "a list of integers that are known"
+        return tuple(self._items(name, int, "a list of integers", known))
+
+    def _items(self, name: str, kind: type[T], listed: str, known: str) -> list[T]:
+        """The items of a list, all of one kind; the words are for errors."""
+        value = self.argument(name)
         if not isinstance(value, tuple):
-            raise self.bad(name, "a list of integers")
-        found: list[int] = []
-        for item in value:
-            if not isinstance(item, int):
-                raise self.bad(name, "a list of integers that are known")
-            found.append(item)
-        return tuple(found)
+            raise self.bad(name, listed)
+        found = [item for item in value if isinstance(item, kind)]
+        if len(found) < len(value):
+            raise self.bad(name, known)
+        return found
 
     # The graph
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from qlower.files.arrays import Array
 
-from .context import ARRAY_TYPES, OperatorContext
+from .context import OperatorContext
+from .operands import ARRAY_TYPES
 from .operators.layout import MOVEMENTS, Read, read_reshape, result_shape
 from .slices import read_slice, read_strided_slice
 

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.movement import taken
-from qlower.emit.sums import Factor, Step, from_zero, sum_products
+from qlower.emit.sums import Accumulate, Factor, from_zero, sum_products
 from qlower.model.nests import (
     Emitter,
     Index,
@@ -80,7 +80,7 @@ def sums_of(
     sums: Sums,
     first: SSAValue,
     second: SSAValue,
-    step: Step | None = None,
+    step: Accumulate | None = None,
 ) -> SSAValue:
     """The sums of products of float32 that an operator states, one term after the
     other from 0."""

@@ -15,7 +15,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
 from ..budget import Budget
-from ..graph.values import FunctionBuilder, Place, hint
+from ..graph.values import FunctionBuilder, Origin, hint
 from ..site import Site
 from .schema import Model, Operator, Subgraph, Tensor
 from .states import States
@@ -152,7 +152,7 @@ class TensorTable(ABC):
                 operation = qnn.ConstantOp(value, type)
             else:
                 operation = arith.ConstantOp(value)
-            place = Place(self.name(tensor), site.location, site.error)
+            place = Origin(self.name(tensor), site.location, site.error)
             self.constants[key] = self.builder.emit(operation, place)
         return self.constants[key]
 

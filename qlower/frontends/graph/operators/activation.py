@@ -13,7 +13,6 @@ from ...entry import RESULT, Entry, quantized, takes
 from ..bounds import bounds
 from ..context import NodeContext
 from ..nodes import MICROSOFT
-from ..orders import identity
 from ..values import Value
 from .real import import_bounded
 
@@ -26,18 +25,16 @@ def import_softmax(node: NodeContext) -> None:
     axis = node.axis(node.integer("axis", 1 if is_old else -1), rank)
     result = node.quantization(3, 4)
     if is_old and axis != rank - 1:
-        whole = node.builder.in_order(value, identity(rank), node.place())
+        whole = node.in_order(value)
         rows, size = math.prod(value.shape[:axis]), math.prod(value.shape[axis:])
-        matrix = node.builder.reshape(whole, (rows, size), (0, 1), node.place())
+        matrix = node.reshaped(whole, (rows, size))
         type = node.typed(result, (rows, size), (0, 1))
         ssa = node.emit(qnn.SoftmaxOp(matrix.ssa, type), "rows")
         rowed = Value(ssa, (0, 1))
-        node.define(
-            node.builder.reshape(rowed, value.shape, identity(rank), node.place())
-        )
+        node.define(node.reshaped(rowed, value.shape))
         return
     order = (*(d for d in value.order if d != axis), axis)
-    value = node.builder.in_order(value, order, node.place())
+    value = node.in_order(value, order)
     type = node.typed(result, value.shape, order)
     node.finish(qnn.SoftmaxOp(value.ssa, type, axis=rank - 1), value)
 
@@ -76,9 +73,9 @@ def import_arg_max(node: NodeContext) -> None:
     is_kept = node.flag("keepdims", True)
     found = Value(node.emit(operation, "position" if is_kept else None), order)
     if is_kept:
-        found = node.builder.in_order(found, identity(rank - 1), node.place())
+        found = node.in_order(found)
         shape = [1 if d == axis else size for d, size in enumerate(value.shape)]
-        found = node.builder.reshape(found, shape, identity(rank), node.place())
+        found = node.reshaped(found, shape)
     node.define(found)
 
 

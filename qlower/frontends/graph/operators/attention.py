@@ -11,8 +11,7 @@ from ...entry import takes
 from ...scalars import Scalars, text
 from ..context import NodeContext
 from ..nodes import MICROSOFT
-from ..orders import identity
-from ..values import Value, slice_of
+from ..values import Value, real_value, slice_of
 from .dynamic import real_sums
 from .integer_products import matmul_integer, stored_operand
 from .real import body_of, elementwise, real_operand
@@ -26,13 +25,13 @@ MASK_FILTER = -10000.0
 def import_attention(node: NodeContext) -> None:
     """Import an Attention: one product of real numbers gives queries, keys and values,
     whose weights are packed before the model runs."""
-    x = node.builder.in_order(real_operand(node, 0), identity(3), node.place())
+    x = node.in_order(real_operand(node, 0))
     node.array(1, "weights")
     weights, bias = real_tensor(node, 1), real_tensor(node, 2)
     shape = (*x.shape[:-1], weights.shape[-1])
     operation = qnn.RealMatMulOp(x.ssa, weights.ssa, bias.ssa, TensorType(f32, shape))
     sums = layer(node, operation, "inputs", is_computed=False)
-    _attend(node, Value(sums, identity(3), True), mask=3, unsupported=(4, 5))
+    _attend(node, real_value(sums), mask=3, unsupported=(4, 5))
 
 
 def import_quantized_attention(node: NodeContext) -> None:
@@ -53,7 +52,7 @@ def _attend(
             raise node.error(
                 f"operand {number}, a past state or a bias of scores, is not supported"
             )
-    heads, place = node.integer("num_heads", None, 1), node.place()
+    heads = node.integer("num_heads", None, 1)
     batch, length, width = whole.shape
     if width % (3 * heads):
         raise node.error(
@@ -64,9 +63,9 @@ def _attend(
     alpha = node.number("scale", 0.0)
     if not alpha:
         alpha = float(np.float32(1) / np.sqrt(np.float32(depth)))
-    whole = node.builder.in_order(whole, identity(3), place)
+    whole = node.in_order(whole)
     split = (batch, length, 3, heads, depth)
-    parts = node.builder.reshape(whole, split, identity(5), place)
+    parts = node.reshaped(whole, split)
 
     def part(at: int, name: str, *order: int) -> Value:
         """Queries, keys or values of all heads, stored as [batch, length, head, ...]"""
@@ -88,11 +87,9 @@ def _attend(
         scores = elementwise(node, [sums, terms], body_of(SCALED_SUM, alpha, 1.0))
     shares = softmax_of(node, scores, "softmax", 3, "shares")
     found = product(node, shares, part(2, "values", 0, 2, 1, 3), suffix="found")
-    rows = node.builder.in_order(
-        Value(found.ssa, (0, 2, 1, 3), True), identity(4), place
-    )
+    rows = node.in_order(Value(found.ssa, (0, 2, 1, 3), True))
     shape = (batch, length, heads * depth)
-    node.define(node.builder.reshape(rows, shape, identity(3), place))
+    node.define(node.reshaped(rows, shape))
 
 
 def _mask_terms(
@@ -110,9 +107,9 @@ def _mask_terms(
                 f"a mask {node.name(number)!r} of shape {list(given)} is not supported;"
                 f" expected INT32 of shape {[batch, length]} or {[batch]}"
             )
-        mask = node.builder.in_order(mask, identity(len(given)), place)
+        mask = node.in_order(mask)
         whole = (*given[:1], 1, 1, *given[1:], *[1] * (2 - len(given)))
-        operands = [node.builder.reshape(mask, whole, identity(4), place)]
+        operands = [node.reshaped(mask, whole)]
         body = body_of(text("_mlas", "mask_term"), filter)
         if len(given) == 1:
             places = np.arange(length, dtype=np.int32)

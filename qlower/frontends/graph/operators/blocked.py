@@ -14,9 +14,8 @@ from ...entry import takes
 from ...scalars import Scalars
 from ..context import NodeContext
 from ..nodes import MICROSOFT
-from ..orders import identity
 from ..real_constants import Reals, scaled
-from ..values import Value
+from ..values import real_value
 from .real import body_of, elementwise, real_operand
 from .real_layers import layer, real_tensor
 from .selection import gather
@@ -48,7 +47,7 @@ def import_matmul_nbits(node: NodeContext) -> None:
     weights = _weights(node, bits, size)
     units, depth = weights.shape
     x = real_operand(node, 0)
-    x = node.builder.in_order(x, identity(len(x.order)), node.place())
+    x = node.in_order(x)
     if x.shape[-1:] != (depth,):
         raise node.error(
             f"an input of shape {list(x.shape)} with weights for {depth} numbers"
@@ -68,7 +67,7 @@ def import_matmul_nbits(node: NodeContext) -> None:
     is_last = bias is None or not has_kernel
     suffix = None if is_last else "product"
     sums = layer(node, operation, suffix, is_computed=True)
-    result = Value(sums, identity(len(shape)), True)
+    result = real_value(sums)
     if bias is not None and has_kernel:
         result = elementwise(node, [result, bias], body_of(Scalars.add))
     node.define(result)
@@ -154,7 +153,7 @@ def import_gather_block_quantized(node: NodeContext) -> None:
     points = points.reshape(rows, blocks)
     table = scaled(codes, points[:, places], scales[:, places])
     ssa = node.builder.constant(table, f32, node.place(node.name(0)))
-    gather(node, Value(ssa, identity(2), True), 0)
+    gather(node, real_value(ssa), 0)
 
 
 IMPORTERS = {

@@ -10,9 +10,9 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
 from ...entry import takes
-from ..context import OTHER_STORED_TYPES, STORED_TYPES, NodeContext
+from ..context import OTHER_STORED_TYPES, NodeContext
 from ..nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
-from ..orders import identity
+from ..operands import STORED_TYPES
 from .dynamic import quantize_by
 from .real import real_operand
 
@@ -28,7 +28,7 @@ def import_quantize(node: NodeContext) -> None:
     value = node.real(0)
     if not _has_one_step(node):
         real = real_operand(node, 0)
-        whole = node.builder.in_order(real, identity(len(real.order)), node.place())
+        whole = node.in_order(real)
         type = node.typed(_stored_type(node, whole.shape), whole.shape, whole.order)
         node.finish(qnn.QuantizeOp(whole.ssa, type), whole)
         return
@@ -58,7 +58,7 @@ def import_dequantize(node: NodeContext) -> None:
         node.define(replace(node.stored(0, 1, 2), is_real=True))
         return
     value = node.value(0)
-    value = node.builder.in_order(value, identity(len(value.order)), node.place())
+    value = node.in_order(value)
     element = _stored_type(node, value.shape)
     given = value.element
     if not isinstance(given, QuantizedType) or (

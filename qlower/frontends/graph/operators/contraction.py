@@ -176,16 +176,13 @@ def import_matmul(node: NodeContext) -> None:
         node.stored_as(at, node.quantization(at + 1, at + 2, may_be_half=True))
         for at in (0, 3)
     )
-    lhs, rhs = (
-        node.builder.in_order(value, identity(len(value.order)), node.place())
-        for value in (lhs, rhs)
-    )
+    lhs, rhs = (node.in_order(value) for value in (lhs, rhs))
     shapes = lhs.shape, rhs.shape
     whole = (*lhs.shape[:-1], rhs.shape[-1])
     order = identity(len(whole))
     if len(rhs.shape) == 2 < len(lhs.shape):
         rows = (math.prod(lhs.shape[:-1]), lhs.shape[-1])
-        lhs = node.builder.reshape(lhs, rows, (0, 1), node.place())
+        lhs = node.reshaped(lhs, rows)
     shapes = lhs.shape, rhs.shape
     if min(map(len, shapes)) < 2 or shapes[0][:-2] != shapes[1][:-2]:
         raise node.error(
@@ -196,7 +193,7 @@ def import_matmul(node: NodeContext) -> None:
     suffix = None if len(whole) == len(lhs.shape) else "rows"
     product = node.emit(qnn.MatMulOp(lhs.ssa, rhs.ssa, type), suffix)
     value = Value(product, lhs.order)
-    node.define(node.builder.reshape(value, whole, order, node.place()))
+    node.define(node.reshaped(value, whole, order))
 
 
 def import_gemm(node: NodeContext) -> None:
@@ -242,7 +239,7 @@ def linear(
         raise node.error(f"alpha {alpha} is not supported; expected one above 0")
     element = QuantizedType.per_tensor(8, given.signed, scale, given.zero_point)
     input = node.stored_as(0, element)
-    input = node.builder.in_order(input, identity(len(input.order)), node.place())
+    input = node.in_order(input)
     units, depth = weights.shape
     if not input.shape or input.shape[-1] != depth:
         raise node.error(

@@ -26,9 +26,8 @@ from qlower.operators.windows import window_extent
 from ...entry import takes
 from ...import_options import AS_WRITTEN
 from ..context import NodeContext
-from ..orders import identity
 from ..real_constants import Reals, real_constant
-from ..values import Value, slice_of
+from ..values import Value, real_value, slice_of
 from ..window import MAX_DILATION, MAX_PAD, MAX_STRIDE
 from .real import real_operand
 from .real_layers import layer
@@ -73,7 +72,7 @@ def import_conv_transpose(node: NodeContext) -> None:
         )
     value = real_operand(node, 0)
     rank = len(value.shape)
-    value = node.builder.in_order(value, identity(rank), node.place())
+    value = node.in_order(value)
     weights = real_constant(node, 1)
     batch, channels, *sizes = value.shape
     if weights.ndim != rank or weights.shape[0] != channels:
@@ -90,16 +89,16 @@ def import_conv_transpose(node: NodeContext) -> None:
     result = (batch, count, *(axis.wanted for axis in axes))
     node.check_elements(math.prod(result))
     sums = _gathered(node, products, batch * count, axes)
-    flat = Value(sums, identity(rank - 1), is_real=True)
-    whole = node.builder.reshape(flat, result, identity(rank), node.place())
+    flat = real_value(sums)
+    whole = node.reshaped(flat, result)
     if not node.has(2):
         node.define(whole)
         return
-    nest = Nest(node.builder.emitter(node.place()), result)
+    nest = node.nest(result)
     bias = nest.constant(real_constant(node, 2), f32, [1])
     x = nest.input(whole.ssa, range(rank))
     (moved,) = nest.build([nest.add(AddfOp(x, bias)).result])
-    node.define(Value(moved, identity(rank), is_real=True))
+    node.define(real_value(moved))
 
 
 def _axes(
@@ -144,7 +143,7 @@ def _products(node: NodeContext, value: Value, weights: Reals, groups: int) -> S
     constant = node.builder.constant(factor, f32, node.place(node.name(1)))
     images = (1, depth) if is_exchanged else (depth, pixels)
     image = (batch, groups, *images)
-    x = node.builder.reshape(value, image, identity(4), node.place()).ssa
+    x = node.reshaped(value, image).ssa
     if not (is_turned or is_exchanged) and depth > BLOCK and pixels < WIDE:
         emit = node.builder.emitter(node.place(), "wide")
         wide = emit.filled((*image[:3], WIDE), f32, 0)

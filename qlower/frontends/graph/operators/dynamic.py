@@ -21,8 +21,9 @@ from qlower.model.nests import Emitter, Nest
 
 from ...entry import takes
 from ...scalars import Binary, Scalars, folded, mapped, text
-from ..context import STORED_TYPES, NodeContext
+from ..context import NodeContext
 from ..nodes import MICROSOFT, TYPES_BY_NUMBER
+from ..operands import STORED_TYPES
 from ..orders import identity
 from ..values import Value
 from .integer_products import matmul_integer, stored_operand

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from ...entry import takes
 from ..context import NodeContext
-from ..orders import identity
-from ..values import Value
+from ..values import Value, real_value
 from .real_layers import product, real_tensor
 
 
@@ -38,9 +37,8 @@ def import_einsum(node: NodeContext) -> None:
     rhs = _matrices(node, values[1], right, (batch, summed, columns), sizes)
     found = product(node, lhs, rhs, suffix="product")
     order = [*batch, *rows, *columns]
-    place = node.place()
     split = [sizes[one] for one in order]
-    whole = node.builder.reshape(found, split, identity(len(order)), place)
+    whole = node.reshaped(found, split)
     turned = Value(whole.ssa, tuple(result.index(one) for one in order), True)
     node.define(turned)
 
@@ -105,11 +103,11 @@ def _matrices(
     """An operand as matrices: dimensions that count these, then rows and columns."""
     batch, *sides = groups
     perm = tuple(word.index(one) for group in groups for one in group)
-    stored = node.builder.in_order(value, perm, node.place())
+    stored = node.in_order(value, perm)
     shape = [sizes[one] for one in batch]
     shape += [math.prod(sizes[one] for one in side) for side in sides]
-    plain = Value(stored.ssa, identity(len(perm)), True)
-    return node.builder.reshape(plain, shape, identity(len(shape)), node.place())
+    plain = real_value(stored.ssa)
+    return node.reshaped(plain, shape)
 
 
 IMPORTERS = {("", "Einsum"): takes("x, more*", import_einsum)}

@@ -66,11 +66,11 @@ def expanded(node: NodeContext, value: Value, order: Order) -> Value:
     if missing and len(value.shape) and max(value.shape) > 1:
         shape = (1,) * missing + value.shape
         shifted = (*range(missing), *(missing + d for d in value.order))
-        value = node.builder.reshape(value, shape, shifted, node.place())
+        value = node.reshaped(value, shape, shifted)
     elif missing:
         ones = (1,) * len(order)
-        return node.builder.reshape(value, ones, order, node.place())
-    return node.builder.in_order(value, order, node.place())
+        return node.reshaped(value, ones, order)
+    return node.in_order(value, order)
 
 
 IMPORTERS = {

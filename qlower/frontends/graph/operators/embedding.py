@@ -9,15 +9,14 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
-from qlower.model.nests import Nest, extract
+from qlower.model.nests import extract
 
 from ...entry import takes
 from ...scalars import Scalars, folded, in_turn, nearest
 from ..context import NodeContext
 from ..nodes import MICROSOFT
-from ..orders import identity
 from ..real_constants import Reals, real_constant, scaled
-from ..values import Value
+from ..values import Value, real_value
 from .normalization import FUSED_EPSILON, normalized
 
 WORDS, PLACES, SEGMENTS, SCALE, OFFSET, MASK = range(2, 8)
@@ -32,7 +31,7 @@ def import_embedding(node: NodeContext, *, is_quantized: bool) -> None:
     width = words.shape[-1]
     ids = _ids(node, 0)
     batch, length = ids.shape
-    nest = Nest(node.builder.emitter(node.place(), "sum"), (batch, length, width))
+    nest = node.nest((batch, length, width), "sum")
     last = nest.add(IndexOp(2)).result
 
     def row(table: Reals, given: Value) -> SSAValue:
@@ -50,9 +49,7 @@ def import_embedding(node: NodeContext, *, is_quantized: bool) -> None:
         terms.append(nest.input(constant, (1, 2)))
     if node.has(1):
         terms.append(row(read(node, SEGMENTS), _ids(node, 1)))
-    total = Value(
-        nest.build([in_turn(Scalars.add)(Scalars(nest), *terms)])[0], identity(3), True
-    )
+    total = real_value(nest.build([in_turn(Scalars.add)(Scalars(nest), *terms)])[0])
     parameters = [
         node.builder.constant(read(node, at), f32, node.place(node.name(at)))
         for at in (SCALE, OFFSET)
@@ -74,7 +71,7 @@ def _ids(node: NodeContext, number: int) -> Value:
             f"{node.name(number)!r} of shape {list(value.shape)} is not supported;"
             " expected INT32 and 2 dimensions"
         )
-    return node.builder.in_order(value, identity(2), node.place())
+    return node.in_order(value)
 
 
 def _dequantized(node: NodeContext, number: int) -> Reals:

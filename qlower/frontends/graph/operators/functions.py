@@ -14,7 +14,6 @@ from ...entry import Entry, takes
 from ...scalars import PACKET, Scalars, Steps, in_turn, text
 from ..context import NodeContext
 from ..nodes import MICROSOFT
-from ..orders import identity
 from .real import (
     SIGMOID,
     body_of,
@@ -44,8 +43,7 @@ def _packets(
                 f" {PACKET} elements"
             )
         if tail:
-            order = identity(len(value.order))
-            value = node.builder.in_order(value, order, node.place())
+            value = node.in_order(value)
 
         def compute(steps: Scalars, *operands: SSAValue) -> SSAValue:
             result = whole(steps, *operands)

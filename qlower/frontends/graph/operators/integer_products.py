@@ -24,7 +24,8 @@ from qlower.dialects.types import shape_of
 from qlower.model.nests import Emitter, Index, Nest, widen
 
 from ...entry import takes
-from ..context import STORED_TYPES, NodeContext
+from ..context import NodeContext
+from ..operands import STORED_TYPES
 from ..orders import identity
 from ..schema import Array
 from ..values import Value
@@ -113,7 +114,7 @@ def times_constant(
     value, zero_point = stored
     number, matrix = weights
     columns, rows = matrix.shape
-    value = node.builder.in_order(value, identity(len(value.order)), node.place())
+    value = node.in_order(value)
     if value.shape[-1:] != (rows,):
         raise node.error(
             f"an input of shape {list(value.shape)} with weights of {rows} rows"
@@ -143,7 +144,7 @@ def _product(node: NodeContext, lhs: Stored, rhs: Stored, suffix: str | None) ->
     rank = len(leading)
     bounds = (*leading, shapes[0][-2], shapes[1][-1], shapes[0][-1])
     node.check_elements(math.prod(bounds[:-1]))
-    nest = Nest(node.builder.emitter(node.place(), suffix), bounds, reductions=1)
+    nest = node.nest(bounds, suffix, reductions=1)
     left, right = (
         _centred(node, nest, stored, rank, loops)
         for stored, loops in ((lhs, (rank, rank + 2)), (rhs, (rank + 2, rank + 1)))
@@ -160,8 +161,7 @@ def _centred(
     """An element of a matrix, whose leading dimensions are the last loops before
     `rank`, less its zero point."""
     value, point = stored
-    order = identity(len(value.order))
-    value = node.builder.in_order(value, order, node.place())
+    value = node.in_order(value)
     missing = rank + 2 - len(value.shape)
     indices: list[Index] = [
         AffineConstantExpr(0) if size == 1 else missing + at

@@ -81,7 +81,7 @@ def _concat(
                 f" along axis {axis}"
             )
         total += shape[axis]
-        parts.append(node.builder.in_order(value, order, node.place()).ssa)
+        parts.append(node.in_order(value, order).ssa)
     shape = [total if d == axis else n for d, n in enumerate(values[0].shape)]
     type = node.typed(element, shape, order)
     operation = qnn.ConcatOp(parts, type, axis=order.index(axis))

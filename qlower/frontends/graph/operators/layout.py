@@ -67,9 +67,9 @@ def reshape(node: NodeContext, shape: Sequence[int]) -> None:
         node.check_range("dimension", size, 1, math.prod(shape))
     order = reshaped_order(value.shape, value.order, shape)
     if order is None:
-        value = node.builder.in_order(value, identity(len(value.order)), node.place())
+        value = node.in_order(value)
         order = identity(len(shape))
-    node.define(node.builder.reshape(value, shape, order, node.place()))
+    node.define(node.reshaped(value, shape, order))
 
 
 def import_transpose(node: NodeContext) -> None:

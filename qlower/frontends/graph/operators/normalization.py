@@ -19,8 +19,7 @@ from ...entry import Entry, takes
 from ...scalars import Scalars, in_turn
 from ..context import NodeContext
 from ..nodes import MICROSOFT
-from ..orders import identity
-from ..values import Value
+from ..values import Value, real_value
 from .real import body_of, elementwise, real_operand
 from .real_layers import FALLBACK, real_tensor
 
@@ -99,8 +98,7 @@ def _define(
 ) -> None:
     """Make the normalized rows the node's result; `numbers` are the operands of factors
     and offsets, for each place of a row, and `epsilon` is that by default."""
-    order = identity(len(value.shape))
-    whole = node.builder.in_order(value, order, node.place())
+    whole = node.in_order(value)
     row = value.shape[axis:]
     parameters = [_parameter(node, at, row) for at in numbers if node.has(at)]
     normalized(node, whole, axis, function, parameters, value.shape, epsilon)
@@ -126,12 +124,11 @@ def normalized(
         epsilon=node.number("epsilon", epsilon),
         fallback=FALLBACK,
     )
-    order = identity(len(shape))
     if value.shape == tuple(shape):
-        node.define(Value(node.emit(operation), order, True))
+        node.define(real_value(node.emit(operation)))
         return
-    made = Value(node.emit(operation, "rows"), identity(len(value.shape)), True)
-    node.define(node.builder.reshape(made, shape, order, node.place()))
+    made = real_value(node.emit(operation, "rows"))
+    node.define(node.reshaped(made, shape))
 
 
 def import_instance_normalization(node: NodeContext) -> None:
@@ -140,7 +137,7 @@ def import_instance_normalization(node: NodeContext) -> None:
     rank = len(value.shape)
     if rank < 3:
         raise node.error(f"an input of rank {rank}; expected at least 3")
-    whole = node.builder.in_order(value, identity(rank), node.place())
+    whole = node.in_order(value)
     channels = (value.shape[1], *[1] * (rank - 2))
     parameters = [_parameter(node, at, channels) for at in (1, 2)]
     normalized(node, whole, 2, "instance_norm", parameters, value.shape)
@@ -150,7 +147,7 @@ def import_group_normalization(node: NodeContext) -> None:
     """Groups of channels, as the operator's function in the schema says, with a factor
     for each channel."""
     value = real_operand(node, 0)
-    shape, place = value.shape, node.place()
+    shape = value.shape
     groups = node.integer("num_groups", None, 1, shape[1])
     if shape[1] % groups or node.graph.model.opset < GROUP_CHANNELS_SINCE:
         raise node.error(
@@ -158,10 +155,10 @@ def import_group_normalization(node: NodeContext) -> None:
             f" {node.graph.model.opset} are not supported; expected groups of one"
             f" size, and opset {GROUP_CHANNELS_SINCE}"
         )
-    whole = node.builder.in_order(value, identity(len(shape)), place)
+    whole = node.in_order(value)
     depth = shape[1] // groups
     split = (shape[0], groups, depth, math.prod(shape[2:]))
-    rows = node.builder.reshape(whole, split, identity(4), place)
+    rows = node.reshaped(whole, split)
     parameters = [_parameter(node, at, (groups, depth, 1)) for at in (1, 2)]
     normalized(node, rows, 2, "group_norm", parameters, shape)
 
@@ -175,9 +172,7 @@ def _parameter(node: NodeContext, number: int, shape: Sequence[int]) -> SSAValue
             f"{node.name(number)!r} of shape {list(value.shape)} is not supported;"
             f" expected {size} numbers"
         )
-    place = node.place()
-    value = node.builder.in_order(value, identity(len(value.order)), place)
-    return node.builder.reshape(value, shape, identity(len(shape)), place).ssa
+    return node.reshaped(node.in_order(value), shape).ssa
 
 
 def _of_rows(*, is_centred: bool) -> Entry[NodeContext]:

@@ -15,8 +15,7 @@ from ...entry import RESULT, quantized, takes
 from .. import volumes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
-from ..orders import identity
-from ..values import Value
+from ..values import Value, real_value
 from ..volumes import Volume
 from ..window import Pair, Window, as_image, from_image, read_window
 from . import real_pools
@@ -58,12 +57,10 @@ def _averages(node: NodeContext, volume: Volume, value: Value, image: Value) -> 
     kernel = (math.prod(sides), columns)
     batch, places, _, channels = image.type.get_shape()
     shape = (batch * places, *kernel, channels)
-    order = identity(4)
-    windows = node.builder.reshape(image, shape, order, node.place())
+    windows = node.reshaped(image, shape)
     pool = real_pools.pool_of(windows, volumes.POINT, kernel, function)
-    means = Value(node.emit(pool, "mean"), order, is_real=True)
-    shape = (batch, places, 1, channels)
-    return node.builder.reshape(means, shape, order, node.place())
+    means = real_value(node.emit(pool, "mean"))
+    return node.reshaped(means, (batch, places, 1, channels))
 
 
 def _import_average_of_volume(node: NodeContext, value: Value) -> None:

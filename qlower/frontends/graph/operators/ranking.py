@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import f32, i32, i64
 
-from qlower.model.nests import Nest
-
 from ...entry import takes
 from ...ranking import of_ranks, ranks, running_sums
 from ...scalars import Scalars
@@ -19,7 +17,7 @@ def _rows(node: NodeContext, axis: int) -> tuple[Value, list[int], int]:
     value = real_operand(node, 0)
     rank = len(value.shape)
     order = (*(d for d in range(rank) if d != axis), axis)
-    value = node.builder.in_order(value, order, node.place())
+    value = node.in_order(value, order)
     *rows, size = value.type.get_shape()
     return value, rows, size
 
@@ -48,7 +46,7 @@ def import_hardmax(node: NodeContext) -> None:
         raise node.error("opset below 13 is not supported; expected a later one")
     value, rows, size = _rows(node, node.axis(node.integer("axis", -1), rank))
     places = ranks(node.builder.emitter(node.place(), "ranks"), value.ssa)
-    nest = Nest(node.builder.emitter(node.place()), (*rows, size))
+    nest = node.nest((*rows, size))
     steps = Scalars(nest)
     place = nest.input(places, range(len(rows) + 1))
     is_first = steps.compare("eq", place, steps.constant(0, i32))

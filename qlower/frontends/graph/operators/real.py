@@ -23,10 +23,9 @@ from ...entry import Entry, takes
 from ...scalars import Compute, Scalars, Steps, in_turn, text
 from ...signature import signature_of
 from ..context import NodeContext
-from ..orders import identity
 from ..real_constants import real_constant
 from ..schema import AttributeValue
-from ..values import Value
+from ..values import Value, real_value
 from .elementwise import broadcast, common_order
 
 Body: TypeAlias = Callable[[Nest, Sequence[SSAValue]], SSAValue]
@@ -46,10 +45,7 @@ def elementwise(node: NodeContext, operands: Sequence[Value], body: Body) -> Val
         shape = broadcast(node, shape, value.shape)
     full = [value for value in operands if len(value.order) == len(shape)]
     order = common_order(full, len(shape))
-    nest = Nest(
-        node.builder.emitter(node.place()),
-        tuple(shape[dimension] for dimension in order),
-    )
+    nest = node.nest(tuple(shape[dimension] for dimension in order))
     elements: list[SSAValue] = []
     for value in operands:
         missing = len(shape) - len(value.order)
@@ -159,11 +155,7 @@ def import_batch_normalization(node: NodeContext) -> None:
     if factors.size != channels[0] or offsets.size != channels[0]:
         raise node.error(f"{factors.size} parameters for {channels[0]} channels")
     parameters = [
-        Value(
-            node.builder.constant(array.reshape(channels), f32, node.place()),
-            identity(len(channels)),
-            is_real=True,
-        )
+        real_value(node.builder.constant(array.reshape(channels), f32, node.place()))
         for array in (factors, offsets)
     ]
 

@@ -22,9 +22,9 @@ from ...scalars import Scalars, text
 from .. import volumes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
-from ..orders import channels_last, identity
+from ..orders import channels_last
 from ..real_constants import is_real_constant, real_constant
-from ..values import Value
+from ..values import Value, real_value
 from ..window import as_image, read_window
 from .contraction import filters_of, group_count
 from .real import activation, body_of, elementwise, real_operand, sum_of
@@ -85,7 +85,7 @@ def _convolved(node: NodeContext, added: Value | None) -> Value:
     order = channels_last(rank)
     start = None
     if added is not None and added.shape == shape:
-        start = node.builder.in_order(added, order, node.place())
+        start = node.in_order(added, order)
     operation = qnn.RealConv2DOp(
         image.ssa,
         weights,
@@ -99,7 +99,7 @@ def _convolved(node: NodeContext, added: Value | None) -> Value:
     more = [added] if added is not None and start is None else []
     if start is not None and bias is not None:
         along = (count, *[1] * (rank - 2))
-        more = [Value(_reshaped(node, bias, along), identity(rank - 1), True)]
+        more = [real_value(_reshaped(node, bias, along))]
     is_last = not more and not node.text("activation", "")
     suffix = None if is_last else "convolution"
     sums = layer(node, operation, suffix if rank == 4 else "image", is_computed=False)
@@ -158,7 +158,7 @@ def product(
 ) -> Value:
     """Multiply by a constant matrix, or two values of equal leading dimensions. The
     result is to be multiplied by `alpha`, which decides the order of its sums."""
-    lhs = _in_order(node, lhs)
+    lhs = node.in_order(lhs)
     rhs = _matrix(node, rhs, lhs)
     shapes = lhs.shape, rhs.shape
     shared = len(rhs.shape) == 2
@@ -182,7 +182,7 @@ def product(
         lhs.ssa, rhs.ssa, None, TensorType(f32, shape), scaled=alpha != 1.0
     )
     sums = layer(node, operation, suffix, is_computed=is_computed)
-    return Value(sums, identity(len(shape)), True)
+    return real_value(sums)
 
 
 LARGEST_BLOCK = 128
@@ -205,7 +205,7 @@ def import_gemm(node: NodeContext) -> None:
     """`x w + c`, which the sums start from; of a MatMul and an Add, whose rows may lie
     in several dimensions."""
     alpha, beta = node.number("alpha", 1.0), node.number("beta", 1.0)
-    lhs = _in_order(node, real_operand(node, 0))
+    lhs = node.in_order(real_operand(node, 0))
     rhs = _matrix(node, real_tensor(node, 1), lhs)
     transposed = node.flag("transB", False)
     columns, depth = rhs.shape if transposed else reversed(rhs.shape)
@@ -215,7 +215,7 @@ def import_gemm(node: NodeContext) -> None:
         )
     bias = None
     if node.has(2):
-        bias = _in_order(node, real_tensor(node, 2)).ssa
+        bias = node.in_order(real_tensor(node, 2)).ssa
         if shape_of(bias) == (1,):
             bias = _reshaped(node, bias, (1, 1))
     shape = (*lhs.shape[:-1], columns)
@@ -234,30 +234,20 @@ def import_gemm(node: NodeContext) -> None:
             lhs.ssa, rhs.ssa, None, TensorType(f32, shape), scaled=is_scaled
         )
         sums = layer(node, operation, "sums", is_computed=not is_packed)
-        operands = [Value(sums, identity(len(shape)), True)]
+        operands = [real_value(sums)]
         if bias is None:
             body = body_of(Scalars.multiply, alpha)
             node.define(elementwise(node, operands, body))
             return
-        operands.append(Value(bias, identity(len(shape_of(bias))), True))
+        operands.append(real_value(bias))
         node.define(elementwise(node, operands, body_of(SCALED_SUM, alpha, beta)))
         return
     operation = make(lhs.ssa, rhs.ssa, bias, TensorType(f32, shape))
-    node.define(
-        Value(
-            layer(node, operation, is_computed=not node.is_constant(1)),
-            identity(len(shape)),
-            True,
-        )
-    )
-
-
-def _in_order(node: NodeContext, value: Value) -> Value:
-    return node.builder.in_order(value, identity(len(value.order)), node.place())
+    node.define(real_value(layer(node, operation, is_computed=not node.is_constant(1))))
 
 
 def _matrix(node: NodeContext, value: Value, lhs: Value) -> Value:
-    value = _in_order(node, value)
+    value = node.in_order(value)
     if len(value.shape) < 2:
         raise node.error(
             f"a factor of shape {list(value.shape)} is not supported; expected 2"
@@ -273,7 +263,7 @@ def real_tensor(node: NodeContext, number: int) -> Value:
         return real_operand(node, number)
     array = real_constant(node, number)
     ssa = node.builder.constant(array, f32, node.place(node.name(number)))
-    return Value(ssa, identity(array.ndim), True)
+    return real_value(ssa)
 
 
 IMPORTERS = {

@@ -24,7 +24,7 @@ def import_softmax(node: NodeContext, *, function: str) -> None:
     if not is_old:
         order = (*(d for d in order if d != axis), axis)
         axis = rank - 1
-    value = node.builder.in_order(value, order, node.place())
+    value = node.in_order(value, order)
     node.define(softmax_of(node, value, function, axis))
 
 

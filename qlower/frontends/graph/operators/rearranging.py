@@ -22,7 +22,7 @@ from qlower.model.nests import Nest, extract, to_index
 from ...entry import takes
 from ..context import NodeContext
 from ..orders import identity
-from ..values import Value
+from ..values import Value, real_value
 from .elementwise import broadcast
 from .real import elementwise, number, real_operand
 
@@ -68,10 +68,9 @@ def import_expand(node: NodeContext) -> None:
     shape = broadcast(node, value.shape, wanted)
     missing = len(shape) - len(value.shape)
     if missing:
-        order = identity(len(value.order))
-        value = node.builder.in_order(value, order, node.place())
+        value = node.in_order(value)
         full = (1,) * missing + value.shape
-        value = node.builder.reshape(value, full, identity(len(full)), node.place())
+        value = node.reshaped(value, full)
     for axis, size in enumerate(shape):
         if value.shape[axis] != size:
             value = pick(node, value, axis, [0] * size)
@@ -97,12 +96,10 @@ def _regrouped(
     node: NodeContext, split: Sequence[int], perm: Sequence[int], shape: Sequence[int]
 ) -> None:
     """Dimensions that are split, permuted and joined."""
-    value, place = node.value(0), node.place()
-    value = node.builder.in_order(value, identity(len(value.order)), place)
-    value = node.builder.reshape(value, split, identity(len(split)), place)
-    value = node.builder.in_order(value, tuple(perm), place)
-    stored = Value(value.ssa, identity(len(perm)), value.is_real)
-    node.define(node.builder.reshape(stored, shape, identity(len(shape)), place))
+    value = node.reshaped(node.in_order(node.value(0)), split)
+    value = node.in_order(value, tuple(perm))
+    stored = replace(value, order=identity(len(perm)))
+    node.define(node.reshaped(stored, shape))
 
 
 def import_depth_to_space(node: NodeContext) -> None:
@@ -156,12 +153,12 @@ def import_gather_elements(node: NodeContext) -> None:
     axis = node.axis(node.integer("axis", 0), rank)
     given = [node.axis(at, value.shape[axis], "index") for at in node.integers(1, "i")]
     shape = node.shape(1, rank=rank)
-    value = node.builder.in_order(value, identity(rank), node.place())
+    value = node.in_order(value)
     element, table = value.element, value.ssa
     if isinstance(element, QuantizedType):
         plain = TensorType(element.storage_type, value.shape)
         table = node.emit(StorageCastOp(table, plain), "stored")
-    nest = Nest(node.builder.emitter(node.place(), "gathered"), shape)
+    nest = node.nest(shape, "gathered")
     loops: list[SSAValue] = [nest.add(IndexOp(loop)).result for loop in range(rank)]
     places = nest.emitter.constant(np.array(given, np.int32).reshape(shape), i32)
     loops[axis] = to_index(nest, nest.input(places, range(rank)))
@@ -195,7 +192,7 @@ def import_gather_nd(node: NodeContext) -> None:
     rows, places, shape = _placed(node, value, 1)
     found = pick(node, rows, 0, [int(place) for place in places])
     whole = (*shape, *rows.shape[1:])
-    node.define(node.builder.reshape(found, whole, identity(len(whole)), node.place()))
+    node.define(node.reshaped(found, whole))
 
 
 def import_scatter_nd(node: NodeContext) -> None:
@@ -204,20 +201,17 @@ def import_scatter_nd(node: NodeContext) -> None:
     value, updates = real_operand(node, 0), real_operand(node, 2)
     rows, places, _ = _placed(node, value, 1)
     row = rows.shape[1:]
-    order = identity(len(updates.shape))
-    updates = node.builder.in_order(updates, order, node.place())
+    updates = node.in_order(updates)
     shape = (len(places), *row)
     if math.prod(updates.shape) != math.prod(shape):
         raise node.error(f"updates of shape {list(updates.shape)}; expected {shape}")
-    order = identity(len(shape))
-    updates = node.builder.reshape(updates, shape, order, node.place())
+    updates = node.reshaped(updates, shape)
     type = TensorType(f32, (rows.shape[0] + len(places), *row))
     both = node.emit(qnn.ConcatOp([rows.ssa, updates.ssa], type, axis=0), "both")
     taken = np.arange(rows.shape[0])
     taken[places] = rows.shape[0] + np.arange(len(places))
-    found = pick(node, Value(both, order, True), 0, [int(place) for place in taken])
-    order = identity(len(value.shape))
-    node.define(node.builder.reshape(found, value.shape, order, node.place()))
+    found = pick(node, real_value(both), 0, [int(place) for place in taken])
+    node.define(node.reshaped(found, value.shape))
 
 
 def _placed(
@@ -235,10 +229,9 @@ def _placed(
     if np.any((found < 0) | (found >= sizes[:count])):
         raise node.error(f"an index is out of range of {list(sizes[:count])}")
     places = np.ravel_multi_index(tuple(found.T), sizes[:count])
-    order = identity(len(sizes))
-    value = node.builder.in_order(value, order, node.place())
+    value = node.in_order(value)
     shape = (math.prod(sizes[:count]), *sizes[count:])
-    rows = node.builder.reshape(value, shape, identity(len(shape)), node.place())
+    rows = node.reshaped(value, shape)
     return rows, np.asarray(places, np.int64), array.shape[:-1]
 
 

@@ -24,8 +24,8 @@ from qlower.model.nests import Nest
 from ..context import NodeContext
 from ..orders import identity
 from ..real_constants import Reals, real_constant
-from ..scanning import Step, scan
-from ..values import Value, slice_of
+from ..scanning import ScanStep, scan
+from ..values import Value, real_value, slice_of
 from .dynamic import quantize_dynamically, real_sums
 from .integer_products import times_constant, weights_type
 from .real import real_operand
@@ -92,7 +92,7 @@ class Layer:
         return self.reshaped(sums, shape, f"{name}_{self.direction}")
 
     def run(
-        self, start: Sequence[SSAValue], sums: SSAValue, step: Step
+        self, start: Sequence[SSAValue], sums: SSAValue, step: ScanStep
     ) -> tuple[Sequence[SSAValue], SSAValue]:
         """The carried values after all steps, and the states [S, B, U]. `sums` are the
         sums of all inputs, [S B, gates U]."""
@@ -116,7 +116,7 @@ def read_layers(
 ) -> tuple[SSAValue, list[Layer]]:
     """The inputs [S B, I], and the directions of a node."""
     value = real_operand(node, 0)
-    value = node.builder.in_order(value, identity(3), node.place())
+    value = node.in_order(value)
     steps, batch, inputs = value.shape
     units = node.integer("hidden_size", None, 1)
     direction = node.text("direction", "forward", DIRECTIONS)
@@ -135,9 +135,7 @@ def read_layers(
             f"sequences that are shorter than {steps} steps are not supported"
         )
     node.check_elements(steps * batch * len(gates) * units)
-    rows = node.builder.reshape(
-        value, (steps * batch, inputs), identity(2), node.place()
-    )
+    rows = node.reshaped(value, (steps * batch, inputs))
     return rows.ssa, [
         Layer(node, gates, at, direction == "reverse" or at == 1, steps, batch, units)
         for at in range(count)
@@ -223,4 +221,4 @@ def _join(
             offsets = [at if n == axis else 0 for n in range(len(shape))]
             whole = emit.inserted(part, whole, offsets)
         result = whole
-    node.define(Value(result, identity(len(shape)), is_real=True), number)
+    node.define(real_value(result), number)

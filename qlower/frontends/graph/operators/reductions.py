@@ -67,13 +67,12 @@ def _sum_integers(
     node: NodeContext, value: Value, axes: Collection[int], *, keeps: bool
 ) -> None:
     """Add integers along axes. ONNX Runtime's sum of INT32 doesn't wrap."""
-    order = identity(len(value.shape))
-    value = node.builder.in_order(value, order, node.place())
+    value = node.in_order(value)
     emit = node.builder.emitter(node.place(), "sums")
     sums = folded(emit, value.ssa, axes, Scalars.add, 0)
     found = Value(sums, identity(len(shape_of(sums))))
     shape = reduced(value.shape, sorted(axes), keeps)
-    whole = node.builder.reshape(found, shape, identity(len(shape)), node.place())
+    whole = node.reshaped(found, shape)
     node.define(whole)
 
 
@@ -87,8 +86,7 @@ def reduce(
 ) -> None:
     """Make the function of the elements along axes the node's result."""
     if function not in ANY_ORDER.values():
-        order = identity(len(value.shape))
-        value = node.builder.in_order(value, order, node.place())
+        value = node.in_order(value)
     places = sorted(value.order.index(axis) for axis in axes)
     shape = reduced(shape_of(value.ssa), places, keeps)
     operation = qnn.RealReduceOp(

@@ -13,13 +13,12 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.model.nests import Nest, extract, to_index
+from qlower.model.nests import extract, to_index
 
 from ...entry import takes
 from ...scalars import Scalars, in_turn, text
 from ..context import NodeContext
-from ..orders import identity
-from ..values import Value
+from ..values import Value, real_value
 from .real import real_operand
 from .rearranging import pick
 from .slicing import take
@@ -45,7 +44,7 @@ def import_resize(node: NodeContext) -> None:
     mode = node.text("mode", "nearest", ["nearest", "linear", "cubic"])
     if mode != "nearest":
         sizes = _image_sizes(node, value)
-        image = node.builder.in_order(real_operand(node, 0), identity(4), node.place())
+        image = node.in_order(real_operand(node, 0))
         (_interpolate if mode == "linear" else _interpolate_cubic)(node, image, sizes)
         return
     indices = [
@@ -89,7 +88,7 @@ def _interpolate_cubic(
             places = _places(node, size, wanted, scale)
         first = np.floor(places)
         shape[axis] = wanted
-        nest = Nest(node.builder.emitter(node.place(), f"cubic_{axis}"), shape)
+        nest = node.nest(shape, f"cubic_{axis}")
         steps = Scalars(nest)
         distance = nest.input(nest.emitter.constant(places - first, f32), (axis,))
         total = steps.constant(0, f32)
@@ -103,7 +102,7 @@ def _interpolate_cubic(
             pixel = extract(nest, ssa, loops)
             total = steps.add(total, steps.multiply(share, pixel))
         (ssa,) = nest.build([total])
-    node.define(Value(ssa, identity(4), is_real=True))
+    node.define(real_value(ssa))
 
 
 def _cubic_shares(steps: Scalars, distance: SSAValue, factor: float) -> list[SSAValue]:
@@ -124,7 +123,7 @@ def _interpolate(
     """Interpolate between four pixels, each times the product of its distances
     (UpsampleBilinear of upsample.cc)."""
     shape = [size for size, _ in sizes]
-    nest = Nest(node.builder.emitter(node.place(), "interpolated"), shape)
+    nest = node.nest(shape, "interpolated")
     emit = nest.emitter
     image = [nest.add(IndexOp(loop)).result for loop in (0, 1)]
     sides = [_neighbours(node, value, axis, *sizes[axis]) for axis in (2, 3)]

@@ -14,13 +14,12 @@ from xdsl.dialects.math import RoundEvenOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
-from qlower.model.nests import Nest, extract
+from qlower.model.nests import extract
 
 from ...entry import takes
 from ...scalars import Scalars, nearest, text
 from ..context import NodeContext
-from ..orders import identity
-from ..values import Value
+from ..values import real_value
 from .real import real_operand
 
 FARTHEST = float(1 << 24)
@@ -68,10 +67,7 @@ def import_grid_sample(node: NodeContext) -> None:
     mode = node.text("mode", "linear", legal)
     padding = node.text("padding_mode", "zeros", ["zeros", "border", "reflection"])
     has_corners = node.flag("align_corners", False)
-    image, grid = (
-        node.builder.in_order(real_operand(node, at), identity(4), node.place())
-        for at in (0, 1)
-    )
+    image, grid = (node.in_order(real_operand(node, at)) for at in (0, 1))
     batch, channels, *sizes = image.shape
     if grid.shape[0] != batch or grid.shape[3] != 2:
         raise node.error(
@@ -79,7 +75,7 @@ def import_grid_sample(node: NodeContext) -> None:
         )
     if padding == "reflection" and has_corners and min(sizes) == 1:
         raise node.error("an image of one row or column can't be reflected")
-    nest = Nest(node.builder.emitter(node.place()), (batch, channels, *grid.shape[1:3]))
+    nest = node.nest((batch, channels, *grid.shape[1:3]))
     steps = Scalars(nest)
     margin = 0.0 if has_corners else 0.5
     name = "grid_place_of_corners" if has_corners else "grid_place"
@@ -108,7 +104,7 @@ def import_grid_sample(node: NodeContext) -> None:
     else:
         by_shares = padding == "zeros" and not has_corners
         result = _between(steps, places, pixel, by_shares=by_shares)
-    node.define(Value(nest.build([result])[0], identity(4), True))
+    node.define(real_value(nest.build([result])[0]))
 
 
 def _between(

@@ -15,12 +15,13 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
-from qlower.model.nests import Nest, extract
+from qlower.model.nests import extract
 
 from ...entry import quantized, takes
 from ...scalars import Binary, Scalars, nearest
-from ..context import STORED_TYPES, NodeContext
+from ..context import NodeContext
 from ..nodes import MICROSOFT
+from ..operands import STORED_TYPES
 from ..orders import identity
 from ..quantizations import find_quantization
 from ..values import Value
@@ -38,7 +39,6 @@ def gather(node: NodeContext, value: Value, axis: int) -> None:
     only run time knows are brought into the dimension's range, where ONNX Runtime stops
     with an error.
     """
-    rank = len(value.shape)
     size = value.shape[axis]
     if node.is_constant(1):
         found = [node.axis(at, size, "index") for at in node.integers(1, "indices")]
@@ -51,15 +51,13 @@ def gather(node: NodeContext, value: Value, axis: int) -> None:
         )
     else:
         given = node.value(1)
-        indices = node.builder.in_order(
-            given, identity(len(given.order)), node.place()
-        ).ssa
-    value = node.builder.in_order(value, identity(rank), node.place())
+        indices = node.in_order(given).ssa
+    value = node.in_order(value)
     count = len(shape_of(indices))
     result = (*value.shape[:axis], *shape_of(indices), *value.shape[axis + 1 :])
     node.check_elements(math.prod(result))
     table = _plain(node, value)
-    nest = Nest(node.builder.emitter(node.place(), "gathered"), result)
+    nest = node.nest(result, "gathered")
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     index = nest.input(indices, range(axis, axis + count))
     steps = Scalars(nest)
@@ -99,7 +97,7 @@ def _slice(
     if is_single:
         shape = [size for d, size in enumerate(taken.shape) if d != axis]
         order = tuple(d - (d > axis) for d in taken.order if d != axis)
-        taken = node.builder.reshape(taken, shape, order, node.place())
+        taken = node.reshaped(taken, shape, order)
     node.define(taken)
 
 

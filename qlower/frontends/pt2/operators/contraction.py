@@ -60,7 +60,7 @@ def import_residual_conv(node: NodeContext) -> None:
     given, result = other.element, node.quantization(RESULT, RESULT + 1)
     assert isinstance(given, QuantizedType)
     plain = node.emit(StorageCastOp(other.ssa, TensorType(i8, shape)), "other")
-    nest = Nest(node.builder.emitter(node.place(), "codes"), shape)
+    nest = node.nest(shape, "codes")
     code = nest.add(arith.ExtUIOp(nest.input(plain, range(4)), i32)).result
     elements = _elements(node, nest, sums)
     floor = 0.0 if node.text("activation", "") == "relu" else -math.inf
@@ -138,7 +138,7 @@ def _constant_bias(node: NodeContext, channels: int) -> SSAValue | None:
 
 def _real(node: NodeContext, sums: SSAValue) -> SSAValue:
     """The real values of accumulators along the last dimension, with the bias."""
-    nest = Nest(node.builder.emitter(node.place()), shape_of(sums))
+    nest = node.nest(shape_of(sums))
     elements = _elements(node, nest, sums)
     return nest.build([call_function(nest, CONTRACT, "real_contraction", *elements)])[0]
 

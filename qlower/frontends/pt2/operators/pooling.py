@@ -12,7 +12,6 @@ from dataclasses import replace
 from xdsl.dialects.builtin import TensorType, f32
 
 from qlower.dialects import qnn
-from qlower.dialects.types import shape_of
 from qlower.model.windows import padded_image
 
 from ...entry import takes
@@ -21,7 +20,7 @@ from ...graph.operators.pooling import kernel_of
 from ...graph.operators.real import real_operand
 from ...graph.operators.real_pools import pool_of
 from ...graph.orders import Order, identity, stored_shape
-from ...graph.values import Value
+from ...graph.values import Value, real_value
 from ...graph.window import as_image, from_image, read_window
 from ..translating import TORCH
 from .contraction import CONTRACT
@@ -92,7 +91,7 @@ def _mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
     if len(reduced) < end - start:
         kept = [d for d in value.order if d not in axes]
         order = (*kept, *(d for d in value.order if d in axes))
-        value = node.builder.in_order(value, order, node.place())
+        value = node.in_order(value, order)
         start, end = len(kept), len(order)
     sizes = stored_shape(value.shape, value.order)
     batch, count, columns = (
@@ -101,15 +100,15 @@ def _mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
     is_inner = columns == 1
     shape = (batch, count) if is_inner else (batch, count, columns)
     stored = replace(value, order=identity(len(sizes)))
-    matrix = node.builder.reshape(stored, shape, identity(len(shape)), node.place())
+    matrix = node.reshaped(stored, shape)
     type = TensorType(f32, (batch,) if is_inner else (batch, columns))
     reduction = qnn.RealReduceOp(
         matrix.ssa, type, function="mean", axes=[1], fallback=CONTRACT
     )
     means = node.emit(reduction, "mean")
     ones = [1 if d in axes else size for d, size in enumerate(value.shape)]
-    flat = Value(means, identity(len(shape_of(means))), is_real=True)
-    mean = node.builder.reshape(flat, ones, value.order, node.place())
+    flat = real_value(means)
+    mean = node.reshaped(flat, ones, value.order)
     _define(node, mean, axes, keeps=keeps)
 
 
@@ -134,7 +133,7 @@ def _define(
         kept = [d for d in mean.order if d not in axes]
         shape = [size for d, size in enumerate(mean.shape) if d not in axes]
         order: Order = tuple(sum(other < d for other in kept) for d in kept)
-        mean = node.builder.reshape(mean, shape, order, node.place())
+        mean = node.reshaped(mean, shape, order)
     node.define(mean)
 
 

@@ -24,8 +24,7 @@ from ...entry import takes
 from ...graph.context import NodeContext
 from ...graph.operators.real import body_of, elementwise, real_operand
 from ...graph.operators.real_layers import layer, real_tensor
-from ...graph.orders import identity
-from ...graph.values import Value
+from ...graph.values import Value, real_value
 from ...scalars import Scalars
 from ..translating import TORCH
 from .contraction import CONTRACT
@@ -33,15 +32,15 @@ from .contraction import CONTRACT
 
 def _rows(node: NodeContext, value: Value, size: int) -> SSAValue:
     """The value as a matrix with rows of `size` elements."""
-    whole = node.builder.in_order(value, identity(len(value.order)), node.place())
+    whole = node.in_order(value)
     shape = (math.prod(value.shape) // size, size)
-    return node.builder.reshape(whole, shape, (0, 1), node.place()).ssa
+    return node.reshaped(whole, shape).ssa
 
 
 def _define_rows(node: NodeContext, matrix: SSAValue, shape: Sequence[int]) -> None:
     """Make rows the node's result, of this shape."""
     value = Value(matrix, (0, 1), is_real=True)
-    node.define(node.builder.reshape(value, shape, identity(len(shape)), node.place()))
+    node.define(node.reshaped(value, shape))
 
 
 def import_linear(node: NodeContext) -> None:
@@ -61,11 +60,11 @@ def import_linear(node: NodeContext) -> None:
         if value.shape != (units,):
             raise node.error(f"a bias of shape {list(value.shape)}; expected [{units}]")
         bias = value.ssa
-    whole = node.builder.in_order(input, identity(len(input.order)), node.place())
+    whole = node.in_order(input)
     shape = (*input.shape[:-1], units)
     sums = qnn.RealLinearOp(whole.ssa, weights.ssa, bias, TensorType(f32, shape))
     value = layer(node, sums, is_computed=False)
-    node.define(Value(value, identity(len(shape)), is_real=True))
+    node.define(real_value(value))
 
 
 def import_layer_norm(node: NodeContext) -> None:
@@ -76,7 +75,7 @@ def import_layer_norm(node: NodeContext) -> None:
         raise node.error(
             f"normalized_shape {sizes} of an input of shape {list(value.shape)}"
         )
-    whole = node.builder.in_order(value, identity(len(value.shape)), node.place())
+    whole = node.in_order(value)
     parameters = [
         node.builder.constant(_parameter(node, at, sizes), f32, node.place())
         for at in (1, 2)
@@ -91,7 +90,7 @@ def import_layer_norm(node: NodeContext) -> None:
         epsilon=node.number("epsilon", 1e-5),
         fallback=CONTRACT,
     )
-    node.define(Value(node.emit(norm), identity(len(value.shape)), is_real=True))
+    node.define(real_value(node.emit(norm)))
 
 
 def _parameter(node: NodeContext, operand: int, sizes: Sequence[int]) -> Array:

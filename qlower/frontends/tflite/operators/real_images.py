@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects.types import shape_of
-from qlower.emit.sums import Step
+from qlower.emit.sums import Accumulate
 from qlower.files.arrays import Array
 from qlower.model.nests import Combine, Nest
 from qlower.model.windows import padded_image
@@ -122,7 +122,7 @@ def convolve_blocks(
     image = op.value(2)
     if any(pad):
         image = op.emit(padded_image(image, pad), "pad")
-    step: Step | None = None
+    step: Accumulate | None = None
     if scales is not None:
         image, rows_scales = centred_rows(op, image)
 

@@ -20,8 +20,9 @@ from qlower.dialects import qnn
 from qlower.files.arrays import Array
 
 from ...scalars import PACKET, Scalars
-from ..context import ACTIVATION_NAMES, OperatorContext
+from ..context import OperatorContext
 from ..nests import finish, start
+from ..operands import ACTIVATION_NAMES
 from .matrix_vector import Product, hybrid_product, real_product
 from .real import reshaped
 

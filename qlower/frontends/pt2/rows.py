@@ -1,0 +1,98 @@
+"""Calls that become one node each: the node, and how its attributes are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ..graph.schema import AttributeValue
+from .program import Argument
+from .translating import CallSite, Translate
+
+Read = Callable[[CallSite], AttributeValue | None]
+"""How an attribute is read of a call; None leaves it out."""
+
+
+def node(
+    kind: str,
+    operands: str = "self",
+    *,
+    domain: str = "",
+    constants: Sequence[Read] = (),
+    more: Mapping[str, Read] = {},
+    expects: Mapping[str, Sequence[Argument]] = {},
+    **attributes: Read,
+) -> Translate:
+    """A call that becomes one node.
+
+    `operands` are as `CallSite.operands` takes them, after which integers follow as
+    `constants`; `more` are attributes, too. `expects` are the values that arguments may
+    have, the default first.
+    """
+
+    def translate(site: CallSite) -> None:
+        for name, supported in expects.items():
+            site.expect(name, *supported)
+        given = [
+            site.constant(np.array(read(site), np.int64), "INT64") for read in constants
+        ]
+        found = {name: read(site) for name, read in {**more, **attributes}.items()}
+        site.add(
+            kind,
+            [*site.operands(operands), *given],
+            {name: value for name, value in found.items() if value is not None},
+            domain=domain,
+        )
+
+    return translate
+
+
+def integer(name: str, default: int | None = None) -> Read:
+    return lambda site: site.integer(name, default)
+
+
+def integers(name: str, default: Sequence[int] | None = None) -> Read:
+    return lambda site: site.integers(name, default)
+
+
+def one(name: str, default: int | None = None) -> Read:
+    """A list of one integer."""
+    return lambda site: (site.integer(name, default),)
+
+
+def real(name: str, default: float | None = None) -> Read:
+    return lambda site: site.real(name, default)
+
+
+def if_real(name: str, default: float | None = None) -> Read:
+    """A number, which may be left out."""
+    return lambda site: default if site.argument(name) is None else site.real(name)
+
+
+def always(value: AttributeValue) -> Read:
+    return lambda site: value
+
+
+def each(name: str, rank: int, default: int, *, sides: int = 1) -> Read:
+    """A number for each dimension, and on `sides` of it; one number is that of all."""
+
+    def read(site: CallSite) -> tuple[int, ...]:
+        given = site.integers(name, [default] * rank)
+        return (given * rank if len(given) == 1 else given) * sides
+
+    return read
+
+
+def window(rank: int) -> dict[str, Read]:
+    """The arguments that say how the window of a pool slides: by default by its own
+    size."""
+    kernel, stride = each("kernel_size", rank, 1), each("stride", rank, 1)
+    return {
+        "kernel_shape": kernel,
+        "strides": lambda site: (
+            stride(site) if site.integers("stride", ()) else kernel(site)
+        ),
+        "pads": each("padding", rank, 0, sides=2),
+        "ceil_mode": integer("ceil_mode", 0),
+    }
