@@ -20,10 +20,8 @@ from qlower.contracts import Contract
 from qlower.contracts.accumulator_range import constant_integers, sum_bounds
 from qlower.contracts.contractions import (
     Contraction,
+    RuledContraction,
     contraction_rule,
-    contraction_values,
-    product_of,
-    start_of_sum,
 )
 from qlower.contracts.products import EXACT
 from qlower.contracts.values import Values
@@ -74,10 +72,10 @@ def _sums(contract: Contract, op: Contraction) -> _Sums:
         known = None if op.bias is None else constant_integers(op.bias)
         return np.zeros((), np.int32) if known is None else known.astype(np.int32)
 
-    low, high = sum_bounds(op, product_of(contract, op) != EXACT)
-    start = start_of_sum(contract, op, bias).astype(np.int64)
-    values = contraction_values(contract, op, bias)
-    return _Sums(values, np.asarray(low + start), np.asarray(high + start))
+    ruled = RuledContraction(contract, op)
+    low, high = sum_bounds(op, ruled.product != EXACT)
+    start = ruled.start_of_sum(bias).astype(np.int64)
+    return _Sums(ruled.values(bias), np.asarray(low + start), np.asarray(high + start))
 
 
 def _circuit(contract: Contract, name: str, parts: Sequence[_Sums]) -> Circuit:

@@ -4,6 +4,8 @@ multiplies."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -28,45 +30,177 @@ from qlower.interp.values import Array
 Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
 
 
-def contraction_values(
-    contract: Contract, op: Contraction, model_bias: Callable[[], Array]
-) -> Values:
-    """All that is constant about a contraction with weights.
+@dataclass(frozen=True)
+class RuledContraction:
+    """A contraction with weights, by the contract that gives it its arithmetic."""
 
-    `model_bias` gives the bias as the model has it, as i32 or f32 and 0 for none; it is
-    called only if the contract's rule needs to know it.
-    """
-    values = {
-        **layer_values(op),
-        **operand_values("input", op.input.type),
-        **operand_values("weight", op.weight.type),
-        **activation_values(contract, op.result.type, op.activation),
-        "half_scales": np.array(False),
-    }
-    if isinstance(op, qnn.FusedAddOp):
-        values |= operand_values("addend", op.operands[-1].type)
-        values |= operand_values("summand", op.summand)
-    wanted = contract.rule(contraction_rule(op)).values
-    if "bias" in wanted:
-        values["bias"] = integer_bias(contract, op, model_bias())
-    if "real_bias" in wanted:
-        values["real_bias"] = _real_bias(contract, op, model_bias())
-    if "one_bias" in wanted:
-        values["one_bias"] = np.array(len(np.unique(model_bias())) == 1)
-    if "bias_bits" in wanted:
-        values["bias_bits"] = np.array(_bias_bits(op), np.int32)
-    if "weight_sum" in wanted:
-        rows = _constant_rows(contract, op)
-        values["weight_sum"] = rows.sum(axis=1).astype(np.int32)
-    if "weight_total" in wanted:
-        values["weight_total"] = _weight_total(contract, op)
-    if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
-        start = start_of_sum(contract, op, model_bias)
-        bounds = sum_bounds(op, product_of(contract, op) != EXACT)
-        values["accumulator_min"], values["accumulator_max"] = (
-            bound + start.astype(np.int64) for bound in bounds
+    contract: Contract
+    op: Contraction
+
+    def values(self, model_bias: Callable[[], Array]) -> Values:
+        """All that is constant about the layer.
+
+        `model_bias` gives the bias as the model has it, as i32 or f32 and 0 for none;
+        it is called only if the contract's rule needs to know it.
+        """
+        op = self.op
+        values = {
+            **self.layer,
+            **self.factors,
+            **activation_values(self.contract, op.result.type, op.activation),
+            "half_scales": np.array(False),
+        }
+        if isinstance(op, qnn.FusedAddOp):
+            values |= operand_values("addend", op.operands[-1].type)
+            values |= operand_values("summand", op.summand)
+        wanted = self.rule.values
+        if "bias" in wanted:
+            values["bias"] = self.integer_bias(model_bias())
+        if "real_bias" in wanted:
+            values["real_bias"] = self._real_bias(model_bias())
+        if "one_bias" in wanted:
+            values["one_bias"] = np.array(len(np.unique(model_bias())) == 1)
+        if "bias_bits" in wanted:
+            values["bias_bits"] = np.array(self._bias_bits, np.int32)
+        if "weight_sum" in wanted:
+            values["weight_sum"] = self._rows.sum(axis=1).astype(np.int32)
+        if "weight_total" in wanted:
+            values["weight_total"] = self._weight_total
+        if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
+            start = self.start_of_sum(model_bias)
+            bounds = sum_bounds(op, self.product != EXACT)
+            values["accumulator_min"], values["accumulator_max"] = (
+                bound + start.astype(np.int64) for bound in bounds
+            )
+        return values
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that makes results of sums."""
+        return self.contract.rule(contraction_rule(self.op))
+
+    @cached_property
+    def layer(self) -> Values:
+        """Sizes and steps of the layer."""
+        return layer_values(self.op)
+
+    @cached_property
+    def factors(self) -> Values:
+        """Scales and zero points of input and weights."""
+        return {
+            **operand_values("input", self.op.input.type),
+            **operand_values("weight", self.op.weight.type),
+        }
+
+    @property
+    def product(self) -> str:
+        """How the contract multiplies: a name of `products.py`."""
+        rule = self.rule
+        product = rule.products[0]
+        if len(rule.products) > 1:
+            result = self.op.results[0].type
+            assert isinstance(result, TensorType)
+            values = {
+                **self.layer,
+                **self.factors,
+                "channel_count": np.array(result.get_shape()[-1], np.int32),
+            }
+            product = chosen_product(self.contract, rule, values, self.op)
+        weight = quantized_element(self.op.weight.type)
+        if product in IN_PAIRS and not weight.signed:
+            raise QlowerError(
+                f"contract {self.contract.name} multiplies in saturating pairs, which "
+                "needs int8 weights, not uint8",
+                rule.function.location,
+            )
+        return product
+
+    @property
+    def group(self) -> int:
+        """How many products a contract that sums in turn adds before `accumulate`."""
+        contract = self.contract
+        if "accumulate" not in contract.rules:
+            raise QlowerError(
+                f"contract {contract.name} sums in turn without the rule accumulate",
+                self.op.location,
+            )
+        if "accumulate_group" not in contract.rules:
+            return 1
+        (group,) = contract.rule("accumulate_group").evaluate(self.layer)
+        if int(group) < 1:
+            raise QlowerError(
+                f"rule accumulate_group of contract {contract.name} gives {group}, it "
+                "must be 1 or more",
+                self.op.location,
+            )
+        return int(group)
+
+    @property
+    def takes_bias(self) -> bool:
+        """Whether the rule asks for the bias by itself: the accumulator is then
+        without."""
+        if qnn.gives_sums(self.op):
+            return False
+        wanted = self.rule.values
+        return "bias" in wanted or "real_bias" in wanted
+
+    def start_of_sum(self, model_bias: Callable[[], Array]) -> Array:
+        """The integers that accumulators hold before the products: the bias, or 0 where
+        the rule asks for the bias itself. `model_bias` is as in `values`."""
+        if self.takes_bias:
+            return np.zeros((), np.int32)
+        return self.integer_bias(model_bias())
+
+    def integer_bias(self, bias: Array) -> Array:
+        """A bias as integers, by the rule quantize_bias if it is real."""
+        if bias.dtype != np.float32:
+            return bias
+        return self._other_bias("quantize_bias", {"real_bias": bias})
+
+    @property
+    def _bias_bits(self) -> int:
+        bias = self.op.bias
+        element = None if bias is None else element_type(bias.type)
+        return element.bitwidth if isinstance(element, IntegerType) else 0
+
+    def _real_bias(self, bias: Array) -> Array:
+        if self.op.bias is None:
+            return np.zeros((), np.float32)
+        if bias.dtype == np.float32:
+            return bias
+        return self._other_bias("dequantize_bias", {"bias": bias})
+
+    def _other_bias(self, rule: str, bias: Mapping[str, Array]) -> Array:
+        values = {**bias, **self.factors}
+        (converted,) = self.contract.rule(rule).evaluate(values)
+        return converted
+
+    @property
+    def _rows(self) -> Array:
+        """The weights without their zero points, [channel, weight]."""
+        rows = centred_rows(self.op)
+        if rows is None:
+            raise QlowerError(
+                f"contract {self.contract.name} asks for the sum of a channel's "
+                "weights, which needs constant weights",
+                self.op.location,
+            )
+        return rows
+
+    @property
+    def _weight_total(self) -> Array:
+        """The sum of what a channel's weights add by the rule weight_addend, each
+        partial sum rounded, [channel] as f32."""
+        rows = self._rows.astype(np.int32)
+        (addends,) = self.contract.rule("weight_addend").evaluate_each(
+            {"weight": rows, **operand_values("input", self.op.input.type)}, rows.shape
         )
-    return values
+        return np.add.accumulate(addends, axis=1, dtype=np.float32)[:, -1]
+
+
+def contraction_rule(op: Contraction) -> str:
+    """The name of the rule for a contraction with weights."""
+    return op.rules[0]
 
 
 def layer_values(op: Contraction) -> Values:
@@ -94,32 +228,6 @@ def layer_values(op: Contraction) -> Values:
     return values
 
 
-def product_of(contract: Contract, op: Contraction) -> str:
-    """How the contract multiplies in a contraction: a name of `products.py`."""
-    name = contraction_rule(op)
-    rule = contract.rule(name)
-    products = rule.products
-    product = products[0]
-    if len(products) > 1:
-        result = op.results[0].type
-        assert isinstance(result, TensorType)
-        values = {
-            **layer_values(op),
-            **operand_values("input", op.input.type),
-            **operand_values("weight", op.weight.type),
-            "channel_count": np.array(result.get_shape()[-1], np.int32),
-        }
-        product = chosen_product(contract, rule, values, op)
-    weight = quantized_element(op.weight.type)
-    if product in IN_PAIRS and not weight.signed:
-        raise QlowerError(
-            f"contract {contract.name} multiplies in saturating pairs, which needs "
-            "int8 weights, not uint8",
-            rule.function.location,
-        )
-    return product
-
-
 def chosen_product(
     contract: Contract, rule: Rule, values: Values, op: Operation
 ) -> str:
@@ -133,100 +241,3 @@ def chosen_product(
             op.location,
         )
     return products[int(choice)]
-
-
-def group_of(contract: Contract, op: Contraction) -> int:
-    """How many products a contract that sums in turn adds before `accumulate`."""
-    if "accumulate" not in contract.rules:
-        raise QlowerError(
-            f"contract {contract.name} sums in turn without the rule accumulate",
-            op.location,
-        )
-    if "accumulate_group" not in contract.rules:
-        return 1
-    (group,) = contract.rule("accumulate_group").evaluate(layer_values(op))
-    if int(group) < 1:
-        raise QlowerError(
-            f"rule accumulate_group of contract {contract.name} gives {group}, it must "
-            "be 1 or more",
-            op.location,
-        )
-    return int(group)
-
-
-def contraction_rule(op: Contraction) -> str:
-    """The rule for a contraction with weights."""
-    return op.rules[0]
-
-
-def takes_bias(contract: Contract, op: Contraction) -> bool:
-    """Whether the rule asks for the bias by itself: the accumulator is then without."""
-    if qnn.gives_sums(op):
-        return False
-    wanted = contract.rule(contraction_rule(op)).values
-    return "bias" in wanted or "real_bias" in wanted
-
-
-def start_of_sum(
-    contract: Contract, op: Contraction, model_bias: Callable[[], Array]
-) -> Array:
-    """The integers that accumulators hold before the products: the bias, or 0 where the
-    rule asks for the bias itself. `model_bias` is as in `contraction_values`."""
-    if takes_bias(contract, op):
-        return np.zeros((), np.int32)
-    return integer_bias(contract, op, model_bias())
-
-
-def integer_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
-    """A bias as integers, by the rule quantize_bias if it is real."""
-    if bias.dtype != np.float32:
-        return bias
-    return _other_bias(contract, op, "quantize_bias", {"real_bias": bias})
-
-
-def _bias_bits(op: Contraction) -> int:
-    element = None if op.bias is None else element_type(op.bias.type)
-    return element.bitwidth if isinstance(element, IntegerType) else 0
-
-
-def _real_bias(contract: Contract, op: Contraction, bias: Array) -> Array:
-    if op.bias is None:
-        return np.zeros((), np.float32)
-    if bias.dtype == np.float32:
-        return bias
-    return _other_bias(contract, op, "dequantize_bias", {"bias": bias})
-
-
-def _constant_rows(contract: Contract, op: Contraction) -> Array:
-    """The weights without their zero points, [channel, weight]."""
-    rows = centred_rows(op)
-    if rows is None:
-        raise QlowerError(
-            f"contract {contract.name} asks for the sum of a channel's weights, which "
-            "needs constant weights",
-            op.location,
-        )
-    return rows
-
-
-def _weight_total(contract: Contract, op: Contraction) -> Array:
-    """The sum of what a channel's weights add by the rule weight_addend, each partial
-    sum rounded, [channel] as f32."""
-    rows = _constant_rows(contract, op).astype(np.int32)
-    (addends,) = contract.rule("weight_addend").evaluate_each(
-        {"weight": rows, **operand_values("input", op.input.type)}, rows.shape
-    )
-    return np.add.accumulate(addends, axis=1, dtype=np.float32)[:, -1]
-
-
-def _other_bias(
-    contract: Contract, op: Contraction, rule: str, bias: Mapping[str, Array]
-) -> Array:
-    (converted,) = contract.rule(rule).evaluate(
-        {
-            **bias,
-            **operand_values("input", op.input.type),
-            **operand_values("weight", op.weight.type),
-        }
-    )
-    return converted

@@ -6,7 +6,7 @@ import numpy as np
 
 from qlower.contracts import Contract
 from qlower.contracts.accumulator_range import Integers, product_terms
-from qlower.contracts.contractions import Contraction, product_of
+from qlower.contracts.contractions import Contraction, RuledContraction
 from qlower.contracts.products import IN_TURN
 from qlower.dialects.types import integer_range
 from qlower.interp.values import Array
@@ -27,7 +27,7 @@ def register_bits(contract: Contract) -> int:
 def keeps_sums(contract: Contract, op: Contraction, start: Array) -> bool:
     """Whether no sum on the way is cut: all between the least and the largest are tried
     where a contract sums in turn. Weights have to be constant."""
-    if product_of(contract, op) != IN_TURN:
+    if RuledContraction(contract, op).product != IN_TURN:
         return True
     terms = product_terms(op)
     if terms is None:

@@ -52,6 +52,18 @@ OUTPUT = {
 }
 
 
+WINDOW: Values = {
+    f"{name}_{side}": i32
+    for name, sides in {
+        "kernel": ("height", "width"),
+        "stride": ("height", "width"),
+        "pad": ("top", "bottom", "left", "right"),
+    }.items()
+    for side in sides
+}
+DILATED = {**WINDOW, "dilation_height": i32, "dilation_width": i32}
+
+
 def inlined(
     runtime: Values, constants: Values, result: Attribute = i32
 ) -> RuleSignature:

@@ -110,7 +110,7 @@ class _Literal(UnresolvedOperand):
 
 
 @dataclass
-class _Step(UnresolvedOperand):
+class _NamedStep(UnresolvedOperand):
     """The name of a function in the place of an operand."""
 
     name: str
@@ -129,7 +129,7 @@ class _ShorthandParser(LocatingParser):
     def parse_optional_unresolved_operand(self) -> UnresolvedOperand | None:
         token = self._current_token
         if token.kind == MLIRTokenKind.AT_IDENT:
-            return _Step(token.span, 0, self.parse_symbol_name().data)
+            return _NamedStep(token.span, 0, self.parse_symbol_name().data)
         if token.kind in _NUMBERS:
             value = self.parse_number()
         else:
@@ -147,7 +147,7 @@ class _ShorthandParser(LocatingParser):
             except (ValueError, OverflowError, VerifyException) as error:
                 self.raise_error(str(error), operand.span)
             return self._result(constant, operand, type)
-        if isinstance(operand, _Step):
+        if isinstance(operand, _NamedStep):
             call = CallOp(operand.name, [], [type])
             set_hint(call.results[0], operand.name)
             return self._result(call, operand, type)

@@ -20,7 +20,7 @@ ROWS = "contract.rows"
 
 
 @dataclass(frozen=True)
-class _Step:
+class _NumberedOp:
     """An op of a rule, and which of the values so far are its operands; its results
     follow them. An op that calls a table, or a helper on rows, has that as its
     `callee`."""
@@ -77,10 +77,10 @@ def used_arguments(function: FuncOp, starts: int = 0) -> set[int]:
 
 
 @lru_cache(maxsize=1 << 12)
-def _inlined(function: FuncOp) -> tuple[Sequence[_Step], Sequence[int]]:
+def _inlined(function: FuncOp) -> tuple[Sequence[_NumberedOp], Sequence[int]]:
     """The steps of a function without its calls, but for those of tables and helpers on
     rows, and which values it returns; a contract's functions stay what they are."""
-    steps: list[_Step] = []
+    steps: list[_NumberedOp] = []
     arguments = range(len(function.body.block.args))
     count = len(arguments)
 
@@ -96,7 +96,7 @@ def _inlined(function: FuncOp) -> tuple[Sequence[_Step], Sequence[int]]:
             if callee is not None and not _APART & callee.attributes.keys():
                 results = inline(callee, operands)
             else:
-                steps.append(_Step(op, operands, callee))
+                steps.append(_NumberedOp(op, operands, callee))
                 results = range(count, count := count + len(op.results))
             places.update(zip(op.results, results, strict=True))
         raise AssertionError("a verified function returns")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from qlower.compilation.compilation import Compilation
-from qlower.contracts.contractions import takes_bias
+from qlower.contracts.contractions import RuledContraction
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
 from qlower.frontends.load import ModelOrPath
@@ -255,7 +255,7 @@ def sum_of(run: LayerRun, index: Index, count: int) -> Sum | None:
     if run.exact_accumulators is None or not isinstance(run.op, CONTRACTIONS):
         return None
     values = run.evaluations[-1].at(index, run.result.shape) or {}
-    rule_adds_bias = takes_bias(run.contract, run.op)
+    rule_adds_bias = RuledContraction(run.contract, run.op).takes_bias
     exact = run.exact_sums if rule_adds_bias else run.exact_accumulators
     assert exact is not None
     return Sum(

@@ -17,7 +17,7 @@ from qlower.contracts.accumulator_range import (
     constant_integers,
     sum_bounds,
 )
-from qlower.contracts.contractions import Contraction, product_of
+from qlower.contracts.contractions import Contraction, RuledContraction
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
 from qlower.contracts.products import EXACT, FLAT, IN_PAIRS, IN_TURN
 from qlower.contracts.registers import register_bits
@@ -60,7 +60,7 @@ def lint(
     for op in layers(model.module):
         if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp):
             chosen = _contract(model, op, contract)
-            product = EXACT if chosen is None else product_of(chosen, op)
+            product = EXACT if chosen is None else RuledContraction(chosen, op).product
             if product == EXACT and pairs:
                 product = FLAT
             start = _start(op, chosen)
@@ -79,7 +79,7 @@ def saturates_elsewhere(model: Model, contract: str) -> bool:
     contract of its own, which is named after this one."""
     names = [name for name in contract_names() if name.startswith(f"{contract}-")]
     return any(
-        product_of(load_contract(name), op) in IN_PAIRS
+        RuledContraction(load_contract(name), op).product in IN_PAIRS
         for name in names
         for op in layers(model.module)
         if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp)

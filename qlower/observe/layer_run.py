@@ -14,7 +14,7 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation
 
 from qlower.contracts import Contract, Rule, load_contract
-from qlower.contracts.contractions import product_of, start_of_sum
+from qlower.contracts.contractions import RuledContraction
 from qlower.contracts.products import EXACT
 from qlower.contracts.real_rows import orders_of, row_values
 from qlower.contracts.real_sums import block_of, order_of, starts_from_bias
@@ -170,8 +170,9 @@ class LayerRun:
     @property
     def product(self) -> str:
         """How a contraction multiplies (`products.py`); other layers do it exactly."""
-        op = self.op
-        return product_of(self.contract, op) if isinstance(op, CONTRACTIONS) else EXACT
+        if not isinstance(self.op, CONTRACTIONS):
+            return EXACT
+        return RuledContraction(self.contract, self.op).product
 
     @property
     def order(self) -> str | None:
@@ -224,7 +225,7 @@ class LayerRun:
         """The values that a contraction's accumulators hold before the products."""
         assert isinstance(self.op, CONTRACTIONS), "only these have such accumulators"
         bias = np.zeros((), np.int32) if self.bias is None else self.bias
-        return start_of_sum(self.contract, self.op, lambda: bias)
+        return RuledContraction(self.contract, self.op).start_of_sum(lambda: bias)
 
     def meant(self, index: Index) -> tuple[str, dict[str, Array]] | None:
         """The rule that stores an element of the result, and its values as the model

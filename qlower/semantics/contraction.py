@@ -11,10 +11,8 @@ from xdsl.interpreter import PythonValues
 
 from qlower.contracts.contractions import (
     Contraction,
+    RuledContraction,
     contraction_rule,
-    contraction_values,
-    product_of,
-    start_of_sum,
 )
 from qlower.contracts.products import EXACT, IN_TURN
 from qlower.contracts.values import operation_values
@@ -54,12 +52,12 @@ class ContractionFunctions(RuleFunctions):
 
     @implement(qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp)
     def run_contraction(self, op: Contraction, args: PythonValues) -> PythonValues:
-        contract = self.contract(op)
-        product = product_of(contract, op)
+        ruled = RuledContraction(self.contract(op), op)
+        product = ruled.product
         bias: Array = args[2] if op.bias is not None else np.zeros((), np.int32)
-        start = start_of_sum(contract, op, lambda: bias)
+        start = ruled.start_of_sum(lambda: bias)
         if product == IN_TURN:
-            total = sums_in_turn(contract, op, start, args[0], args[1])
+            total = sums_in_turn(ruled, start, args[0], args[1])
         else:
             sums = self.sums(op, product, args[0], args[1])
             total = sums.astype(np.int64) + start
@@ -67,10 +65,7 @@ class ContractionFunctions(RuleFunctions):
         wrapped = total if wide else total.astype(np.int32)
         if qnn.gives_sums(op):
             return (wrapped,)
-        values = {
-            "accumulator": wrapped,
-            **contraction_values(contract, op, lambda: bias),
-        }
+        values = {"accumulator": wrapped, **ruled.values(lambda: bias)}
         if isinstance(op, qnn.FusedAddOp):
             values["addend"] = args[-1].astype(np.int32)
         return self.finish(op, contraction_rule(op), values, op.result)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from qlower.contracts import Contract
-from qlower.contracts.contractions import Contraction, group_of
+from qlower.contracts.contractions import Contraction, RuledContraction
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
@@ -17,11 +16,11 @@ from .rules import centred
 
 
 def sums_in_turn(
-    contract: Contract, op: Contraction, start: Array, stored: Array, weight: Array
+    ruled: RuledContraction, start: Array, stored: Array, weight: Array
 ) -> Array:
     """The accumulators as i32, from what they start from, the stored input and the
     weights."""
-    rule, group = contract.rule("accumulate"), group_of(contract, op)
+    rule, op, group = ruled.contract.rule("accumulate"), ruled.op, ruled.group
     start = np.broadcast_to(start, shape_of(op.result))
     products = (
         code.astype(np.int64) * factor for code, factor in columns(op, stored, weight)

@@ -15,7 +15,7 @@ from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import constant_integers, product_terms
 from qlower.contracts.contractions import (
     Contraction,
-    product_of,
+    RuledContraction,
 )
 from qlower.contracts.pair_range import PAIR_BITS, row_bounds, weight_rows
 from qlower.contracts.products import IN_PAIRS
@@ -106,7 +106,7 @@ def _layer_fits(
     if constant_integers(op.weight) is None or start is None:
         raise Unseen("weights or bias aren't constant")
     work = LayerSums(model, contract, op, bits, order)
-    product = product_of(used, op)
+    product = RuledContraction(used, op).product
     sums = work.accumulator(start)
     if decided is not None:
         decided(work, start)

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.traits import SymbolTable
 
-from qlower.contracts.contractions import group_of
+from qlower.contracts.contractions import RuledContraction
 from qlower.contracts.products import IN_TURN
 from qlower.contracts.rows import WHOLE_ROWS, kinds_of
 from qlower.contracts.walk import ROWS
@@ -104,5 +104,8 @@ def _accumulate_alike(a: LayerRun, b: LayerRun) -> bool:
     if not isinstance(a.op, CONTRACTIONS) or not isinstance(b.op, CONTRACTIONS):
         return True
     one, other = (run.contract.rule("accumulate").function for run in (a, b))
-    alike = group_of(a.contract, a.op) == group_of(b.contract, b.op)
+    alike = (
+        RuledContraction(a.contract, a.op).group
+        == RuledContraction(b.contract, b.op).group
+    )
     return alike and _same_function(one, other, set())

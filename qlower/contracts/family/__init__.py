@@ -7,7 +7,7 @@ them; `arithmetic_text` writes the contract that has the chosen ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -16,85 +16,23 @@ from string import Template
 from xdsl.dialects.func import FuncOp
 
 from qlower.contracts.calls import value_name
-from qlower.contracts.products import EXACT, FLAT, IN_TURN, PIXEL, TAPS
-from qlower.dialects.fixed import RoundingMode
-from qlower.text.parsing import parse_module
-
-MODES = tuple(mode.value for mode in RoundingMode)
-FIXED = "fixed point"
-ONCE, INSIDE, AFTER, BYTE = "once", "inside", "after", "after, saturated before"
-SYMMETRIC = "after, within 127 before"
-FUSED = "fused with the product"
-FUSED_INSIDE = "inside, fused with the product"
-GIVEN, RANGES, RECIPROCALS = "given", "ranges", "reciprocals"
-TURNS = {"in turn": 1, **{f"in turn by {group}": group for group in (2, 4, 8, 16)}}
-"""After how many products the accumulator saturates."""
-
-
-CHOICES: Mapping[str, Sequence[str]] = {
-    "products": (EXACT, FLAT, PIXEL, *TURNS),
-    "accumulator": (
-        "32 bits",
-        *(
-            f"{bits} bits, {how}"
-            for how in ("wrap", "saturate")
-            for bits in reversed(range(12, 32))
-        ),
-    ),
-    "bias": ("integer", "in steps", "real", FUSED),
-    "scaling": (
-        FIXED,
-        *("multiply f32", "divide f32", "reciprocal f32"),
-        *("multiply f64", "divide f64", "reciprocal f64"),
-    ),
-    "scales": (GIVEN, RANGES, RECIPROCALS),
-    "ratio": (
-        *("f32_product_first", "f32_weight_first", "f32_input_first"),
-        *("f32_reciprocal", "f64", "f64_of_f32_product"),
-    ),
-    "multiplier": (
-        *(
-            f"{width} bits, {mode}"
-            for mode in ("half_up", "half_even", "floor", "ceil")
-            for width in (*reversed(range(8, 33)), 2)
-        ),
-        "2 bits, nearest in log2",
-    ),
-    "first": (ONCE, *MODES),
-    "rounding": MODES,
-    "zero_point": (AFTER, INSIDE, FUSED_INSIDE, BYTE, SYMMETRIC),
-}
-"""What each choice may be; the first is what it is where it makes no difference.
-
-products: of pairs, or in turn (`products.py`), where the accumulator saturates after
-each product or each group of them. bias: an integer in the accumulator; real, and added
-to a float sum in its steps; or added to real numbers, in float32 by one FMA if it is
-fused. scaling: by an integer and a
-shift; by a float ratio; or by the scales one after the other, divided by the output's
-or multiplied by its reciprocal. scales: as they are given, or in float32 as computed
-from ranges of real numbers, or from reciprocals. ratio: of the scales, in the order in
-which they combine. multiplier: of fixed point, and how it is rounded; one of 2 bits is
-a power of two, which may be the nearest in its logarithm. first: the rounding to the
-high half of the product, if there is one before `rounding`. zero_point: of the output,
-added after rounding or before, by one FMA with the product if fused, or to what is
-saturated to 8 bits already, without -128 if it is within 127.
-"""
-
-TOGETHER = (
-    ("accumulator", "bias"),
-    ("accumulator", "products"),
-    ("first", "rounding"),
-    ("first", "multiplier"),
-    ("ratio", "multiplier"),
-    ("rounding", "zero_point"),
-    ("scaling", "ratio"),
-    ("scaling", "bias"),
-    ("scaling", "rounding"),
-    ("scaling", "scales"),
-    ("scales", "zero_point"),
+from qlower.contracts.family.choices import (
+    AFTER,
+    BYTE,
+    CHOICES,
+    FIXED,
+    FUSED,
+    FUSED_INSIDE,
+    GIVEN,
+    INSIDE,
+    ONCE,
+    RANGES,
+    SYMMETRIC,
+    TOGETHER,
+    TURNS,
 )
-"""Choices that have to be right together before either explains more."""
-
+from qlower.contracts.products import EXACT, IN_TURN, PIXEL, TAPS
+from qlower.text.parsing import parse_module
 
 _FUSING = ("divide f32", "reciprocal f32")
 """The scalings whose product with the sum can take the bias in."""
@@ -104,7 +42,7 @@ _STEPPED = ("f32_product_first", "f32_reciprocal")
 
 
 @dataclass(frozen=True)
-class Step:
+class FamilyStep:
     """A function of `family.mlir`, filled in, and the values that it makes."""
 
     text: str
@@ -207,7 +145,7 @@ class Arithmetic:
         return "" if self.scaling == FIXED else self.scaling.split(" ")[1]
 
     @cached_property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[FamilyStep]:
         """The steps applied to an accumulator, in order."""
         is_fixed = self.scaling == FIXED
         found = self._fixed_point() if is_fixed else self._floating_point()
@@ -221,7 +159,7 @@ class Arithmetic:
         last = step(store[self.zero_point], "stored")
         return [self.hold, *self._scales(found), *found, last]
 
-    def _scales(self, steps: Sequence[Step]) -> Iterator[Step]:
+    def _scales(self, steps: Sequence[FamilyStep]) -> Iterator[FamilyStep]:
         """Steps that compute the scales which the given steps use."""
         taken = {name for one in steps for name in one.arguments}
         if "step" in taken:
@@ -233,7 +171,7 @@ class Arithmetic:
             yield step(f"output_steps{of}", *made)
 
     @cached_property
-    def hold(self) -> Step:
+    def hold(self) -> FamilyStep:
         """The step that holds a sum in its register."""
         words = self.accumulator.replace(",", "").split(" ")
         if len(words) == 2:
@@ -248,7 +186,7 @@ class Arithmetic:
             most=(1 << bits - 1) - 1,
         )
 
-    def _fixed_point(self) -> list[Step]:
+    def _fixed_point(self) -> list[FamilyStep]:
         width, mode = int(self.multiplier.split(" ")[0]), self.multiplier.split(" ")[2]
         words = {"width": width, "first": self.first, "rounding": self.rounding}
         if self.first != ONCE:
@@ -273,7 +211,7 @@ class Arithmetic:
             step(shift, "rounded", high=width - 1, **words),
         ]
 
-    def _floating_point(self) -> list[Step]:
+    def _floating_point(self) -> list[FamilyStep]:
         float, kind = self.float, self.scaling.split(" ")[0]
         fused = "_and_zero_point" if self.zero_point == FUSED_INSIDE else ""
         sum = "sum_and_bias" if self.bias == "in steps" else "sum"
@@ -298,9 +236,9 @@ class Arithmetic:
         return found
 
 
-def step(name: str, *results: str, **words: str | int) -> Step:
+def step(name: str, *results: str, **words: str | int) -> FamilyStep:
     """The function of that name in `family.mlir`, with words filled in."""
-    return Step(Template(_templates()[name]).substitute(words), results)
+    return FamilyStep(Template(_templates()[name]).substitute(words), results)
 
 
 @cache

@@ -12,7 +12,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from qlower.contracts import PREFIX
-from qlower.contracts.family import CHOICES, Arithmetic, arithmetic_text
+from qlower.contracts.family import Arithmetic, arithmetic_text
+from qlower.contracts.family.choices import CHOICES
 from qlower.diagnostics import QlowerError
 
 BASE = "tflite"

@@ -12,10 +12,8 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.contracts.contractions import (
     Contraction,
+    RuledContraction,
     contraction_rule,
-    contraction_values,
-    group_of,
-    product_of,
 )
 from qlower.contracts.products import EXACT, IN_TURN
 from qlower.contracts.values import operation_values
@@ -23,38 +21,34 @@ from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import inline_rule
 from qlower.emit.sums import (
+    Accumulate,
     Factor,
-    Step,
     from_zero,
     multiply_accumulate,
     sum_products,
 )
 from qlower.model.nests import Combine, Nest, row_major_index, scalar_constant
-from qlower.transforms.lower_qnn.bias import (
-    accumulator_type,
-    computed_bias,
-    constant_bias,
-    initial_accumulator,
-)
+from qlower.transforms.lower_qnn.bias import LoweredContraction, accumulator_type
 from qlower.transforms.lower_qnn.lowering import Lowering
 from qlower.transforms.lower_qnn.pairs import accumulate_pairs
 
 
 def lower_contraction(lowering: Lowering, op: Contraction) -> SSAValue:
     """Sums of products, and the rule."""
-    product = product_of(lowering.contract, op)
+    lowered = LoweredContraction(lowering, op)
+    product = lowered.ruled.product
     if product == EXACT:
-        accumulator = _accumulate(lowering, op)
+        accumulator = _accumulate(lowered)
     elif product == IN_TURN:
-        accumulator = _accumulate(lowering, op, _in_turn(lowering, op))
+        accumulator = _accumulate(lowered, _in_turn(lowered.ruled))
     else:
-        accumulator = accumulate_pairs(lowering, op, product)
+        accumulator = accumulate_pairs(lowered, product)
     if qnn.gives_sums(op):
         return accumulator
     nest = Nest(lowering.emit, shape_of(op.result))
-    bias = computed_bias(lowering, nest, op)
-    known = (lambda: np.array(0, np.int32)) if bias else lambda: constant_bias(op)
-    constants = contraction_values(lowering.contract, op, known)
+    bias = lowered.computed_bias(nest)
+    known = (lambda: np.array(0, np.int32)) if bias else lowered.constant_bias
+    constants = lowered.ruled.values(known)
     place = range(nest.parallel)
     added: dict[str, SSAValue] = {}
     if isinstance(op, qnn.FusedAddOp):
@@ -68,10 +62,9 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> SSAValue:
     )
 
 
-def _in_turn(lowering: Lowering, op: Contraction) -> Step:
+def _in_turn(ruled: RuledContraction) -> Accumulate:
     """Adds products, and has the contract's `accumulate` after each group."""
-    rule = lowering.contract.rule("accumulate")
-    group = group_of(lowering.contract, op)
+    rule, group = ruled.contract.rule("accumulate"), ruled.group
 
     def step(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
         add = multiply_accumulate(nest, a, b)
@@ -105,14 +98,14 @@ def _ends_group(nest: Nest, group: int) -> SSAValue:
 
 
 def _accumulate(
-    lowering: Lowering, op: Contraction, step: Step | None = None
+    lowered: LoweredContraction, step: Accumulate | None = None
 ) -> SSAValue:
     """`bias + sum((x - x_zero_point) * (w - w_zero_point))`, exact modulo 2^32, or 2^64
     for elements of 16 bits; or what `step` makes of it."""
+    lowering, op = lowered.lowering, lowered.op
 
     def start(shape: Sequence[int], channels: Sequence[int]) -> SSAValue:
-        none = np.zeros((), np.int32)
-        return initial_accumulator(lowering, op, shape, channels, none)
+        return lowered.initial_accumulator(shape, channels, np.zeros((), np.int32))
 
     return sum_products(
         lowering.emit, op.sums, _factors(lowering, op), start, step=step

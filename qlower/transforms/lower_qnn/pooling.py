@@ -72,7 +72,7 @@ def lower_adaptive_avg_pool2d(
 
 
 @dataclass(frozen=True)
-class _Place:
+class _TapPosition:
     """The position that a tap of an adaptive window reads, along one axis, and whether
     it belongs to the window (None: always)."""
 
@@ -80,7 +80,7 @@ class _Place:
     inside: SSAValue | None
 
 
-def _window_place(nest: Nest, op: qnn.AdaptiveAvgPool2DOp, axis: int) -> _Place:
+def _window_place(nest: Nest, op: qnn.AdaptiveAvgPool2DOp, axis: int) -> _TapPosition:
     """Rows (0) or columns (1): loops y = 1 and kh = 4, or x = 2 and kw = 5."""
     windows = op.windows[axis]
     starts = np.array([window.start for window in windows], np.int32)
@@ -90,13 +90,13 @@ def _window_place(nest: Nest, op: qnn.AdaptiveAvgPool2DOp, axis: int) -> _Place:
     start = nest.constant(starts, i32, (1 + axis,))
     position = nest.add(arith.AddiOp(start, tap)).result
     if sizes.min() == sizes.max():
-        return _Place(to_index(nest, position), None)
+        return _TapPosition(to_index(nest, position), None)
     # A tap beyond the window may be beyond the image: then it reads the last pixel.
     last = nest.add(scalar_constant(shape_of(op.input)[1 + axis] - 1, i32)).result
     position = nest.add(arith.MinSIOp(position, last)).result
     size = nest.constant(sizes, i32, (1 + axis,))
     inside = nest.add(arith.CmpiOp(tap, size, "slt")).result
-    return _Place(to_index(nest, position), inside)
+    return _TapPosition(to_index(nest, position), inside)
 
 
 def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> SSAValue:
