@@ -31,7 +31,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Difference:
+class PeerDifference:
     """How many of a model's `outputs` on one drawn input a peer computes otherwise:
     than the code that is timed, and than `contract`, which has the peer's arithmetic,
     where there is one that takes the model."""
@@ -56,7 +56,9 @@ class Comparison:
     times: Mapping[str, Spread]
     ratios: Mapping[str, Spread]
     absent: Mapping[str, str]
-    differences: Mapping[str, Difference] = field(default_factory=dict[str, Difference])
+    differences: Mapping[str, PeerDifference] = field(
+        default_factory=dict[str, PeerDifference]
+    )
 
     def ratio_of_medians(self, peer: str) -> float:
         return self.times[peer].median / self.times[OURS].median
@@ -93,7 +95,7 @@ def compare(model: Path, compilation: Compilation, options: Options) -> Comparis
     inputs = [random_input(spec, random) for spec in run.inputs]
     calls: dict[str, Callable[[], object]] = {OURS: run.bind(*inputs)}
     absent: dict[str, str] = {}
-    differences: dict[str, Difference] = {}
+    differences: dict[str, PeerDifference] = {}
     for peer, file in options.against.items():
         try:
             prepared = prepare_peer(peer, model, file, inputs, threads)
@@ -121,19 +123,19 @@ def _difference(
     compilation: Compilation,
     contract: str | None,
     inputs: Sequence[Array],
-) -> Difference:
+) -> PeerDifference:
     """Differences of a peer's outputs from a compilation's, and from those of the
     peer's contract."""
     outputs = sum(array.size for array in found)
     timed = _differing(found, compilation, inputs)
     if contract is None:
-        return Difference(outputs, timed)
+        return PeerDifference(outputs, timed)
     try:
         own = replace(compilation, contract=contract, layer_contracts={})
-        return Difference(outputs, timed, contract, _differing(found, own, inputs))
+        return PeerDifference(outputs, timed, contract, _differing(found, own, inputs))
     except QlowerError as error:
         LOGGER.info("%s", error)
-        return Difference(outputs, timed, contract)
+        return PeerDifference(outputs, timed, contract)
 
 
 def _differing(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from html import escape
 
-from qlower.bench.comparison import OURS, Comparison, Difference, Report
+from qlower.bench.comparison import OURS, Comparison, PeerDifference, Report
 from qlower.bench.measure import Spread
 from qlower.bench.peers import PEERS
 from qlower.runtime.profile_table import profile_table
@@ -109,7 +109,7 @@ def _difference_columns(peer: str) -> list[Column[Comparison]]:
     peer's own contract."""
 
     def column(
-        title: str | None, key: str, take: Callable[[Difference], int | None]
+        title: str | None, key: str, take: Callable[[PeerDifference], int | None]
     ) -> Column[Comparison]:
         def value(row: Comparison) -> int | None:
             found = row.differences.get(peer)

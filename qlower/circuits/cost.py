@@ -13,7 +13,7 @@ from qlower.circuits.area import NO_YOSYS, Area, area_of
 from qlower.circuits.make import Circuit
 from qlower.circuits.requantizer import requantizer
 from qlower.circuits.tools import is_installed
-from qlower.contract_pages.contract_differences import Difference, Subject, compare
+from qlower.contract_pages.contract_differences import Disagreement, Subject, compare
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
@@ -35,7 +35,7 @@ class Cost:
     contract: str
     circuit: Circuit | None
     area: Area | None
-    difference: Difference
+    difference: Disagreement
     why: str = ""
 
 
@@ -174,14 +174,14 @@ def costs(
     return Costs(subject.name, against, rows)
 
 
-def _sum(parts: Sequence[Difference]) -> Difference:
-    total = Difference()
+def _sum(parts: Sequence[Disagreement]) -> Disagreement:
+    total = Disagreement()
     for part in parts:
         total.add(part.count, part.differing, part.largest)
     return total
 
 
-def _cost(model: Model, name: str, difference: Difference) -> Cost:
+def _cost(model: Model, name: str, difference: Disagreement) -> Cost:
     contract = load_contract(name)
     try:
         circuit = requantizer(model, contract)

@@ -40,7 +40,7 @@ class Subject:
 
 
 @dataclass
-class Difference:
+class Disagreement:
     """How far two contracts differ over `count` outputs."""
 
     count: int = 0
@@ -67,17 +67,17 @@ class Kind:
 
     layer_count: int = 0
     outputs: dict[str, int] = field(default_factory=dict[str, int])
-    pairs: dict[tuple[str, str], Difference] = field(
-        default_factory=dict[tuple[str, str], Difference]
+    pairs: dict[tuple[str, str], Disagreement] = field(
+        default_factory=dict[tuple[str, str], Disagreement]
     )
     refusals: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
-    def difference(self, first: str, second: str) -> Difference:
+    def difference(self, first: str, second: str) -> Disagreement:
         """The difference of two contracts, named in either order."""
         if first == second:
-            return Difference(self.outputs.get(first, 0))
+            return Disagreement(self.outputs.get(first, 0))
         found = self.pairs.get((first, second)) or self.pairs.get((second, first))
-        return found or Difference()
+        return found or Disagreement()
 
     def groups(self) -> list[list[str]]:
         """Contracts that gave the same bits for the same layers, together."""
@@ -85,7 +85,8 @@ class Kind:
         for name, count in self.outputs.items():
             for group in groups:
                 if self.outputs[group[0]] == count and all(
-                    self.difference(other, name) == Difference(count) for other in group
+                    self.difference(other, name) == Disagreement(count)
+                    for other in group
                 ):
                     group.append(name)
                     break
@@ -239,7 +240,7 @@ def _add_layer(kind: Kind, answers: Mapping[str, Array]) -> None:
     for first, second in combinations(answers, 2):
         i, j = sorted((index[first], index[second]))
         differing, largest = counted.get((i, j), (0, 0))
-        pair = kind.pairs.setdefault((first, second), Difference())
+        pair = kind.pairs.setdefault((first, second), Disagreement())
         pair.add(answers[first].size, differing, largest)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from qlower.contract_pages.contract_differences import Comparison, Difference, Kind
+from qlower.contract_pages.contract_differences import Comparison, Disagreement, Kind
 from qlower.tables.table import Column, Table, counted
 
 REFERENCE = "exact"
@@ -74,7 +74,7 @@ def _matrix(
     title: str,
     rows: Sequence[str],
     columns: Sequence[str],
-    cell: Callable[[str, str], Difference | str],
+    cell: Callable[[str, str], Disagreement | str],
 ) -> str:
     """A cell for each row and column, in markdown."""
 
@@ -101,7 +101,7 @@ def _pairs(name: str, kind: Kind, contracts: Sequence[str]) -> Iterator[str]:
     yield ""
     numbers = [str(number) for number in range(1, len(groups) + 1)]
 
-    def cell(row: str, column: str) -> Difference | str:
+    def cell(row: str, column: str) -> Disagreement | str:
         if int(row) >= int(column):
             return ""
         return kind.difference(groups[int(row) - 1][0], groups[int(column) - 1][0])
@@ -116,7 +116,7 @@ class Pair:
     layers: str
     first: str
     second: str
-    difference: Difference
+    difference: Disagreement
 
 
 def pairs_table(comparison: Comparison) -> Table[Pair]:

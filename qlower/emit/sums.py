@@ -19,7 +19,7 @@ from qlower.interp.values import Array
 from qlower.model.nests import Combine, Emitter, Nest, widen
 from qlower.operators.sums import Sums
 
-Step: TypeAlias = Callable[[Nest, SSAValue, SSAValue], Combine]
+Accumulate: TypeAlias = Callable[[Nest, SSAValue, SSAValue], Combine]
 """From a nest and two numbers in it to what combines a sum and their product."""
 
 Start: TypeAlias = Callable[[Sequence[int], Sequence[int]], SSAValue]
@@ -54,7 +54,7 @@ def sum_products(
     factors: tuple[Factor, Factor],
     start: Start,
     element: IntegerType = i32,
-    step: Step | None = None,
+    step: Accumulate | None = None,
 ) -> SSAValue:
     """The sums of an operator, of its result's shape. Integers are widened to `element`
     and multiplied there; the sums are of the type that they start from. Without `step`

@@ -7,7 +7,7 @@ do, not by their position.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -176,35 +176,27 @@ def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
     def so_far(row: Row | None) -> str:
         return "" if row is None else _short(row.so_far)
 
+    def both(of: Callable[[Row], str]) -> Callable[[Pair], Cell]:
+        return lambda pair: pair.both([of(row) for row in pair.rows])
+
     columns: list[Column[Pair]] = [
         Column("", "parts", lambda p: p.is_parting, lambda p: ">" * p.is_parting),
-        Column(
-            "step",
-            "step",
-            lambda p: p.both([row.name for row in p.rows]),
-            right=False,
-            rank=4,
-        ),
-        Column(None, "op", lambda p: p.both([row.text for row in p.rows])),
+        Column("step", "step", both(lambda row: row.name), right=False, rank=4),
+        Column(None, "op", both(lambda row: row.text)),
         Column(
             "what it does",
             "words",
-            lambda p: p.both([row.words for row in p.rows]),
+            both(lambda row: row.words),
             right=False,
             least=24,
         ),
         Column(left, "left", lambda p: value(p.left), lambda p: shown(p.left)),
         Column(right, "right", lambda p: value(p.right), lambda p: shown(p.right)),
-        Column(
-            "exact",
-            "exact",
-            lambda p: p.both([show_exact(row.exact) for row in p.rows]),
-            rank=2,
-        ),
+        Column("exact", "exact", both(lambda row: show_exact(row.exact)), rank=2),
         Column(
             "rounding",
             "rounding",
-            lambda p: p.both([row.how for row in p.rows]),
+            both(lambda row: row.how),
             right=False,
             least=9,
         ),
@@ -214,12 +206,6 @@ def pair_table(pairs: Sequence[Pair], left: str, right: str) -> Table[Pair]:
             lambda p: p.both([so_far(p.left), so_far(p.right)]),
             rank=3,
         ),
-        Column(
-            "where",
-            "where",
-            lambda p: p.both([row.place for row in p.rows]),
-            right=False,
-            rank=5,
-        ),
+        Column("where", "where", both(lambda row: row.place), right=False, rank=5),
     ]
     return Table("steps", pairs, columns, whole="--json")

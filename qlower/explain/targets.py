@@ -74,7 +74,7 @@ def candidates(
 
 
 @dataclass(frozen=True)
-class Target:
+class Aim:
     """Something to be shown: by one of these accumulators of each channel, the best
     first, where `exists`."""
 
@@ -83,24 +83,24 @@ class Target:
     exists: NDArray[np.bool_]
 
 
-def choose(rule: Rule, values: Mapping[str, Array], sums: Integers) -> list[Target]:
+def choose(rule: Rule, values: Mapping[str, Array], sums: Integers) -> list[Aim]:
     """The best accumulators for each thing to be shown.
 
     `sums` are those to choose from, [choice, channel].
     """
     lanes = analyse(rule, {**values, "accumulator": sums.astype(np.int32)})
-    targets: list[Target] = []
+    targets: list[Aim] = []
     for what, fits, badness in _cases(lanes):
         order = np.where(fits, badness, np.inf)
         count = min(CHOICES, len(order))
         best = np.argsort(order, axis=0, kind="stable")[:count]
         chosen = np.take_along_axis(sums, best, axis=0)
         exists = np.take_along_axis(fits, best, axis=0)
-        targets.append(Target(what, np.where(exists, chosen, chosen[:1]), fits.any(0)))
+        targets.append(Aim(what, np.where(exists, chosen, chosen[:1]), fits.any(0)))
     return targets
 
 
-def count(targets: Sequence[Target], shown: Array, is_exhaustive: bool) -> Coverage:
+def count(targets: Sequence[Aim], shown: Array, is_exhaustive: bool) -> Coverage:
     """Targets that accumulators show; the accumulators' last dimension is the
     channel."""
     rows = shown.reshape(-1, shown.shape[-1])

@@ -22,7 +22,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.explain.reach import inputs_for
-from qlower.explain.targets import Coverage, Target, candidates, choose, count
+from qlower.explain.targets import Aim, Coverage, candidates, choose, count
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
 from qlower.model import Model
@@ -279,7 +279,7 @@ class _Layer:
             self.number, self.name, kind, arrays, data, coverage, has_all_codes
         )
 
-    def _chosen(self) -> tuple[list[Array], list[Target], bool]:
+    def _chosen(self) -> tuple[list[Array], list[Aim], bool]:
         """Images whose accumulators show what there is to show."""
         op, run = self.op, self.run
         assert isinstance(op, CONTRACTIONS)

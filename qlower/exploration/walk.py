@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from qlower.contracts.family import AFTER, BYTE, CHOICES, INSIDE, ONCE, Arithmetic
+from qlower.contracts.family import Arithmetic
+from qlower.contracts.family.choices import AFTER, BYTE, CHOICES, INSIDE, ONCE
 from qlower.contracts.family.names import arithmetic
 from qlower.diagnostics import QlowerError
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from qlower.contracts.family import CHOICES, arithmetic_text
+from qlower.contracts.family import arithmetic_text
+from qlower.contracts.family.choices import CHOICES
 from qlower.identification.replay import Explanation
 from qlower.identification.search import Found
 from qlower.tables.table import Column, Table, counted

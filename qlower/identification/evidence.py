@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from qlower.contracts import Contract
 from qlower.contracts.contractions import Contraction
-from qlower.contracts.family import Arithmetic, Step, step
+from qlower.contracts.family import Arithmetic, FamilyStep, step
 from qlower.contracts.products import EXACT, PIXEL, TAPS
 from qlower.contracts.values import activation_values, operand_values
 from qlower.diagnostics import QlowerError
@@ -157,7 +157,9 @@ class Evidence:
             self._column(name, lambda one: _accumulator(one, product, has_bias))
         return name
 
-    def _run(self, one: Step, taken: Sequence[Source]) -> tuple[Array, ...] | None:
+    def _run(
+        self, one: FamilyStep, taken: Sequence[Source]
+    ) -> tuple[Array, ...] | None:
         try:
             arguments = [self._value(source) for source in taken]
             return evaluate_function(one.function, arguments)

@@ -12,7 +12,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from qlower.contracts import Contract, contract_names, load_contract
-from qlower.contracts.family import FIXED, Arithmetic
+from qlower.contracts.family import Arithmetic
+from qlower.contracts.family.choices import FIXED
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress, no_progress
 from qlower.identification.cases import Case, Cases, Layer

@@ -9,14 +9,14 @@ from itertools import count, islice
 import numpy as np
 
 from qlower.contracts import Contract
-from qlower.contracts.family import (
+from qlower.contracts.family import Arithmetic
+from qlower.contracts.family.choices import (
     CHOICES,
     FUSED,
     FUSED_INSIDE,
     INSIDE,
     ONCE,
     RANGES,
-    Arithmetic,
 )
 from qlower.explain.diff import Progress, no_progress
 from qlower.identification.evidence import Evidence, Observed, Places

@@ -18,7 +18,7 @@ from qlower.improvement.equalizing import equalize
 from qlower.improvement.figures import Examples, figures_of, measure
 from qlower.improvement.float_weights import float_parameters
 from qlower.improvement.rescaling import fit_gains, fit_ranges
-from qlower.improvement.result import Improvement, Step
+from qlower.improvement.result import Attempt, Improvement
 from qlower.improvement.rounding import correct_biases, learn_rounding
 from qlower.improvement.sensitivity import choices, layer_effects
 from qlower.improvement.work import Work
@@ -99,14 +99,14 @@ def _improved(
 ) -> Improvement:
     """The work after all methods that help, and tables of it as it was."""
     before, loaded = work, work.model
-    steps = [Step("as it is", True, measure(work, measuring), 0.0)]
+    steps = [Attempt("as it is", True, measure(work, measuring), 0.0)]
     for name in methods:
         started = time.perf_counter()
         LOGGER.info("%s", name)
         changed = METHODS[name](work)
         is_kept = _is_better(changed, work, deciding)
         figures = measure(changed, measuring)
-        steps.append(Step(name, is_kept, figures, time.perf_counter() - started))
+        steps.append(Attempt(name, is_kept, figures, time.perf_counter() - started))
         work = changed if is_kept else work
     LOGGER.info("each layer alone")
     effects = layer_effects(before, measuring)

@@ -17,7 +17,7 @@ from qlower.tables.table import NOTHING, Column, Table, Tabled
 
 
 @dataclass(frozen=True)
-class Step:
+class Attempt:
     """The model after a method, whether that was kept, and the seconds it took."""
 
     method: str
@@ -27,7 +27,7 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False)
-class Improvement(Tabled[Step]):
+class Improvement(Tabled[Attempt]):
     """A better model, and how it came about.
 
     `examples` are the numbers of those that methods were fitted to, decided by, and
@@ -37,20 +37,20 @@ class Improvement(Tabled[Step]):
     model: Model
     source: Path | None
     examples: tuple[int, int, int]
-    steps: tuple[Step, ...]
+    steps: tuple[Attempt, ...]
     after: Figures
     layers: tuple[LayerEffect, ...]
     choices: tuple[Choice, ...]
     real_top1: float | None
 
     @property
-    def table(self) -> Table[Step]:
+    def table(self) -> Table[Attempt]:
         """A row for each method, with the figures if it is kept."""
         columns = [
-            Column[Step]("method", "method", lambda r: r.method, right=False),
-            Column[Step]("kept", "kept", lambda r: r.is_kept, right=False),
+            Column[Attempt]("method", "method", lambda r: r.method, right=False),
+            Column[Attempt]("kept", "kept", lambda r: r.is_kept, right=False),
             *_figure_columns(self._has_top1),
-            Column[Step]("seconds", "seconds", lambda r: r.seconds, rank=1),
+            Column[Attempt]("seconds", "seconds", lambda r: r.seconds, rank=1),
         ]
         fitted, decided, measured = self.examples
         notes = [
@@ -61,7 +61,7 @@ class Improvement(Tabled[Step]):
         ]
         if self.real_top1 is not None:
             notes.append(f"top-1 of the real network: {self.real_top1:.2%}")
-        rows = [*self.steps, Step("result", True, self.after, 0.0)]
+        rows = [*self.steps, Attempt("result", True, self.after, 0.0)]
         return Table("improvement", rows, columns, notes=notes)
 
     def layer_table(self) -> Table[LayerEffect]:
@@ -164,11 +164,11 @@ def _figure_columns(has_top1: bool) -> list[Column[Any]]:
     """Signal to noise, agreement, and accuracy where it is known."""
 
     def column(title: str, key: str, show: str) -> Column[Any]:
-        def value(row: Step | Choice) -> float | None:
+        def value(row: Attempt | Choice) -> float | None:
             figures = row.figures
             return None if figures is None else _finite(getattr(figures, key))
 
-        def shown(row: Step | Choice) -> str:
+        def shown(row: Attempt | Choice) -> str:
             found = value(row)
             return NOTHING if found is None else format(found, show)
 

@@ -61,7 +61,7 @@ def line_of(op: Operation) -> str:
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainStep:
     """A value of a chain: an argument of the rule, or the result of an op.
 
     `operands` are the numbers of earlier steps. `is_runtime` is true for values that
@@ -108,7 +108,7 @@ class Chain:
     """
 
     rule: str
-    steps: tuple[Step, ...]
+    steps: tuple[ChainStep, ...]
     meant: Fraction | None
     given: Fraction | None
     before: str = ""
@@ -269,7 +269,7 @@ class _Walk:
         module = rule.function.parent_op()
         assert isinstance(module, ModuleOp)
         self._interpreter = make_interpreter(module)
-        self._steps: list[Step] = []
+        self._steps: list[ChainStep] = []
 
     def add(
         self,
@@ -280,7 +280,7 @@ class _Walk:
         is_runtime: bool,
     ) -> int:
         """Append a step; returns its number."""
-        step = Step(name, op, tuple(operands), np.asarray(value)[()], is_runtime)
+        step = ChainStep(name, op, tuple(operands), np.asarray(value)[()], is_runtime)
         self._steps.append(step)
         return len(self._steps) - 1
 
@@ -299,7 +299,7 @@ class _Walk:
             for value, result in zip(op.results, results, strict=True)
         ]
 
-    def needed(self, result: int) -> tuple[Step, ...]:
+    def needed(self, result: int) -> tuple[ChainStep, ...]:
         """The steps that lead to the result, in order; those of compile time first."""
         wanted = {result}
         for number in range(result, -1, -1):

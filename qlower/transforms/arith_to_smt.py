@@ -9,13 +9,13 @@ other meaning. A choice is defined if what it chooses is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from struct import pack, unpack
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, math, smt
+from xdsl.dialects import arith, func, smt
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
@@ -31,71 +31,19 @@ from xdsl.passes import ModulePass
 from qlower.diagnostics import QlowerError
 from qlower.dialects.smtlib import ApplyOp, FloatType
 from qlower.interp.values import integer_width
+from qlower.transforms.smt_functions import (
+    BINARY,
+    BOOLEAN,
+    CMPF,
+    CMPI,
+    DIVISIONS,
+    FLOATS,
+    NEGATED,
+    PICKS,
+    SHIFTS,
+)
 
 BOOL = smt.BoolType()
-
-_BINARY: Mapping[type[Operation], type[smt.BinaryBVOp]] = {
-    arith.AddiOp: smt.BVAddOp,
-    arith.MuliOp: smt.BVMulOp,
-    arith.AndIOp: smt.BVAndOp,
-    arith.OrIOp: smt.BVOrOp,
-    arith.XOrIOp: smt.BVXOrOp,
-    arith.ShLIOp: smt.BVShlOp,
-    arith.ShRSIOp: smt.BVAShrOp,
-    arith.ShRUIOp: smt.BVLShrOp,
-    arith.DivSIOp: smt.BVSDivOp,
-    arith.DivUIOp: smt.BVUDivOp,
-    arith.RemSIOp: smt.BVSRemOp,
-    arith.RemUIOp: smt.BVURemOp,
-}
-_SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
-_DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
-_BOOLEAN: Mapping[type[Operation], type[smt.VariadicBoolOp]] = {
-    arith.AndIOp: smt.AndOp,
-    arith.OrIOp: smt.OrOp,
-    arith.XOrIOp: smt.XOrOp,
-}
-_PICKS: Mapping[type[Operation], tuple[str, int]] = {
-    arith.MaxSIOp: ("bvslt", 1),
-    arith.MaxUIOp: ("bvult", 1),
-    arith.MinSIOp: ("bvslt", 0),
-    arith.MinUIOp: ("bvult", 0),
-}
-"""A comparison, and which operand it picks where the first is less."""
-
-_CMPI = (
-    *(("=", False, False), ("=", False, True)),
-    *(("bvslt", False, False), ("bvsle", False, False)),
-    *(("bvslt", True, False), ("bvsle", True, False)),
-    *(("bvult", False, False), ("bvule", False, False)),
-    *(("bvult", True, False), ("bvule", True, False)),
-)
-"""By predicate: the function, whether operands are exchanged, and it is negated."""
-
-_CMPF = {
-    **{1: ("fp.eq", False), 2: ("fp.lt", True), 3: ("fp.leq", True)},
-    **{4: ("fp.lt", False), 5: ("fp.leq", False)},
-}
-"""By ordered predicate, oeq to ole: the function, and whether operands are swapped."""
-
-_NEGATED = {13: 1, 9: 5, 10: 4, 11: 3, 12: 2}
-"""Each unordered predicate is the negation of an ordered one: une of oeq ..."""
-
-_FLOATS: Mapping[type[Operation], str] = {
-    arith.AddfOp: "fp.add RNE",
-    arith.SubfOp: "fp.sub RNE",
-    arith.MulfOp: "fp.mul RNE",
-    arith.DivfOp: "fp.div RNE",
-    arith.NegfOp: "fp.neg",
-    math.AbsFOp: "fp.abs",
-    math.FmaOp: "fp.fma RNE",
-    math.SqrtOp: "fp.sqrt RNE",
-    math.RoundEvenOp: "fp.roundToIntegral RNE",
-    math.RoundOp: "fp.roundToIntegral RNA",
-    math.FloorOp: "fp.roundToIntegral RTN",
-    math.CeilOp: "fp.roundToIntegral RTP",
-    math.TruncOp: "fp.roundToIntegral RTZ",
-}
 
 
 def sort(type: Attribute, op: Operation) -> Attribute:
@@ -175,13 +123,13 @@ class _Terms:
 
     def _value(self, op: Operation, operands: Sequence[SSAValue]) -> SSAValue:
         result = sort(op.results[0].type, op)
-        if type(op) in _FLOATS:
-            return self.apply(_FLOATS[type(op)], result, *operands)
+        if type(op) in FLOATS:
+            return self.apply(FLOATS[type(op)], result, *operands)
         match op:
             case arith.ConstantOp():
                 return self._constant(op)
             case arith.CmpiOp():
-                function, swapped, negated = _CMPI[op.predicate.value.data]
+                function, swapped, negated = CMPI[op.predicate.value.data]
                 pair = operands[::-1] if swapped else operands
                 found = self.apply(function, BOOL, *pair)
                 return self.add(smt.NotOp(found)) if negated else found
@@ -218,8 +166,8 @@ class _Terms:
         self, op: Operation, operands: Sequence[SSAValue], result: Attribute
     ) -> SSAValue:
         kind = type(op)
-        if result == BOOL and kind in _BOOLEAN:
-            return self.add(_BOOLEAN[kind](*operands))
+        if result == BOOL and kind in BOOLEAN:
+            return self.add(BOOLEAN[kind](*operands))
         if isinstance(result, smt.BitVectorType):
             flags = getattr(op, "overflow_flags", None)
             if flags is not None and flags.data:
@@ -227,15 +175,15 @@ class _Terms:
                     f"{op.name} with flags can't be written as a term of SMT-LIB",
                     op.location,
                 )
-            if kind in _PICKS:
-                function, less = _PICKS[kind]
+            if kind in PICKS:
+                function, less = PICKS[kind]
                 condition = self.apply(function, BOOL, *operands)
                 return self.ite(condition, operands[less], operands[1 - less])
             if isinstance(op, arith.SubiOp):
                 negated = self.add(smt.BVNegOp(_bits(operands[1])))
                 return self.add(smt.BVAddOp(_bits(operands[0]), _bits(negated)))
-            if kind in _BINARY:
-                return self.add(_BINARY[kind](_bits(operands[0]), _bits(operands[1])))
+            if kind in BINARY:
+                return self.add(BINARY[kind](_bits(operands[0]), _bits(operands[1])))
         types = ", ".join(str(operand.type) for operand in op.operands)
         raise QlowerError(
             f"{op.name} on {types} can't be written as a term of SMT-LIB", op.location
@@ -262,14 +210,14 @@ class _Terms:
 
     def _compare(self, op: arith.CmpfOp, operands: Sequence[SSAValue]) -> SSAValue:
         predicate = op.predicate.value.data
-        ordered = _NEGATED.get(predicate, predicate)
-        if ordered not in _CMPF:
+        ordered = NEGATED.get(predicate, predicate)
+        if ordered not in CMPF:
             raise QlowerError(
                 f"a comparison by predicate {predicate} can't be written as a term of "
                 "SMT-LIB",
                 op.location,
             )
-        function, swapped = _CMPF[ordered]
+        function, swapped = CMPF[ordered]
         found = self.apply(function, BOOL, *(operands[::-1] if swapped else operands))
         return found if ordered == predicate else self.add(smt.NotOp(found))
 
@@ -301,14 +249,14 @@ class _Terms:
         self, op: Operation, operands: Sequence[SSAValue]
     ) -> SSAValue | None:
         """Whether a step has a result for its operands; None if it always has."""
-        if isinstance(op, _SHIFTS):
+        if isinstance(op, SHIFTS):
             amount = _constant_of(op.operands[1])
             width = _width(op.results[0])
             if amount is not None and 0 <= amount < width:
                 return None
             limit = self.number(width, width)
             return self.apply("bvult", BOOL, operands[1], limit)
-        if isinstance(op, _DIVISIONS):
+        if isinstance(op, DIVISIONS):
             divisor = _constant_of(op.operands[1])
             if divisor is None or divisor <= 0:
                 raise QlowerError(

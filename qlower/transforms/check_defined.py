@@ -104,12 +104,22 @@ def _require(
 ) -> None:
     low, high = ranges[value]
     if low < legal[0] or high > legal[1]:
-        raise QlowerError(
-            f"'{op.name}' has no result where its {role} is outside of "
-            f"[{legal[0]}, {legal[1]}], and it may be in [{low}, {high}]",
-            op.location,
-            help="clamp it: what is in range whatever comes in can be compiled",
-        )
+        where = f"where its {role} is outside of [{legal[0]}, {legal[1]}]"
+        raise _undefined(op, where, (low, high))
+
+
+def _undefined(
+    op: Operation,
+    where: str,
+    range: Range,
+    help: str = "clamp it: what is in range whatever comes in can be compiled",
+) -> QlowerError:
+    low, high = range
+    return QlowerError(
+        f"'{op.name}' has no result {where}, and it may be in [{low}, {high}]",
+        op.location,
+        help=help,
+    )
 
 
 def _check_division(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
@@ -123,12 +133,7 @@ def _check_division(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
     )
     has_zero = divisor[0] <= 0 <= divisor[1]
     if has_zero or overflows:
-        raise QlowerError(
-            f"'{op.name}' has no result for a divisor of {0 if has_zero else -1}, and "
-            f"it may be in [{divisor[0]}, {divisor[1]}]",
-            op.location,
-            help="clamp it: what is in range whatever comes in can be compiled",
-        )
+        raise _undefined(op, f"for a divisor of {0 if has_zero else -1}", divisor)
 
 
 def _check_overflow(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
@@ -143,12 +148,9 @@ def _check_overflow(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
         is_signed = flag is arith.IntegerOverflowFlag.NSW
         least, most = whole if is_signed else (0, 2 * whole[1] + 1)
         if low < least or high > most or (not is_signed and min(operands)[0] < 0):
-            raise QlowerError(
-                f"'{op.name}' has no result where it overflows in spite of "
-                f"{flag.value}, and it may be in [{low}, {high}]",
-                op.location,
-                help="leave the flag away: the sum then wraps",
-            )
+            where = f"where it overflows in spite of {flag.value}"
+            help = "leave the flag away: the sum then wraps"
+            raise _undefined(op, where, (low, high), help)
 
 
 _CHECKS: Mapping[

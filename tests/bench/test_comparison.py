@@ -16,9 +16,9 @@ import qlower
 from qlower.bench import comparison
 from qlower.bench.comparison import (
     Comparison,
-    Difference,
     Machine,
     Options,
+    PeerDifference,
     Report,
     compare,
     installed_versions,
@@ -87,7 +87,7 @@ def test_what_peers_compute_otherwise(monkeypatch: pytest.MonkeyPatch):
     litert = differences.pop("litert")
     assert litert.contract == "tflite-xnnpack"
     assert 1 <= litert.differing == (litert.differing_by_contract or 0) < 8
-    assert differences == dict.fromkeys(("openvino", "torch"), Difference(8, 8))
+    assert differences == dict.fromkeys(("openvino", "torch"), PeerDifference(8, 8))
 
 
 def test_outputs_are_held_against_the_timed_code_and_the_peers_contract():
@@ -98,9 +98,9 @@ def test_outputs_are_held_against_the_timed_code_and_the_peers_contract():
     difference: Any = vars(comparison)["_difference"]
     x = [np.array([[-1, -2, 3, 4, 5, 0, -7, 8]], np.int8)]
     assert differing(found, timed, x) == 4
-    assert difference(found, timed, None, x) == Difference(8, 4)
-    assert difference(found, timed, "exact", x) == Difference(8, 4, "exact", 4)
-    assert difference(found, timed, "no-such", x) == Difference(8, 4, "no-such")
+    assert difference(found, timed, None, x) == PeerDifference(8, 4)
+    assert difference(found, timed, "exact", x) == PeerDifference(8, 4, "exact", 4)
+    assert difference(found, timed, "no-such", x) == PeerDifference(8, 4, "no-such")
 
 
 def test_layers_are_timed_for_a_drawn_input():
@@ -137,7 +137,10 @@ def comparison_of(model: str, threads: int, litert: float) -> Comparison:
         {"qlower": spread(8.0), "litert": spread(litert), "torch": spread(2000.0)},
         {"litert": spread(litert / 8), "torch": spread(250.0)},
         {"openvino": "not installed"},
-        {"litert": Difference(1234, 5, "tflite-xnnpack", 0), "torch": Difference(7, 7)},
+        {
+            "litert": PeerDifference(1234, 5, "tflite-xnnpack", 0),
+            "torch": PeerDifference(7, 7),
+        },
     )
 
 

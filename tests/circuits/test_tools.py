@@ -21,7 +21,7 @@ from qlower.circuits.functions import Argument
 from qlower.circuits.make import model_circuits
 from qlower.circuits.simulate import Pins
 from qlower.circuits.tools import find_program
-from qlower.contract_pages.contract_differences import Difference
+from qlower.contract_pages.contract_differences import Disagreement
 from qlower.diagnostics import QlowerError
 
 Program = Callable[[str, str], None]
@@ -197,7 +197,7 @@ def row(name: str, size: int | None, differing: int, why: str = "") -> Cost:
         )
     sizes = None if size is None else Area(size, 4 * size, size // 2)
     largest = 3 if differing else 0
-    return Cost(name, made, sizes, Difference(200, differing, largest), why)
+    return Cost(name, made, sizes, Disagreement(200, differing, largest), why)
 
 
 def costs(*rows: Cost) -> Costs:
@@ -239,14 +239,14 @@ def test_a_line_for_each_contract() -> None:
     # without an area of the first there is nothing to compare with
     last = costs(row("exact", None, 0), row("tvm", 30, 5)).table.records()[1]
     assert last["relative_area"] is None
-    nothing = Cost("none", None, None, Difference())
+    nothing = Cost("none", None, None, Disagreement())
     assert costs(nothing).table.records()[0]["differing"] is None
 
 
 def test_a_picture_has_contracts_with_an_area(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     rows = [row("tflm", 20, 4), row("arithmetic: base tflite; product 8", 10, 100)]
-    rows += [row("exact", None, 7), Cost("none", None, rows[0].area, Difference())]
+    rows += [row("exact", None, 7), Cost("none", None, rows[0].area, Disagreement())]
     costs(*rows).plot(tmp_path / "x.svg")
     text = (tmp_path / "x.svg").read_text()
     shown = {line.partition("<")[0] for line in text.split('">')}

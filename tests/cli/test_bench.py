@@ -12,7 +12,7 @@ import pytest
 from support.random_layers import LAYERS
 
 import qlower
-from qlower.bench.comparison import Comparison, Difference, Machine, Report
+from qlower.bench.comparison import Comparison, Machine, PeerDifference, Report
 from qlower.bench.measure import Spread, Timings, interleave
 from qlower.bench.peak import emit_tiles
 from qlower.bench.peers import PEERS, Unavailable, prepare_peer
@@ -145,7 +145,7 @@ def test_what_a_peer_computes_otherwise():
         {name: spread for name in ("qlower", "litert", "torch")},
         {name: spread for name in ("litert", "torch")},
         {},
-        {"litert": Difference(1000, 3, "tflite-xnnpack", 0)},
+        {"litert": PeerDifference(1000, 3, "tflite-xnnpack", 0)},
     )
     report = Report(Machine("cpu", 2, 0.5, None, {"qlower": "1"}), [comparison])
     assert "  3 of 1,000         0 of 1,000  " in as_text(report)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qlower.contract_pages import pages
-from qlower.contract_pages.contract_differences import Comparison, Difference, Kind
+from qlower.contract_pages.contract_differences import Comparison, Disagreement, Kind
 from qlower.contract_pages.differences_page import differences_page
 from qlower.contract_pages.pages import INDEX, explain, function_texts
 from qlower.contracts import load_contract, parse_contract
@@ -108,12 +108,12 @@ def test_an_index_has_a_line_for_each_contract():
 def test_groups_of_contracts_are_held_against_each_other():
     """Each pair of three groups once, above the diagonal."""
     pairs = {
-        ("a", "b"): Difference(200, 2, 1),
-        ("a", "c"): Difference(200, 0, 0),
-        ("a", "d"): Difference(200, 20, 3),
-        ("b", "c"): Difference(200, 2, 1),
-        ("b", "d"): Difference(200, 40, 1),
-        ("c", "d"): Difference(200, 20, 3),
+        ("a", "b"): Disagreement(200, 2, 1),
+        ("a", "c"): Disagreement(200, 0, 0),
+        ("a", "d"): Disagreement(200, 20, 3),
+        ("b", "c"): Disagreement(200, 2, 1),
+        ("b", "d"): Disagreement(200, 40, 1),
+        ("c", "d"): Disagreement(200, 20, 3),
     }
     kind = Kind(2, dict.fromkeys("abcd", 200), pairs)
     page = differences_page(Comparison([*"abcd"], [("m", 3, 2)], {"conv2d": kind}))

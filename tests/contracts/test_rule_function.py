@@ -17,7 +17,8 @@ import qlower
 from qlower.cli import main
 from qlower.cli.usage.contracts import NEW_CHOICES
 from qlower.contracts import contract_names, load_contract
-from qlower.contracts.family import CHOICES, Arithmetic, arithmetic_text
+from qlower.contracts.family import Arithmetic, arithmetic_text
+from qlower.contracts.family.choices import CHOICES
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.interp.values import Array

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from support.table_forms import forms
 
-from qlower.contracts.family import AFTER, BYTE, INSIDE, ONCE, Arithmetic
+from qlower.contracts.family import Arithmetic
+from qlower.contracts.family.choices import AFTER, BYTE, INSIDE, ONCE
 from qlower.diagnostics import QlowerError
 from qlower.exploration import explore
 from qlower.exploration.explore import plan

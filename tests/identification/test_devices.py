@@ -13,15 +13,14 @@ import pytest
 
 import qlower
 from qlower.contracts import load_contract, parse_contract
-from qlower.contracts.family import (
+from qlower.contracts.family import Arithmetic, arithmetic_text
+from qlower.contracts.family.choices import (
     CHOICES,
     FIXED,
     FUSED,
     FUSED_INSIDE,
     GIVEN,
     TURNS,
-    Arithmetic,
-    arithmetic_text,
 )
 from qlower.contracts.values import activation_values, operand_values
 from qlower.identification.evidence import Observed

@@ -14,13 +14,8 @@ import pytest
 import qlower
 from qlower.cli import main
 from qlower.contracts import load_contract, parse_contract
-from qlower.contracts.family import (
-    CHOICES,
-    FIXED,
-    INSIDE,
-    Arithmetic,
-    arithmetic_text,
-)
+from qlower.contracts.family import Arithmetic, arithmetic_text
+from qlower.contracts.family.choices import CHOICES, FIXED, INSIDE
 from qlower.identification.cases import Cases, Reals
 from qlower.identification.evidence import Evidence
 from qlower.identification.probe import Probe, make_probe, probe

@@ -15,7 +15,8 @@ import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.contracts import load_contract
-from qlower.contracts.family import CHOICES, Arithmetic
+from qlower.contracts.family import Arithmetic
+from qlower.contracts.family.choices import CHOICES
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import REMARKS

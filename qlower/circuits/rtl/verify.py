@@ -48,7 +48,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Step:
+class FunctionStep:
     """A step of the function, and what it gives."""
 
     name: str
@@ -64,7 +64,7 @@ class Counterexample:
     inputs: Mapping[str, int]
     module: int | None
     contract: int
-    steps: Sequence[Step]
+    steps: Sequence[FunctionStep]
 
     @property
     def confirmed(self) -> bool:
@@ -378,7 +378,7 @@ def _results(subject: Subject) -> Sequence[SSAValue]:
     return end.operands
 
 
-def _steps(function: FuncOp, inputs: Mapping[str, int]) -> Iterator[Step]:
+def _steps(function: FuncOp, inputs: Mapping[str, int]) -> Iterator[FunctionStep]:
     """The result of each step for these inputs, by the steps' names in order."""
     interpreter = make_interpreter(ModuleOp([]))
     known: dict[SSAValue, object] = {}
@@ -391,4 +391,4 @@ def _steps(function: FuncOp, inputs: Mapping[str, int]) -> Iterator[Step]:
         known.update(zip(op.results, found, strict=True))
         hint = op.results[0].name_hint
         if not isinstance(op, ConstantOp) and hint is not None:
-            yield Step(hint, op.name, int(np.asarray(found[0])))
+            yield FunctionStep(hint, op.name, int(np.asarray(found[0])))

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Value, constant
-from qlower.codegen.nests.nest import Nest, Span
+from qlower.codegen.nests.nest import LoopNest, Span
 from qlower.codegen.nests.operand import Operand
 from qlower.codegen.nests.recognise import Contraction
-from qlower.codegen.values.region import indexed_loops
+from qlower.codegen.values.facts import indexed_loops
 
 LEAST_NANOSECONDS = 2_500.0
 """Estimated work of a nest below which one thread has it: that it has begun and that it
@@ -59,7 +59,7 @@ class Blocks:
 
 
 def plan_blocks(
-    nest: Nest, nanoseconds: float, bytes: int, threads: int
+    nest: LoopNest, nanoseconds: float, bytes: int, threads: int
 ) -> Blocks | None:
     """How to cut the nest, or None where one thread is as good.
 
@@ -126,12 +126,12 @@ def _cut(loop: int, bound: int, threads: int, per_thread: int, step: int) -> Blo
     return Blocks(loop, count, size, bound - (count - 1) * size, per_thread)
 
 
-def moves_constant(nest: Nest, loop: int) -> bool:
+def moves_constant(nest: LoopNest, loop: int) -> bool:
     """Whether a loop walks along a constant, such as the channels of weights."""
     return any(o.data is not None and o.strides[loop] for o in nest.inputs)
 
 
-def block_of(nest: Nest, loop: int, bound: int) -> Nest:
+def block_of(nest: LoopNest, loop: int, bound: int) -> LoopNest:
     """`bound` iterations of a loop as a nest of its own; `starting_at` says which."""
     if moves_constant(nest, loop):
         return replace(nest, channels=Span(constant(I64, 0), bound))
@@ -140,7 +140,7 @@ def block_of(nest: Nest, loop: int, bound: int) -> Nest:
     return replace(nest, parallel=tuple(bounds))
 
 
-def starting_at(f: Function, block: Nest, loop: int, first: Value) -> Nest:
+def starting_at(f: Function, block: LoopNest, loop: int, first: Value) -> LoopNest:
     """A block, placed where the whole nest is, from iteration `first` on."""
     if block.channels is not None:
         return replace(block, channels=replace(block.channels, first=first))

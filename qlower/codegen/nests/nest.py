@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Value, constant
 from qlower.codegen.nests.operand import Operand, operand_of
-from qlower.codegen.values.region import indexed_loops
+from qlower.codegen.values.facts import indexed_loops
 from qlower.dialects.kernel import (
     NestOp,
 )
@@ -33,7 +33,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Nest:
+class LoopNest:
     """The loops that are left, the parallel ones first.
 
     `index_loops[d]` recovers the index of the d-th loop of the op: None when it runs
@@ -93,7 +93,7 @@ class Nest:
         tables: Sequence[Value],
         results: Sequence[Value | None],
         scratch: Value | None = None,
-    ) -> Nest:
+    ) -> LoopNest:
         """The nest in its function, with the address of every tensor and of its
         scratch.
 
@@ -112,7 +112,7 @@ class Nest:
         )
 
 
-def analyse(op: NestOp) -> Nest:
+def analyse(op: NestOp) -> LoopNest:
     """The nest of `op`, not placed."""
     trips, tensors = op.bounds, (*op.inputs, *op.results)
     operands = [
@@ -136,7 +136,7 @@ def analyse(op: NestOp) -> Nest:
         for operand in operands
     ]
     loop_of = {d: i for i, group in enumerate(groups) for d in group}
-    return Nest(
+    return LoopNest(
         op,
         tuple(bounds[:split]),
         tuple(bounds[split:]),

@@ -13,11 +13,12 @@ from xdsl.ir import Region
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Value, constant, vector_constant
-from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.bounds import accumulator_magnitudes
 from qlower.codegen.values.elements import store_scalars
-from qlower.codegen.values.region import Context, divides, emit_region
+from qlower.codegen.values.facts import divides
+from qlower.codegen.values.region import Context, emit_region
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class PointCode:
 
     f: Function
     target: Target
-    nest: Nest
+    nest: LoopNest
     lane_loop: int | None
 
     def run(

@@ -19,7 +19,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.hints import isa
 
-from qlower.codegen.nests.nest import Nest, analyse
+from qlower.codegen.nests.nest import LoopNest, analyse
 from qlower.codegen.nests.operand import Operand, constant_bytes
 from qlower.codegen.values.elements import scalar_type
 from qlower.dialects.kernel import NestOp
@@ -45,7 +45,7 @@ class Factor:
         """The type in memory: i8; activations may be i16, weights i4."""
         return self.operand.scalar
 
-    def of(self, nest: Nest) -> Factor:
+    def of(self, nest: LoopNest) -> Factor:
         """This factor in `nest`: its nest with addresses, or a part of that."""
         return replace(self, operand=nest.inputs[self.index])
 
@@ -61,7 +61,7 @@ class Contraction:
 
     family: ClassVar = "contraction"
 
-    nest: Nest
+    nest: LoopNest
     activation: Factor
     weight: Factor
     lane: int
@@ -76,7 +76,7 @@ class Contraction:
         (type,) = self.nest.op.accumulator_types
         return scalar_type(type)
 
-    def on(self, nest: Nest) -> Contraction:
+    def on(self, nest: LoopNest) -> Contraction:
         """These roles in `nest`: theirs with addresses, or a part of that."""
         return replace(self, nest=nest, activation=self.activation.of(nest))
 
@@ -90,13 +90,13 @@ class DepthwiseProducts:
 
     family: ClassVar = "depthwise"
 
-    nest: Nest
+    nest: LoopNest
     activation: Factor
     zero_point: int
     weight: Factor
     lane: int
 
-    def on(self, nest: Nest) -> DepthwiseProducts:
+    def on(self, nest: LoopNest) -> DepthwiseProducts:
         """These roles in `nest`: theirs with addresses, or a part of that."""
         return replace(self, nest=nest, activation=self.activation.of(nest))
 
@@ -140,7 +140,7 @@ def _has_plain_indices(map: AffineMap) -> bool:
     )
 
 
-def recognise(nest: Nest) -> Products | None:
+def recognise(nest: LoopNest) -> Products | None:
     """The kind of sum of products that the nest is, None if it is no such sum."""
     factors = _factors(nest)
     if factors is None:
@@ -155,7 +155,7 @@ def recognise(nest: Nest) -> Products | None:
     return None
 
 
-def _factors(nest: Nest) -> tuple[Factor, Factor] | None:
+def _factors(nest: LoopNest) -> tuple[Factor, Factor] | None:
     """The two factors of a body that adds their product to one accumulator.
 
     Bytes are summed in 32 bits. A word times a byte, both signed and without offsets,
@@ -197,7 +197,7 @@ def _operands_of(value: SSAValue, name: str) -> Sequence[SSAValue] | None:
     return None
 
 
-def _factor(nest: Nest, value: SSAValue) -> Factor | None:
+def _factor(nest: LoopNest, value: SSAValue) -> Factor | None:
     offset: int | Operand = 0
     difference = _operands_of(value, "arith.subi")
     if difference is not None:
@@ -215,7 +215,7 @@ def _factor(nest: Nest, value: SSAValue) -> Factor | None:
     return None
 
 
-def _offset(nest: Nest, value: SSAValue) -> int | Operand | None:
+def _offset(nest: LoopNest, value: SSAValue) -> int | Operand | None:
     owner = value.owner
     if isinstance(owner, Operation) and owner.name == "arith.constant":
         attribute = owner.properties["value"]
@@ -226,14 +226,16 @@ def _offset(nest: Nest, value: SSAValue) -> int | Operand | None:
     return nest.inputs[index]
 
 
-def _input(nest: Nest, value: SSAValue) -> int | None:
+def _input(nest: LoopNest, value: SSAValue) -> int | None:
     """The number of the input that the value is, if it is one."""
     if isinstance(value, BlockArgument) and value.index < len(nest.inputs):
         return value.index
     return None
 
 
-def _contraction(nest: Nest, activation: Factor, weight: Factor) -> Contraction | None:
+def _contraction(
+    nest: LoopNest, activation: Factor, weight: Factor
+) -> Contraction | None:
     x, w = activation.operand.strides, weight.operand.strides
     if weight.operand.data is None or not isinstance(activation.offset, int):
         return None
@@ -275,7 +277,7 @@ def _contraction(nest: Nest, activation: Factor, weight: Factor) -> Contraction 
 
 
 def _depthwise(
-    nest: Nest, activation: Factor, weight: Factor
+    nest: LoopNest, activation: Factor, weight: Factor
 ) -> DepthwiseProducts | None:
     x, w = activation.operand.strides, weight.operand.strides
     zero_point, offset = activation.offset, weight.offset

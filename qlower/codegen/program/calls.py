@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.values import I64, POINTER, VOID, Value
-from qlower.codegen.program.team import ARENA, Place
+from qlower.codegen.program.team import ARENA, BufferPlace
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Buffer:
     """The position of a value in memory, and its bytes. A value of the caller's may
     lie `in_arena`, at this offset."""
 
-    place: Place
+    place: BufferPlace
     size: int
     in_arena: int | None = None
 
@@ -43,7 +43,7 @@ class KernelCall:
     unit: Module
     name: str
     passed: list[Value]
-    places: list[Place]
+    places: list[BufferPlace]
     attributes: list[str]
     pointers: list[Value | None]
 

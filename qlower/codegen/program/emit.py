@@ -20,14 +20,14 @@ from qlower.codegen.llvm.values import (
 )
 from qlower.codegen.nests.blocks import Blocks, starting_at
 from qlower.codegen.nests.content import nest_content
-from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.operand import constant_bytes, first_byte
 from qlower.codegen.program.calls import Buffer, KernelCall
 from qlower.codegen.program.clock import Clock
 from qlower.codegen.program.compiled import Call, Kernel
 from qlower.codegen.program.float_environment import enter_default
 from qlower.codegen.program.plan import NestCode, NestPlan, Plan, ScanPlan
-from qlower.codegen.program.team import ARENA, INPUTS, OUTPUTS, Place, Team
+from qlower.codegen.program.team import ARENA, INPUTS, OUTPUTS, BufferPlace, Team
 from qlower.codegen.program.walk import Walk
 from qlower.codegen.skeletons.choose import emit_nest
 from qlower.codegen.skeletons.copy import emit_copy
@@ -83,7 +83,7 @@ class Program(Walk):
         self.pointers: dict[SSAValue, Value] = {}
         for index, value in enumerate(function.body.block.args):
             size = byte_size(tensor_type(value))
-            place, offset = Place(INPUTS, 8 * index), inputs_in_arena.get(index)
+            place, offset = BufferPlace(INPUTS, 8 * index), inputs_in_arena.get(index)
             self.buffers[value] = Buffer(place, size, offset)
             self.pointers[value] = self.slot(INPUTS, index)
         self.clock: Clock | None = None
@@ -119,12 +119,12 @@ class Program(Walk):
             self.pointers[value] = self.slot(OUTPUTS, index)
         else:
             offset = buffer.offset.data
-            self.buffers[value] = Buffer(Place(ARENA, offset), size)
+            self.buffers[value] = Buffer(BufferPlace(ARENA, offset), size)
             self.pointers[value] = self._in_arena(offset)
 
     def output(self, index: int, size: int) -> Buffer:
         """The caller's buffer of a result."""
-        place = Place(OUTPUTS, 8 * index)
+        place = BufferPlace(OUTPUTS, 8 * index)
         return Buffer(place, size, self.outputs_in_arena.get(index))
 
     def nest(self, op: NestOp) -> None:
@@ -187,7 +187,7 @@ class Program(Walk):
         if not unit.functions:
             unit.restore_code(saved, code.name)
 
-    def placed(self, nest: Nest, call: KernelCall, function: Function) -> Nest:
+    def placed(self, nest: LoopNest, call: KernelCall, function: Function) -> LoopNest:
         """A nest inside of its function, where that begins."""
         inputs, tables = len(nest.op.inputs), nest.op.tables
         addresses = [
@@ -339,7 +339,7 @@ class Program(Walk):
         places = [self.buffers[value].place for value in passed]
         if scratch is not None:
             addresses.append(self._in_arena(scratch))
-            places.append(Place(ARENA, scratch))
+            places.append(BufferPlace(ARENA, scratch))
             attributes.append("noalias nonnull")
         pointers.append(None if scratch is None else argument(POINTER, len(passed)))
         unit = self.module.unit(has_parameters=is_whole)

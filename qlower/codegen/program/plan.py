@@ -24,7 +24,7 @@ from qlower.codegen.nests.blocks import (
     plan_channel_blocks,
     plan_copy_blocks,
 )
-from qlower.codegen.nests.nest import Nest, analyse
+from qlower.codegen.nests.nest import LoopNest, analyse
 from qlower.codegen.nests.recognise import PRODUCT_FAMILIES, Contraction, Products
 from qlower.codegen.program.compiled import ENTRY, Kernel
 from qlower.codegen.program.flavour import PLAIN, Flavour
@@ -52,7 +52,7 @@ class NestCode:
     """A native function `name` for a nest, or for a block of one."""
 
     name: str
-    nest: Nest
+    nest: LoopNest
     skeleton: Skeleton
 
 

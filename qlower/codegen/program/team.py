@@ -52,7 +52,7 @@ def is_worthwhile(nanoseconds: Iterable[float], threads: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Place:
+class BufferPlace:
     """The place of a buffer according to the entry's arguments: in the arena, or in
     their array of pointers. `offset` is the buffer's in bytes, or its pointer's."""
 
@@ -81,7 +81,7 @@ class Team:
         name: str,
         blocks: Blocks,
         functions: Sequence[str],
-        places: Sequence[Place],
+        places: Sequence[BufferPlace],
     ) -> None:
         """Run the blocks of a nest, in `serial`.
 
@@ -129,7 +129,7 @@ def _template() -> Template:
 
 
 def _emit_runner(
-    module: Module, name: str, blocks: Blocks, base: int, places: Sequence[Place]
+    module: Module, name: str, blocks: Blocks, base: int, places: Sequence[BufferPlace]
 ) -> None:
     """Runs one block of a nest: the one that thread `owner` has when it takes its
     `number`-th of all nests; the nest's first has number `base`."""
@@ -149,7 +149,7 @@ def _emit_runner(
     f.finish()
 
 
-def _pointer(f: Function, frame: Value, place: Place) -> Value:
+def _pointer(f: Function, frame: Value, place: BufferPlace) -> Value:
     """The address of a place, from the frame's copy of the entry's arguments."""
     field = f.field("%frame", frame, 5, place.argument)
     array = f.load(POINTER, field, 8)

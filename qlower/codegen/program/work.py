@@ -8,7 +8,7 @@ from math import prod
 from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Operation, Region, SSAValue
 
-from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.recognise import Products
 from qlower.codegen.program.compiled import Kernel
 from qlower.codegen.skeletons.choose import Skeleton
@@ -37,7 +37,7 @@ _CYCLES_PER_OPERATION = 0.5
 compared likewise."""
 
 
-def nest_kernel(name: str, nest: Nest, products: Products | None) -> Kernel:
+def nest_kernel(name: str, nest: LoopNest, products: Products | None) -> Kernel:
     """The kernel's facts about a nest, which may be a sum of products with weights."""
     op = nest.op
     operations = _operations(op.init) + _operations(op.epilogue)
@@ -125,7 +125,7 @@ def estimated_copy_nanoseconds(kernel: Kernel) -> float:
 
 
 def estimated_nanoseconds(
-    nest: Nest, skeleton: Skeleton, bytes: int, target: Target
+    nest: LoopNest, skeleton: Skeleton, bytes: int, target: Target
 ) -> float:
     """The time of a nest that moves the given number of bytes, to within a factor of
     about two."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.ir import Attribute
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.skeletons.contraction.emit import emit_contraction
 from qlower.codegen.skeletons.contraction.tiling import (
@@ -58,7 +58,7 @@ def scratch_bytes(skeleton: Skeleton) -> int:
             return 0
 
 
-def _may_have_scratch(nest: Nest) -> bool:
+def _may_have_scratch(nest: LoopNest) -> bool:
     """Whether the planner hasn't refused the nest's code memory of its own."""
     return nest.op.scratch is None or nest.op.scratch.bytes.data > 0
 
@@ -70,14 +70,14 @@ class Skeletons:
     product.
     """
 
-    def __init__(self, target: Target, nest: Nest) -> None:
+    def __init__(self, target: Target, nest: LoopNest) -> None:
         self.target = target
         self.products = recognise(nest)
         self.weights = (
             Weights(self.products) if isinstance(self.products, Contraction) else None
         )
 
-    def of(self, nest: Nest, schedule: Attribute | None) -> Skeleton:
+    def of(self, nest: LoopNest, schedule: Attribute | None) -> Skeleton:
         """The skeleton of the nest itself or a block of it, cut as a schedule says or
         else by estimate.
 
@@ -152,7 +152,7 @@ class Skeletons:
         return [TileAttr(tiling.height, tiling.width) for tiling in tilings]
 
 
-def emit_nest(f: Function, target: Target, skeleton: Skeleton, nest: Nest) -> None:
+def emit_nest(f: Function, target: Target, skeleton: Skeleton, nest: LoopNest) -> None:
     """All code of a nest, placed in `f`, by the skeleton that was chosen for it."""
     match skeleton:
         case VectorPlan(contraction=contraction):

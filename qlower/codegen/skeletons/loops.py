@@ -23,7 +23,7 @@ from xdsl.dialects.tensor import ExtractOp
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Value, constant
-from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.point import (
     PointCode,
     Segment,
@@ -36,7 +36,7 @@ from qlower.codegen.nests.point import (
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.byte_tables import table_codes
 from qlower.codegen.values.elements import store_scalars
-from qlower.codegen.values.region import widest_scalar
+from qlower.codegen.values.facts import widest_scalar
 
 COLUMNS = 4
 """Columns in flight, with 16 or more vector registers."""
@@ -68,7 +68,7 @@ class LoopPlan:
     woven_loop: int | None = None
 
 
-def plan_loops(target: Target, nest: Nest) -> LoopPlan:
+def plan_loops(target: Target, nest: LoopNest) -> LoopPlan:
     """A loop to vectorise and a loop for columns."""
     single = (Segment(0, 1, 1),)
     stride_one = [
@@ -94,7 +94,7 @@ def plan_loops(target: Target, nest: Nest) -> LoopPlan:
     )
 
 
-def _woven_outside(nest: Nest, contiguous: int) -> int | None:
+def _woven_outside(nest: LoopNest, contiguous: int) -> int | None:
     """The loop whose neighbours lie side by side in all inputs, and in the results as
     far apart as the short contiguous loop is long."""
     count = nest.bounds[contiguous]
@@ -118,7 +118,7 @@ def _lanes(target: Target, bound: int, width: int) -> tuple[Segment, ...]:
     return split(bound, width)
 
 
-def _lane_bits(nest: Nest, target: Target) -> int:
+def _lane_bits(nest: LoopNest, target: Target) -> int:
     """How wide lanes are that fill a vector register.
 
     Numbers of 32 bits and less may take several registers, so that a whole one is
@@ -136,7 +136,7 @@ def _lane_bits(nest: Nest, target: Target) -> int:
     return 8 * max(result.element_bytes for result in nest.results)
 
 
-def emit_loops(f: Function, target: Target, nest: Nest, plan: LoopPlan) -> None:
+def emit_loops(f: Function, target: Target, nest: LoopNest, plan: LoopPlan) -> None:
     """The whole nest, which is placed."""
     inner = {plan.lane_loop, plan.column_loop, plan.woven_loop}
     outer = [loop for loop in range(len(nest.parallel)) if loop not in inner]

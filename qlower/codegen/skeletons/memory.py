@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import SSAValue
 
-from qlower.codegen.nests.nest import Nest, analyse
+from qlower.codegen.nests.nest import LoopNest, analyse
 from qlower.codegen.nests.operand import Operand, first_byte
 from qlower.codegen.nests.point import Segment, overlapping
 from qlower.codegen.skeletons.choose import Skeleton, Skeletons, scratch_bytes
@@ -35,7 +35,7 @@ Steps = Sequence[tuple[int | None, Sequence[Segment]]]
 class _Code:
     """A nest, how it is run, and the byte of its buffer at which its result begins."""
 
-    nest: Nest
+    nest: LoopNest
     skeleton: Skeleton
     begins: int
 
@@ -103,7 +103,7 @@ def _distance(code: _Code, index: int) -> float | None:
     return float((written - unread).max())
 
 
-def _order(nest: Nest, skeleton: Skeleton, index: int) -> tuple[Steps, bool] | None:
+def _order(nest: LoopNest, skeleton: Skeleton, index: int) -> tuple[Steps, bool] | None:
     """The steps in which code reads and writes, and whether each reads all that it
     needs of input `index` before it writes; None where that isn't known."""
     match skeleton:
@@ -129,11 +129,11 @@ def _order(nest: Nest, skeleton: Skeleton, index: int) -> tuple[Steps, bool] | N
             return None
 
 
-def _parallel(nest: Nest, inner: Sequence[int | None]) -> list[int]:
+def _parallel(nest: LoopNest, inner: Sequence[int | None]) -> list[int]:
     return [loop for loop in range(len(nest.parallel)) if loop not in inner]
 
 
-def _single(nest: Nest, loop: int) -> tuple[Segment, ...]:
+def _single(nest: LoopNest, loop: int) -> tuple[Segment, ...]:
     return (Segment(0, nest.bounds[loop], 1),)
 
 
@@ -155,7 +155,7 @@ def _starts(operand: Operand, steps: Steps, *, last: bool) -> Integers:
     return total * operand.element_bytes
 
 
-def _extent(nest: Nest, result: Operand, steps: Steps) -> int:
+def _extent(nest: LoopNest, result: Operand, steps: Steps) -> int:
     """Bytes from the start of the first to the end of the last element that a step
     writes along the loops that aren't the steps'."""
     walked = {loop for loop, _ in steps}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -13,8 +14,23 @@ from qlower.codegen.llvm.values import Type
 from qlower.codegen.values.elements import scalar_type
 from qlower.dialects.kernel import NestOp
 
+T = TypeVar("T")
+
 _LARGEST_FLOAT = {32: 2.0**127, 64: 2.0**1023}
 """Rounded sums and products below these are finite."""
+
+
+def of_arguments(
+    block: Block, given: Sequence[T | None], magnitudes: Sequence[float]
+) -> tuple[dict[SSAValue, T], dict[SSAValue, float]]:
+    """What is given for a block's arguments, None for those that it doesn't use, and
+    bounds on the magnitudes of the first ones."""
+    values: dict[SSAValue, T] = {
+        argument: value
+        for argument, value in zip(block.args, given, strict=True)
+        if value is not None
+    }
+    return values, dict(zip(block.args, magnitudes, strict=False))
 
 
 def accumulator_magnitudes(op: NestOp, magnitudes: Sequence[float]) -> list[float]:

@@ -11,22 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     FloatAttr,
-    IndexType,
     IntegerAttr,
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import FLOAT, I1, I32, I64, Type, Value, constant
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values import byte_tables, division, fixed_point, rounding
-from qlower.codegen.values.bounds import constant_value, largest_magnitude
-from qlower.codegen.values.elements import load_lanes, scalar_type, storage_bytes
+from qlower.codegen.values.bounds import largest_magnitude, of_arguments
+from qlower.codegen.values.elements import load_lanes, scalar_type
+from qlower.codegen.values.facts import loop_of
+from qlower.codegen.values.neighbours import (
+    before_clamps,
+    is_extended,
+    is_of_line,
+    is_zero_point,
+)
 from qlower.diagnostics import QlowerError
 from qlower.dialects.fixed import ConvertOp, ShiftRightOp
 from qlower.dialects.types import tensor_type
@@ -60,15 +66,7 @@ def emit_region(
     operations = tuple(block.ops)
 
     def write() -> list[Value]:
-        values: dict[SSAValue, Value] = {
-            argument: value
-            for argument, value in zip(block.args, arguments, strict=True)
-            if value is not None
-        }
-        bounds: dict[SSAValue, float] = {
-            argument: magnitude
-            for argument, magnitude in zip(block.args, magnitudes, strict=False)
-        }
+        values, bounds = of_arguments(block, arguments, magnitudes)
         emitter = _Emitter(context, values, bounds)
         for op in operations[:-1]:
             emitter.emit(op)
@@ -78,11 +76,6 @@ def emit_region(
         return write()
     used = [value for value in arguments if value is not None]
     return context.function.again((region, *magnitudes), used, write)
-
-
-def indexed_loops(region: Region) -> set[int]:
-    """The loops whose index the region asks for."""
-    return {_loop_of(op) for op in region.walk() if op.name == "kernel.index"}
 
 
 def without_code(region: Region) -> list[QlowerError]:
@@ -97,28 +90,6 @@ def _without_code(op: Operation) -> QlowerError:
         op.location,
         help="the interpreter computes it: qlower run --executor interp",
     )
-
-
-def _loop_of(op: Operation) -> int:
-    dim = op.properties["dim"]
-    assert isinstance(dim, IntegerAttr)
-    return dim.value.data
-
-
-def widest_scalar(block: Block) -> int:
-    """Bits of the widest number that the block computes, as it would lie in memory.
-
-    An index counts as none.
-    """
-    types = [argument.type for argument in block.args if argument.uses]
-    for op in block.ops:
-        types += op.result_types
-    widths = [
-        8 * storage_bytes(scalar_type(type))
-        for type in types
-        if not isinstance(type, IndexType)
-    ]
-    return max(widths, default=8)
 
 
 class _Emitter:
@@ -178,48 +149,14 @@ def _constant(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     assert isinstance(op, arith.ConstantOp)
     type = Type(_scalar(op))
     match op.value:
-        case IntegerAttr(value=value) if type == I32 and _is_zero_point(op):
+        case IntegerAttr(value=value) if type == I32 and is_zero_point(op):
             return e.f.number(value.data)
-        case FloatAttr(value=value) if type == FLOAT and _is_of_line(op):
+        case FloatAttr(value=value) if type == FLOAT and is_of_line(op):
             return e.f.float_number(value.data)
         case IntegerAttr(value=value) | FloatAttr(value=value):
             return constant(type, value.data)
         case _:
             raise QlowerError("a constant in a loop nest must be a number", op.location)
-
-
-def _is_zero_point(number: arith.ConstantOp) -> bool:
-    """Whether a number may be a zero point: it is only added, and not next to another
-    one, with which LLVM would combine it. Then the code needn't know it."""
-    return all(
-        isinstance(use.operation, arith.AddiOp)
-        and not any(_adds_constant(other) for other in _neighbours(use.operation))
-        for use in number.result.uses
-    )
-
-
-def _is_of_line(number: arith.ConstantOp) -> bool:
-    """Whether a number may be a slope or an offset of a requantization's line: it is
-    only used as that of integers, which LLVM can't simplify."""
-    return all(
-        isinstance(use.operation, math.FmaOp)
-        and use.index > 0
-        and isinstance(use.operation.operands[0].owner, arith.SIToFPOp)
-        for use in number.result.uses
-    )
-
-
-def _neighbours(op: Operation) -> list[Operation | Block]:
-    """The operations that make an operation's operands, and those that read its
-    results."""
-    readers = (use.operation for result in op.results for use in result.uses)
-    return [*(operand.owner for operand in op.operands), *readers]
-
-
-def _adds_constant(op: Operation | Block) -> bool:
-    return isinstance(op, arith.AddiOp) and any(
-        isinstance(operand.owner, arith.ConstantOp) for operand in op.operands
-    )
 
 
 def _divide(opcode: str) -> Builder:
@@ -228,11 +165,6 @@ def _divide(opcode: str) -> Builder:
         return division.divide(e.f, opcode, v[0], v[1], a, b)
 
     return build
-
-
-def divides(region: Region) -> bool:
-    """Whether how large numbers can get decides how the region divides."""
-    return any(isinstance(op, arith.DivSIOp) for op in region.block.ops)
 
 
 _INTEGER_PREDICATES = arith.CMPI_COMPARISON_OPERATIONS
@@ -284,7 +216,7 @@ def _with_flag(name: str) -> Builder:
 
 
 def _loop_index(e: _Emitter, op: Operation, v: list[Value]) -> Value:
-    return e.context.index(_loop_of(op))
+    return e.context.index(loop_of(op))
 
 
 def _extract(e: _Emitter, op: Operation, v: list[Value]) -> Value:
@@ -335,10 +267,10 @@ def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     if not unsigned and largest_magnitude(op.operands[0], e.bounds) < limit:
         return e.f.cast("trunc", v[0], scalar)
     low = 0 if unsigned else -limit
-    source, clamps = _before_clamps(op.operands[0])
+    source, clamps = before_clamps(op.operands[0])
     x = e.f.splat(e.values[source], v[0].type.lanes)
     result = None
-    if not _is_extended(op.results[0]):
+    if not is_extended(op.results[0]):
         result = fixed_point.saturate(
             e.f, e.context.target, x, scalar, unsigned=unsigned
         )
@@ -351,26 +283,6 @@ def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:
             name = f"{'u' if unsigned else 's'}{'min' if is_high else 'max'}"
             result = e.f.intrinsic(name, result, constant(result.type, bound))
     return result
-
-
-def _is_extended(value: SSAValue) -> bool:
-    """Whether a narrow number is but widened again: LLVM then doesn't narrow it."""
-    wider = (arith.ExtSIOp, arith.ExtUIOp, arith.SIToFPOp, arith.UIToFPOp)
-    return all(isinstance(use.operation, wider) for use in value.uses)
-
-
-def _before_clamps(value: SSAValue) -> tuple[SSAValue, list[tuple[bool, int]]]:
-    """The value that `value` is clamped from, and the clamps in turn: whether from
-    above, and the limit."""
-    clamps: list[tuple[bool, int]] = []
-    while isinstance(owner := value.owner, arith.MinSIOp | arith.MaxSIOp):
-        value, limit = owner.operands
-        if not isinstance(limit.owner, arith.ConstantOp):
-            value, limit = limit, value
-        if not isinstance(limit.owner, arith.ConstantOp):
-            return owner.result, clamps[::-1]
-        clamps.append((isinstance(owner, arith.MinSIOp), constant_value(limit)))
-    return value, clamps[::-1]
 
 
 def _multiply_high(e: _Emitter, op: Operation, lanes: int) -> Value | None:

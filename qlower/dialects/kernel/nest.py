@@ -5,7 +5,7 @@ The file is long because the nest is one op: its text, its reference and its che
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -48,6 +48,7 @@ from ..types import element_type
 from .copy import CopyOp
 from .maps import verify_maps
 from .memory import BoxAttr, ScratchAttr, UnstoredAttr, verified_shape, verify_buffers
+from .regions import verify_captured, verify_outside_reduction, verify_region
 from .schedule import verify_schedule
 from .text import (
     parse_integers,
@@ -340,41 +341,23 @@ class NestOp(IRDLOperation):
                     raise VerifyException(f"a reduction needs one block in {name}")
             if not accumulators:
                 raise VerifyException("init must yield at least one accumulator")
-            _verify_region("init", self.init, scalars, accumulators)
-            _verify_region("body", self.body, scalars + accumulators, accumulators)
+            verify_region("init", self.init, scalars, accumulators, YieldOp)
+            taken = scalars + accumulators
+            verify_region("body", self.body, taken, accumulators, YieldOp)
         elif self.init.blocks or self.body.blocks:
             raise VerifyException("init and body need reduction loops")
-        _verify_region("epilogue", self.epilogue, scalars + accumulators, results)
+        taken = scalars + accumulators
+        verify_region("epilogue", self.epilogue, taken, results, YieldOp)
+        parallel = len(self.parallel_bounds)
         for name, region in (("init", self.init), ("epilogue", self.epilogue)):
             if region.blocks:
-                self._verify_outside_reduction(name, region)
-        for value in self._captured():
-            if value not in self.tables:
-                raise VerifyException(
-                    "regions may use values from above as tables only, found a "
-                    f"value of type {value.type}"
-                )
-
-    def _verify_outside_reduction(self, name: str, region: Region) -> None:
-        parallel = len(self.parallel_bounds)
-        for index, (argument, map) in enumerate(
-            zip(region.block.args[: len(self.inputs)], self.input_maps, strict=True)
-        ):
-            if argument.uses and any(d >= parallel for d in map.used_dims()):
-                raise VerifyException(
-                    f"{name} uses input #{index}, which depends on a reduction loop"
-                )
-        for op in region.walk():
-            if isinstance(op, IndexOp) and op.dim.value.data >= parallel:
-                raise VerifyException(f"{name} uses the index of a reduction loop")
-
-    def _captured(self) -> Iterator[SSAValue]:
-        """The operands in the regions that are defined outside of the nest."""
-        for region in self.regions:
-            for op in region.walk():
-                for operand in op.operands:
-                    if not self.is_ancestor(operand.owner):
-                        yield operand
+                verify_outside_reduction(name, region, self.input_maps, parallel)
+                if any(
+                    isinstance(op, IndexOp) and op.dim.value.data >= parallel
+                    for op in region.walk()
+                ):
+                    raise VerifyException(f"{name} uses the index of a reduction loop")
+        verify_captured(self, self.tables)
 
 
 @irdl_op_definition
@@ -413,28 +396,3 @@ class IndexOp(IRDLOperation):
             raise VerifyException(
                 f"loop {self.dim.value.data} of a nest with {len(nest.bounds)} loops"
             )
-
-
-def _verify_region(
-    name: str,
-    region: Region,
-    arguments: Sequence[Attribute],
-    yields: Sequence[Attribute],
-) -> None:
-    if region.block.arg_types != tuple(arguments):
-        raise VerifyException(
-            f"{name} takes ({_join(region.block.arg_types)}), expected "
-            f"({_join(arguments)})"
-        )
-    terminator = region.block.last_op
-    if not isinstance(terminator, YieldOp):
-        raise VerifyException(f"{name} must end with kernel.yield")
-    if tuple(terminator.operand_types) != tuple(yields):
-        raise VerifyException(
-            f"{name} yields ({_join(terminator.operand_types)}), expected "
-            f"({_join(yields)})"
-        )
-
-
-def _join(types: Sequence[Attribute]) -> str:
-    return ", ".join(str(type) for type in types)

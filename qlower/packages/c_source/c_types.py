@@ -9,7 +9,7 @@ from qlower.codegen.llvm.values import Type
 from qlower.codegen.values.elements import scalar_type
 from qlower.dialects.kernel import integer_byte_size
 
-from .helpers import integer, integer_mask
+from .literals import integer, integer_mask
 
 REALS = {"float": "f32", "double": "f64"}
 """What helpers call C's types of floats."""

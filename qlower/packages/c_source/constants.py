@@ -11,7 +11,7 @@ from qlower.codegen.nests.operand import lanes_of
 from qlower.codegen.values.elements import storage_bytes
 
 from .c_types import REALS
-from .helpers import integer, real_number
+from .literals import integer, real_number
 
 _WIDTH = 88
 

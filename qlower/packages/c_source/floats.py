@@ -17,12 +17,13 @@ from .c_types import (
     real_of,
     stored_bits,
 )
-from .helpers import Helpers, real_number
+from .helpers import Helpers
 from .integers import extend_unsigned
-from .step import SIGNS, Expression, Step, type_of, without_c
+from .literals import real_number
+from .region_state import SIGNS, Expression, RegionState, type_of, without_c
 
 
-def _compare_floats(step: Step, op: Operation, v: list[str]) -> str:
+def _compare_floats(step: RegionState, op: Operation, v: list[str]) -> str:
     assert isinstance(op, arith.CmpfOp)
     a, b = v
     predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
@@ -80,17 +81,17 @@ def _round(mode: str) -> Expression:
     return _helper(lambda helpers, real: helpers.round_float(mode, real))
 
 
-def _from_integer(step: Step, op: Operation, v: list[str]) -> str:
+def _from_integer(step: RegionState, op: Operation, v: list[str]) -> str:
     if bits_of(op.operands[0].type) == 1:
         return f"{v[0]} ? -1.0f : 0.0f"
     return f"({c_type(type_of(op))}){v[0]}"
 
 
-def _between_floats(step: Step, op: Operation, v: list[str]) -> str:
+def _between_floats(step: RegionState, op: Operation, v: list[str]) -> str:
     return f"({c_type(type_of(op))}){v[0]}"
 
 
-def _bitcast(step: Step, op: Operation, v: list[str]) -> str:
+def _bitcast(step: RegionState, op: Operation, v: list[str]) -> str:
     source, result = op.operands[0].type, type_of(op)
     if isinstance(source, AnyFloat) == isinstance(result, AnyFloat):
         return v[0]
@@ -100,13 +101,13 @@ def _bitcast(step: Step, op: Operation, v: list[str]) -> str:
     return f"({c_type(result)}){step.helpers.bits_of(real_of(source))}({v[0]})"
 
 
-def _fused(step: Step, op: Operation, v: list[str]) -> str:
+def _fused(step: RegionState, op: Operation, v: list[str]) -> str:
     if real_of(type_of(op)) != "f32":
         raise without_c(op, "math.fma on f64")
     return f"{step.helpers.fused_multiply_add()}({', '.join(v)})"
 
 
-def _convert(step: Step, op: Operation, v: list[str]) -> str:
+def _convert(step: RegionState, op: Operation, v: list[str]) -> str:
     assert isinstance(op, ConvertOp)
     type, real = type_of(op), real_of(op.operands[0].type)
     if bits_of(type) == 1:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .intrinsics import INTRINSICS, SATURATED
+from .literals import integer, integer_mask, real_number
+
 _UP = {
     "ceil": "rest != 0u",
     "toward_zero": "(rest != 0u) && (x < 0)",
@@ -71,15 +74,15 @@ class Helpers:
     def saturate(self, bits: int, low: int, high: int, result: str, label: str) -> str:
         """x of 32 or 64 bits between `low` and `high`, as the C type `result`."""
         name = f"saturate_i{bits}_{label}"
-        if (bits, low, high) in _SATURATED:
+        if (bits, low, high) in SATURATED:
             self.add_intrinsics()
         lines = [
             f"static inline {result} {name}(int{bits}_t x) {{",
-            *_SATURATED.get((bits, low, high), ()),
+            *SATURATED.get((bits, low, high), ()),
             f"  return (x < {integer(low)}) ? ({result}){integer(low)}",
             f"      : ((x > {integer(high)}) ? ({result}){integer(high)}"
             f" : ({result})x);",
-            *(["#endif"] if (bits, low, high) in _SATURATED else []),
+            *(["#endif"] if (bits, low, high) in SATURATED else []),
             "}",
         ]
         return self.use(name, lines)
@@ -318,51 +321,6 @@ class Helpers:
         return name
 
 
-INTRINSICS = """\
-#if defined(__GNUC__)
-#define QLOWER_FUNCTION static __attribute__((noinline))
-#else
-#define QLOWER_FUNCTION static
-#endif
-#if defined(QLOWER_ACLE)
-#include <arm_acle.h>
-#if (__ARM_FEATURE_DSP != 1) || defined(__ARM_BIG_ENDIAN)
-#error QLOWER_ACLE takes a little-endian processor with the DSP extension
-#endif
-typedef uint32_t __attribute__((may_alias, aligned(1))) qlower_word;
-typedef uint32_t __attribute__((may_alias)) qlower_halves;
-static inline uint32_t load_word(const void *bytes) {
-  return *(const qlower_word *)bytes;
-}
-static inline int16x2_t widen_s8(uint32_t word) {
-  return __sxtb16((int8x4_t)word);
-}
-static inline int16x2_t widen_u8(uint32_t word) {
-  return (int16x2_t)__uxtb16((uint8x4_t)word);
-}
-static inline int16x2_t widen_s8_odd(uint32_t word) {
-#if defined(__GNUC__)
-  int16x2_t odd;
-  __asm__("sxtb16 %0, %1, ror #8" : "=r"(odd) : "r"(word));
-  return odd;
-#else
-  return widen_s8((word >> 8) | (word << 24));
-#endif
-}
-static inline int16x2_t widen_u8_odd(uint32_t word) {
-  return widen_u8((word >> 8) | (word << 24));
-}
-#endif"""
-
-_SATURATED = {
-    (32, -128, 127): (
-        "#if defined(QLOWER_ACLE)",
-        "  return (int8_t)__ssat(x, 8);",
-        "#else",
-    )
-}
-"""Instructions that saturate."""
-
 _C = {"f32": "float", "f64": "double"}
 _BITS = {"f32": "uint32_t", "f64": "uint64_t"}
 _ALL_BUT_SIGN = {"f32": "UINT32_C(0x7fffffff)", "f64": "UINT64_C(0x7fffffffffffffff)"}
@@ -382,29 +340,3 @@ def _rounded(mode: str, real: str, bits: int) -> list[str]:
         if condition:
             lines += [f"  if ({condition}) {{", f"    whole{step};", "  }"]
     return lines
-
-
-def integer(value: int) -> str:
-    """A literal, which no `int` is too narrow for."""
-    if -(1 << 15) < value < 1 << 15:
-        return str(value) if value >= 0 else f"({value})"
-    for bits in (32, 64):
-        if value == -1 << (bits - 1):
-            return f"(-INT{bits}_C({-(value + 1)}) - 1)"
-        if -1 << (bits - 1) < value < 1 << (bits - 1):
-            text = f"INT{bits}_C({abs(value)})"
-            return text if value >= 0 else f"(-{text})"
-    raise ValueError(f"{value} has more than 64 bits")
-
-
-def integer_mask(bits: int) -> str:
-    """That number of ones, from the lowest bit up."""
-    return f"UINT{32 if bits <= 32 else 64}_C({(1 << bits) - 1:#x})"
-
-
-def real_number(value: float, real: str) -> str:
-    """A finite float's literal, exact: decimal where it is short, else hexadecimal."""
-    suffix = "f" if real == "f32" else ""
-    if (value == int(value) and abs(value) < 1 << 24) or value in (0.5, -0.5):
-        return f"{value!r}{suffix}"
-    return f"{value.hex()}{suffix}"

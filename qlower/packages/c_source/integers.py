@@ -19,8 +19,8 @@ from .c_types import (
     stored_bits,
     unsigned,
 )
-from .helpers import integer
-from .step import SIGNS, Expression, Step, type_of, without_c
+from .literals import integer
+from .region_state import SIGNS, Expression, RegionState, type_of, without_c
 
 _LOGICAL = {"+": "!=", "-": "!=", "*": "&&", "&": "&&", "|": "||", "^": "!="}
 """Operators on single bits."""
@@ -29,7 +29,7 @@ _LOGICAL = {"+": "!=", "-": "!=", "*": "&&", "&": "&&", "|": "||", "^": "!="}
 def _binary(operator: str) -> Expression:
     """+, - and *, as plain C where nothing can wrap."""
 
-    def write(step: Step, op: Operation, v: list[str]) -> str:
+    def write(step: RegionState, op: Operation, v: list[str]) -> str:
         type = type_of(op)
         if bits_of(type) == 1:
             return f"{v[0]} {_LOGICAL[operator]} {v[1]}"
@@ -46,7 +46,7 @@ def _binary(operator: str) -> Expression:
 
 
 def _bitwise(operator: str) -> Expression:
-    def write(step: Step, op: Operation, v: list[str]) -> str:
+    def write(step: RegionState, op: Operation, v: list[str]) -> str:
         type = type_of(op)
         if bits_of(type) == 1:
             return f"{v[0]} {_LOGICAL[operator]} {v[1]}"
@@ -58,7 +58,7 @@ def _bitwise(operator: str) -> Expression:
 def _divide(operator: str, *, is_signed: bool) -> Expression:
     """Divisions, which an earlier pass has shown to be defined."""
 
-    def write(step: Step, op: Operation, v: list[str]) -> str:
+    def write(step: RegionState, op: Operation, v: list[str]) -> str:
         type = type_of(op)
         if bits_of(type) == 1:
             raise without_c(op, f"{op.name} of i1")
@@ -70,7 +70,7 @@ def _divide(operator: str, *, is_signed: bool) -> Expression:
 
 
 def _shift_unsigned(operator: str) -> Expression:
-    def write(step: Step, op: Operation, v: list[str]) -> str:
+    def write(step: RegionState, op: Operation, v: list[str]) -> str:
         type = type_of(op)
         if bits_of(type) == 1:
             return v[0]
@@ -79,13 +79,13 @@ def _shift_unsigned(operator: str) -> Expression:
     return write
 
 
-def _shift_right_signed(step: Step, op: Operation, v: list[str]) -> str:
+def _shift_right_signed(step: RegionState, op: Operation, v: list[str]) -> str:
     type = type_of(op)
     return v[0] if bits_of(type) == 1 else f"({c_type(type)})({v[0]} >> {v[1]})"
 
 
 def _extreme_integer(comparison: str, *, is_signed: bool) -> Expression:
-    def write(step: Step, op: Operation, v: list[str]) -> str:
+    def write(step: RegionState, op: Operation, v: list[str]) -> str:
         type = type_of(op)
         if bits_of(type) == 1:  # true is -1 with a sign, and 1 without
             return f"{v[0]} {'||' if (comparison == '<') == is_signed else '&&'} {v[1]}"
@@ -95,27 +95,27 @@ def _extreme_integer(comparison: str, *, is_signed: bool) -> Expression:
     return write
 
 
-def _extend(step: Step, op: Operation, v: list[str]) -> str:
+def _extend(step: RegionState, op: Operation, v: list[str]) -> str:
     """Sign extension: the number stays."""
     if bits_of(op.operands[0].type) == 1:
         return f"({c_type(type_of(op))})({v[0]} ? -1 : 0)"
     return f"({c_type(type_of(op))}){v[0]}"
 
 
-def extend_unsigned(step: Step, op: Operation, v: list[str]) -> str:
+def extend_unsigned(step: RegionState, op: Operation, v: list[str]) -> str:
     return f"({c_type(type_of(op))}){unsigned(op.operands[0].type, v[0])}"
 
 
-def _truncate(step: Step, op: Operation, v: list[str]) -> str:
+def _truncate(step: RegionState, op: Operation, v: list[str]) -> str:
     return signed(type_of(op), unsigned(op.operands[0].type, v[0]))
 
 
-def _cast_index(step: Step, op: Operation, v: list[str]) -> str:
+def _cast_index(step: RegionState, op: Operation, v: list[str]) -> str:
     narrows = bits_of(type_of(op)) < bits_of(op.operands[0].type)
     return (_truncate if narrows else _extend)(step, op, v)
 
 
-def _compare(step: Step, op: Operation, v: list[str]) -> str:
+def _compare(step: RegionState, op: Operation, v: list[str]) -> str:
     assert isinstance(op, arith.CmpiOp)
     type = op.operands[0].type
     predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
@@ -127,14 +127,14 @@ def _compare(step: Step, op: Operation, v: list[str]) -> str:
     return f"{v[0]} {sign} {v[1]}"
 
 
-def _absolute(step: Step, op: Operation, v: list[str]) -> str:
+def _absolute(step: RegionState, op: Operation, v: list[str]) -> str:
     type = type_of(op)
     if bits_of(type) == 1:
         return v[0]
     return f"({v[0]} < 0) ? {signed(type, f'0u - {unsigned(type, v[0])}')} : {v[0]}"
 
 
-def _leading_zeros(step: Step, op: Operation, v: list[str]) -> str:
+def _leading_zeros(step: RegionState, op: Operation, v: list[str]) -> str:
     type = type_of(op)
     word = max(32, stored_bits(type))
     name = step.helpers.leading_zeros(word)
@@ -142,7 +142,7 @@ def _leading_zeros(step: Step, op: Operation, v: list[str]) -> str:
     return signed(type, f"(uint{word}_t)({name}({unsigned(type, v[0])}) - {spare})")
 
 
-def _shift_and_round(step: Step, op: Operation, v: list[str]) -> str:
+def _shift_and_round(step: RegionState, op: Operation, v: list[str]) -> str:
     assert isinstance(op, ShiftRightOp)
     type, mode = type_of(op), op.rounding.data.value
     if bits_of(type) == 1:  # the only amount is 0
@@ -164,7 +164,7 @@ def _as_int32(type: Attribute, text: str) -> str:
     return f"(int32_t){text}" if stored_bits(type) > 32 and not text.isdigit() else text
 
 
-def _saturate(step: Step, op: Operation, v: list[str]) -> str:
+def _saturate(step: RegionState, op: Operation, v: list[str]) -> str:
     """Saturation, before which clamps that are no narrower needn't be done."""
     is_unsigned = isinstance(op.properties.get("unsigned"), UnitAttr)
     type, bits = type_of(op), bits_of(type_of(op))
@@ -198,7 +198,7 @@ def _clamped_beyond(value: SSAValue, low: int, high: int) -> SSAValue | None:
     return owner.lhs if is_beyond else None
 
 
-def _pair_dot(step: Step, op: Operation, v: list[str]) -> str:
+def _pair_dot(step: RegionState, op: Operation, v: list[str]) -> str:
     """Two products of an unsigned and a signed byte, summed and saturated."""
     a, b, c, d = v
     name = step.helpers.saturate(32, -(1 << 15), (1 << 15) - 1, "int16_t", "i16")

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import BlockArgument, Region, SSAValue
 
 from qlower.codegen.nests.edges import Edge
-from qlower.codegen.nests.nest import Nest, analyse
+from qlower.codegen.nests.nest import LoopNest, analyse
 from qlower.codegen.nests.operand import Operand, constant_bytes, first_byte
 from qlower.codegen.nests.point import Segment
 from qlower.codegen.values.bounds import accumulator_magnitudes
@@ -27,7 +27,8 @@ from qlower.dialects.types import shape_of, tensor_type
 from .c_types import REALS, c_type, stored
 from .constants import Constants, element_type
 from .floats import real_constant
-from .helpers import Helpers, integer
+from .helpers import Helpers
+from .literals import integer
 from .scalars import Scalars
 
 MOST_ELEMENTS = 1 << 31
@@ -116,7 +117,7 @@ class NestWriter:
     pointers: Mapping[SSAValue, str]
 
     def __post_init__(self) -> None:
-        self.nest: Nest = analyse(self.op)
+        self.nest: LoopNest = analyse(self.op)
         self.lines = Lines()
         self.counters = [
             *(f"i{d}" for d in range(len(self.nest.parallel))),

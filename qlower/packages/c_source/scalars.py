@@ -10,15 +10,16 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
-from qlower.codegen.values.bounds import constant_value
+from qlower.codegen.values.bounds import constant_value, of_arguments
 from qlower.diagnostics import QlowerError
 from qlower.dialects.types import tensor_type
 
 from .c_types import bits_of, c_type, loaded, real_of
 from .floats import FLOATS, real_constant
-from .helpers import Helpers, integer
+from .helpers import Helpers
 from .integers import INTEGERS
-from .step import Expression, Step, type_of, without_c
+from .literals import integer
+from .region_state import Expression, RegionState, type_of, without_c
 
 
 @dataclass
@@ -55,22 +56,14 @@ class Scalars:
         No integer among the first arguments is greater than its entry of `magnitudes`.
         """
         block = region.block
-        values: dict[SSAValue, str] = {
-            argument: text
-            for argument, text in zip(block.args, arguments, strict=True)
-            if text is not None
-        }
-        bounds: dict[SSAValue, float] = {
-            argument: magnitude
-            for argument, magnitude in zip(block.args, magnitudes, strict=False)
-        }
-        step = Step(self.helpers, self.tables, self.index, values, bounds)
+        values, bounds = of_arguments(block, arguments, magnitudes)
+        step = RegionState(self.helpers, self.tables, self.index, values, bounds)
         *operations, last = block.ops
         lines = [line for op in operations if (line := self._statement(step, op))]
         results = [values[operand] for operand in last.operands]
         return list(_used(lines, results))[::-1], results
 
-    def _statement(self, step: Step, op: Operation) -> str | None:
+    def _statement(self, step: RegionState, op: Operation) -> str | None:
         """The statement of an operation; constants are written where they are used."""
         try:
             expression = EXPRESSIONS.get(op.name)
@@ -111,7 +104,7 @@ def _at(error: QlowerError, op: Operation) -> QlowerError:
     return QlowerError(error.message, op.location, notes=error.notes, help=error.help)
 
 
-def _constant(step: Step, op: Operation, v: list[str]) -> str:
+def _constant(step: RegionState, op: Operation, v: list[str]) -> str:
     assert isinstance(op, arith.ConstantOp)
     match op.value:
         case IntegerAttr(value=value):
@@ -124,17 +117,17 @@ def _constant(step: Step, op: Operation, v: list[str]) -> str:
             raise QlowerError("a constant in a loop nest must be a number", op.location)
 
 
-def _select(step: Step, op: Operation, v: list[str]) -> str:
+def _select(step: RegionState, op: Operation, v: list[str]) -> str:
     return f"{v[0]} ? {v[1]} : {v[2]}"
 
 
-def _loop_index(step: Step, op: Operation, v: list[str]) -> str:
+def _loop_index(step: RegionState, op: Operation, v: list[str]) -> str:
     dim = op.properties["dim"]
     assert isinstance(dim, IntegerAttr)
     return f"(int64_t){step.index(dim.value.data)}"
 
 
-def _extract(step: Step, op: Operation, v: list[str]) -> str:
+def _extract(step: RegionState, op: Operation, v: list[str]) -> str:
     """An element of a table; where an index isn't known to be inside, it is clamped."""
     table = op.operands[0]
     element = ""

@@ -22,10 +22,10 @@ from qlower.transforms.arith_to_comb.circuit import (
 from qlower.transforms.ranges import Range
 from qlower.transforms.scalar_ranges import table_entries
 
-Step = Callable[[Circuit, Operation, Range], SSAValue]
+Convert = Callable[[Circuit, Operation, Range], SSAValue]
 
 
-def _modular(make: Callable[[SSAValue, SSAValue], Operation]) -> Step:
+def _modular(make: Callable[[SSAValue, SSAValue], Operation]) -> Convert:
     """A step whose low bits depend on its operands' low bits alone."""
 
     def convert(c: Circuit, op: Operation, range: Range) -> SSAValue:
@@ -43,7 +43,7 @@ def _zero_extended(c: Circuit, op: Operation, range: Range) -> SSAValue:
     return c.fit(c.modulo(op, op.operands[0]), bits_of(range))
 
 
-def _extreme(predicate: str, *, signed: bool) -> Step:
+def _extreme(predicate: str, *, signed: bool) -> Convert:
     """The operand for which the comparison with the other one holds."""
 
     def convert(c: Circuit, op: Operation, range: Range) -> SSAValue:
@@ -226,7 +226,7 @@ def _saturated(c: Circuit, op: Operation, range: Range) -> SSAValue:
     return c.fit(c.clamped(c.wire(op.operands[0]), *op.bounds), bits_of(range))
 
 
-def _divided(*, signed: bool, remainder: bool) -> Step:
+def _divided(*, signed: bool, remainder: bool) -> Convert:
     """A quotient toward zero, or what is left of it."""
 
     def convert(c: Circuit, op: Operation, range: Range) -> SSAValue:
@@ -284,7 +284,7 @@ def _entry(c: Circuit, op: Operation, range: Range) -> SSAValue:
     return c.add(hw.ArrayGetOp(table, c.fit(index, high.bit_length())))
 
 
-_STEPS: Mapping[type[Operation], Step] = {
+_STEPS: Mapping[type[Operation], Convert] = {
     arith.AddiOp: _modular(lambda a, b: comb.AddOp([a, b])),
     arith.SubiOp: _modular(comb.SubOp),
     arith.MuliOp: _modular(lambda a, b: comb.MulOp([a, b])),

@@ -53,7 +53,7 @@ from qlower.transforms.prove_epilogues.rewrite import (
 )
 from qlower.transforms.prove_epilogues.signed_zeros import fold_additions_of_zero
 from qlower.transforms.prove_epilogues.staircase import (
-    Place,
+    Located,
     Staircase,
     find_staircase,
 )
@@ -159,7 +159,7 @@ def _prove_bytes(
     return replace_by_substitutes(nest, choose), proofs
 
 
-def _replace(nest: NestOp, place: Place, found: Found, rewrites: Rewrites) -> Proof:
+def _replace(nest: NestOp, place: Located, found: Found, rewrites: Rewrites) -> Proof:
     """Rewrites a nest's requantization if lines are found for it."""
     channels = math.prod(place.shape)
     if found is None or not rewrites.allow(nest):

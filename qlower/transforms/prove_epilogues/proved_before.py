@@ -19,11 +19,11 @@ from qlower.transforms.prove_epilogues.forms import Form, Lines
 from qlower.transforms.prove_epilogues.integer_lines import IntegerForm
 from qlower.transforms.prove_epilogues.machine import Machine
 from qlower.transforms.prove_epilogues.planes import Plane, prove_plane
-from qlower.transforms.prove_epilogues.staircase import Place
+from qlower.transforms.prove_epilogues.staircase import Located
 
 Found: TypeAlias = tuple[Lines, Exceptions] | None
 
-Proved: TypeAlias = tuple[Place, Found]
+Proved: TypeAlias = tuple[Located, Found]
 """Where a nest has a staircase, and the lines that are the same."""
 
 
@@ -101,7 +101,7 @@ def _content(
     yield str(numbers[value]).encode()
 
 
-def _encoded(nest: NestOp, place: Place, found: Found) -> bytes:
+def _encoded(nest: NestOp, place: Located, found: Found) -> bytes:
     """A line of numbers, and then a row of them for each channel."""
     numbers: list[object] = [_results(nest).index(place.value), place.shape]
     if found is None:
@@ -124,7 +124,7 @@ def _decoded(nest: NestOp, made: bytes) -> Proved:
     number: int
     shape: list[int]
     number, shape, *found = json.loads(text)
-    place = Place(_results(nest)[number], tuple(shape))
+    place = Located(_results(nest)[number], tuple(shape))
     if not found:
         return place, None
     name, numbers, slots = found

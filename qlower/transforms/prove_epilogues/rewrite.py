@@ -31,14 +31,14 @@ from qlower.transforms.prove_epilogues.byte_functions import (
 )
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.forms import LineForm, Lines
-from qlower.transforms.prove_epilogues.staircase import Place
+from qlower.transforms.prove_epilogues.staircase import Located
 from qlower.transforms.prove_epilogues.substitutes import Substitute
 
 _ELEMENTS = {"float32": f32, "int32": i32, "int64": i64}
 
 
 def replace_by_line(
-    nest: NestOp, place: Place, lines: Lines, exceptions: Exceptions
+    nest: NestOp, place: Located, lines: Lines, exceptions: Exceptions
 ) -> None:
     """Makes a nest whose epilogue computes the value at the place by the lines."""
     value, shape = place.value, place.shape

@@ -34,7 +34,7 @@ _LEVELS = 256
 
 
 @dataclass(frozen=True)
-class Place:
+class Located:
     """The place where a nest computes such a function: its result, and the extent of
     the channels along every parallel loop."""
 
@@ -43,7 +43,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Staircase(Place):
+class Staircase(Located):
     """A non-decreasing function of the accumulator, with few levels.
 
     `ops` compute it from `accumulator` and the lanes of `constants`, in the order in

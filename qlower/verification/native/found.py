@@ -14,7 +14,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.dialects.types import element_type
 from qlower.interp import Array
-from qlower.verification.native.verdict import Difference
+from qlower.verification.native.verdict import Mismatch
 
 PAIRS = "every pair of bytes"
 
@@ -33,7 +33,7 @@ class Found:
     how: str
     numbers: int
     channels: int = 0
-    difference: Difference | None = None
+    difference: Mismatch | None = None
     flip: int = 0
     is_decided: bool = True
 
@@ -47,7 +47,7 @@ class Wrong:
     """How many results are wrong, and the first of them."""
 
     count: int = 0
-    first: Difference | None = None
+    first: Mismatch | None = None
 
     def and_of(self, wanted: Array, got: Array, given: Callable[[int], Given]) -> Wrong:
         """Combine this with other results, in memory order; `given` names the operands
@@ -58,7 +58,7 @@ class Wrong:
         first = self.first
         if first is None and len(apart):
             place = int(apart[0])
-            first = Difference(*given(place), int(wanted[place]), int(got[place]))
+            first = Mismatch(*given(place), int(wanted[place]), int(got[place]))
         return Wrong(self.count + len(apart), first)
 
 

@@ -29,7 +29,7 @@ from qlower.verification.native.found import Found, flips, without_reshapes
 from qlower.verification.native.products import StoredBytes
 from qlower.verification.native.reference import CODES, References
 from qlower.verification.native.sweep import Bind
-from qlower.verification.native.verdict import Difference
+from qlower.verification.native.verdict import Mismatch
 from qlower.verification.sum_rule import Unfit
 
 _ELEMENTS = 1 << 15
@@ -74,7 +74,7 @@ def _apart(wanted: Array, got: Array, rows: Array) -> Found | None:
     row, place = (int(one) for one in wrong[0])
     pair = int(wanted[row, place]), int(got[row, place])
     bytes_of_row = tuple(int(one) for one in rows[row])
-    difference = Difference(None, (place, *bytes_of_row), *pair, of="element")
+    difference = Mismatch(None, (place, *bytes_of_row), *pair, of="element")
     return Found("rows", rows.size, 0, difference)
 
 
@@ -96,7 +96,7 @@ def _at_steps(
             row, place = wrong[0]
             numbers = int(position[row]) + 1 - CODES, int(sums[row])
             pair = int(expected[row, 0]), int(got[row, place])
-            return Found("steps", count, 0, Difference(None, numbers, *pair))
+            return Found("steps", count, 0, Mismatch(None, numbers, *pair))
     how = (
         f"equal on {len(rows):,} rows, which have every pair of a byte and its row's "
         "maximum"

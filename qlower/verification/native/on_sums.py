@@ -22,7 +22,7 @@ from qlower.verification.native.products import StoredBytes
 from qlower.verification.native.reference import CODES, References
 from qlower.verification.native.sums import by_channel, given_sums
 from qlower.verification.native.sweep import Bind, Code
-from qlower.verification.native.verdict import Difference
+from qlower.verification.native.verdict import Mismatch
 from qlower.verification.pieces import Pieces
 from qlower.verification.questions import POOLS
 from qlower.verification.sum_rule import SumRule, Unfit
@@ -197,7 +197,7 @@ class _Work:
 
     def _difference(
         self, expected: Pieces, flips: Sequence[int], others: tuple[int, ...] = ()
-    ) -> tuple[Difference | None, int]:
+    ) -> tuple[Mismatch | None, int]:
         """A difference of the code's pieces from the expected ones, on every sum; and
         the bits by which results are flipped."""
         most = len(expected.x) + _SPARE
@@ -212,7 +212,7 @@ class _Work:
             apart.append(difference)
         # what is stored otherwise goes wrong at once
         channel, x, wanted, given = max(apart)
-        return Difference(channel, (x, *others), wanted, given), flips[0]
+        return Mismatch(channel, (x, *others), wanted, given), flips[0]
 
 
 def _separating(rows: Integers) -> Iterator[int]:

@@ -29,7 +29,7 @@ from qlower.transforms.form_kernels.regions import build_region
 from qlower.verification.native.found import Found, flips, without_reshapes
 from qlower.verification.native.reference import References
 from qlower.verification.native.sweep import Bind
-from qlower.verification.native.verdict import Difference
+from qlower.verification.native.verdict import Mismatch
 from qlower.verification.sum_rule import Unfit
 
 _DRAWN = 2
@@ -125,7 +125,7 @@ def _difference(expected: Array, got: Array, *, is_exact: bool) -> Found | None:
         return None
     place = int(apart[0])
     pair = int(expected[place]), int(got[place]) - more
-    difference = Difference(None, (place,), *pair, of="sum of products of element")
+    difference = Mismatch(None, (place,), *pair, of="sum of products of element")
     return Found("drawn inputs", len(got), 0, difference)
 
 

@@ -37,7 +37,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Mismatch:
     """An element for which machine code and contract differ: results as bits.
 
     `numbers` are a sum and the element's other operands, or one or two bytes; `channel`
@@ -74,7 +74,7 @@ class NativeVerdict:
     how: str
     numbers: int = 0
     channels: int = 0
-    difference: Difference | None = None
+    difference: Mismatch | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Plain data."""

@@ -18,7 +18,7 @@ from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.packing import Packed
 from qlower.codegen.skeletons.products.partial_sums import Spans
-from qlower.codegen.skeletons.products.step import Activations, Step, SummingStep
+from qlower.codegen.skeletons.products.step import Activations, DotStep, SummingStep
 from qlower.codegen.skeletons.products.taps import over_taps
 
 
@@ -77,7 +77,7 @@ class Products(PointCode):
     """Emits the sums of a contraction: dot products with its `packed` weights."""
 
     contraction: Contraction
-    dot: Step
+    dot: DotStep
     packed: Packed
 
     @property

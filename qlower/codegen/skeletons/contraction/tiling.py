@@ -14,7 +14,7 @@ from qlower.codegen.skeletons.products.halves import halves_step
 from qlower.codegen.skeletons.products.matrix import matrix_step
 from qlower.codegen.skeletons.products.nibbles import nibble_step
 from qlower.codegen.skeletons.products.packing import Factors, Weights
-from qlower.codegen.skeletons.products.step import WORD_BYTES, Step
+from qlower.codegen.skeletons.products.step import WORD_BYTES, DotStep
 from qlower.codegen.skeletons.products.whole_products import whole_step
 from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import TileAttr
@@ -34,7 +34,7 @@ class VectorPlan:
     and in which tiles."""
 
     contraction: Contraction
-    dot: Step
+    dot: DotStep
     factors: Factors
     tiling: Tiling
 
@@ -77,7 +77,7 @@ def _rows_and_length(contraction: Contraction) -> tuple[int, int]:
 
 def choose_step(
     target: Target, contraction: Contraction, weights: Weights
-) -> tuple[Step, Factors]:
+) -> tuple[DotStep, Factors]:
     """Products of matrices, where there are enough rows and bytes, or of vectors."""
     rows, length = _rows_and_length(contraction)
     scalar, signed = contraction.activation.scalar, contraction.activation.signed
@@ -171,7 +171,7 @@ class Tiling:
 
 @lru_cache(maxsize=1 << 10)
 def choose_tile(
-    registers: int, dot: Step, sizes: Sizes, schedule: TileAttr | None = None
+    registers: int, dot: DotStep, sizes: Sizes, schedule: TileAttr | None = None
 ) -> Tiling:
     """The schedule's tiles, or those of the least estimate; where others take hardly
     longer by it, those of which the fewest differ: each is code of its own."""
@@ -187,7 +187,7 @@ def choose_tile(
     return min(near, key=lambda tiling: (tiling.kinds(sizes.vectors), tiling.cycles))
 
 
-def possible_tilings(registers: int, dot: Step, sizes: Sizes) -> list[Tiling]:
+def possible_tilings(registers: int, dot: DotStep, sizes: Sizes) -> list[Tiling]:
     """All tilings whose sums the vector registers hold.
 
     Accumulators and a column's weights (one vector, two for matrices) must fit the
@@ -213,7 +213,7 @@ def _summed(sizes: Sizes, width: int) -> int:
     return width + int(sizes.has_row_factor and width == sizes.vectors)
 
 
-def _tilings(dot: Step, sizes: Sizes, height: int, width: int) -> list[Tiling]:
+def _tilings(dot: DotStep, sizes: Sizes, height: int, width: int) -> list[Tiling]:
     """The two ways to cut the rows into tiles of `height`."""
     summed = _summed(sizes, width)
     columns = divmod(sizes.vectors, width)
@@ -256,12 +256,12 @@ def _segments(*repeated: tuple[int, int]) -> tuple[Segment, ...]:
     return tuple(found)
 
 
-def _whole_groups(dot: Step, height: int) -> int:
+def _whole_groups(dot: DotStep, height: int) -> int:
     """Rows that are multiplied for `height` of them."""
     return -(-height // dot.rows) * dot.rows
 
 
-def _cycles(dot: Step, length: int, height: int, width: int) -> float:
+def _cycles(dot: DotStep, length: int, height: int, width: int) -> float:
     """The time of one chunk for `height` pixels and `width` vectors, in products.
 
     Activations are loaded for all chunks of the run, weights for each.
@@ -271,7 +271,7 @@ def _cycles(dot: Step, length: int, height: int, width: int) -> float:
     return dot.cost.of_chunk(loads, dot.rows * width, height, width)
 
 
-def _epilogue_cycles(dot: Step, height: int, width: int) -> float:
+def _epilogue_cycles(dot: DotStep, height: int, width: int) -> float:
     """The time of what a tile does once, and for each pixel and vector of bytes."""
     parts = len(split(width * dot.lanes, 4 * dot.lanes))
     return dot.cost.tile + height * dot.cost.part * parts

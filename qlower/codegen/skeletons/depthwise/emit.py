@@ -60,7 +60,7 @@ _WIDEST_BYTES = 8
 
 
 @dataclass(frozen=True)
-class Step:
+class TapGroup:
     """Taps that are multiplied in one step."""
 
     taps: tuple[Tap, ...]
@@ -73,7 +73,7 @@ class WindowPlan:
 
     products: DepthwiseProducts
     dot: VectorStep
-    steps: tuple[Step, ...]
+    steps: tuple[TapGroup, ...]
     column_loop: int | None
     columns: tuple[Segment, ...]
 
@@ -91,7 +91,7 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
     column_loop = pixels[-1] if pixels else None
     bound = 1 if column_loop is None else nest.bounds[column_loop]
     counters = list(itertools.product(*map(range, nest.reduction)))
-    best: tuple[float, tuple[Step, ...]] | None = None
+    best: tuple[float, tuple[TapGroup, ...]] | None = None
     # two columns of registers hold bytes and weights, one the accumulators
     channels = nest.bounds[products.lane]
     scalar, signed = products.activation.scalar, products.activation.signed
@@ -109,7 +109,7 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
             key = 0 if across is None else counter[across]
             groups.setdefault(key, []).append(counter)
         steps = tuple(
-            Step(tuple(group[i : i + dot.depth]))
+            TapGroup(tuple(group[i : i + dot.depth]))
             for group in groups.values()
             for i in range(0, len(group), dot.depth)
         )
@@ -142,7 +142,10 @@ class Packed:
 
 
 def pack_weights(
-    module: Data, products: DepthwiseProducts, dot: VectorStep, steps: Sequence[Step]
+    module: Data,
+    products: DepthwiseProducts,
+    dot: VectorStep,
+    steps: Sequence[TapGroup],
 ) -> Packed:
     """The weights; channels that don't fill a vector overlap the vector before."""
     nest, weight = products.nest, products.weight
@@ -282,7 +285,7 @@ class _Tile(PointCode):
         totals = [start] * columns
         known: dict[tuple[Value | None, ...], list[Value]] = {}
 
-        def factors(column: int, step: Step) -> list[Value]:
+        def factors(column: int, step: TapGroup) -> list[Value]:
             places = tuple(addresses[column, tap] for tap in step.taps)
             if places not in known:
                 taps = [self.load_tap(address) for address in places]

@@ -17,8 +17,8 @@ from qlower.codegen.llvm.values import I32, I64, Type, Value, constant
 from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
     Activations,
+    DotStep,
     Integers,
-    Step,
     StepCost,
     SummingStep,
     load_word,
@@ -28,7 +28,7 @@ from qlower.codegen.targets.resolve import Halves, Target
 
 
 @dataclass(frozen=True)
-class HalvesStep(Step):
+class HalvesStep(DotStep):
     """`halves` are the instructions, in one lane; `dot` is that of singles."""
 
     halves: Halves = field(kw_only=True)

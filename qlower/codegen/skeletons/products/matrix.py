@@ -10,11 +10,16 @@ import numpy as np
 
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Type, Value, constant
-from qlower.codegen.skeletons.products.step import Activations, Integers, Step, StepCost
+from qlower.codegen.skeletons.products.step import (
+    Activations,
+    DotStep,
+    Integers,
+    StepCost,
+)
 from qlower.codegen.targets.resolve import Target
 
 
-class MatrixStep(Step):
+class MatrixStep(DotStep):
     """An instruction that adds, to four i32, the products of two rows of eight bytes
     with two others."""
 

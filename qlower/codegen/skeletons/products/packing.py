@@ -22,7 +22,7 @@ from xdsl.ir import BlockArgument
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Module, PackedData, Packing
 from qlower.codegen.llvm.values import I64, Type, Value, constant
-from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.operand import Operand, lanes_of
 from qlower.codegen.nests.recognise import (
     NIBBLE,
@@ -35,7 +35,7 @@ from qlower.codegen.skeletons.products.partial_sums import (
     is_narrow,
     plan_parts,
 )
-from qlower.codegen.skeletons.products.step import Integers, Step, WeightLayout
+from qlower.codegen.skeletons.products.step import DotStep, Integers, WeightLayout
 
 PackedT = TypeVar("PackedT")
 ProductsT = TypeVar("ProductsT", Contraction, DepthwiseProducts)
@@ -137,7 +137,7 @@ class Factors:
     def has_row_factor(self) -> bool:
         return bool(self.row_factor.any())
 
-    def pack(self, module: Data, dot: Step, block: int) -> Packed:
+    def pack(self, module: Data, dot: DotStep, block: int) -> Packed:
         """The weights as data of the module, in blocks of `block` vectors."""
         blocks = [
             dot.pack(group[first : first + block].transpose(2, 3, 0, 1, 4))
@@ -268,7 +268,7 @@ def weight_bounds(
     return least - int(np.max(offset)), most - int(np.min(offset))
 
 
-def constant_initial(nest: Nest, loops: Sequence[int]) -> Integers | None:
+def constant_initial(nest: LoopNest, loops: Sequence[int]) -> Integers | None:
     """The initial accumulators by those parallel loops, if they are data and nothing
     else."""
     block = nest.op.init.block

@@ -111,7 +111,7 @@ class Activations:
 
 
 @dataclass(frozen=True)
-class Step(WeightLayout, ABC):
+class DotStep(WeightLayout, ABC):
     """The way a target multiplies and accumulates `lanes` i32 sums of a vector.
 
     `dot` is the instruction; it has `vector_lanes`, and `lanes` are a multiple of them.
@@ -200,7 +200,7 @@ class Step(WeightLayout, ABC):
         return [total]
 
 
-class SummingStep(Step):
+class SummingStep(DotStep):
     """A step that sums activations too, as weights with an offset ask for."""
 
     @abstractmethod
@@ -208,7 +208,7 @@ class SummingStep(Step):
         """Weights that give the sum of `size` activations, `before` others in."""
 
 
-class VectorStep(Step):
+class VectorStep(DotStep):
     """A step of one pixel that multiplies windows too: each lane has its own bytes."""
 
     @abstractmethod
@@ -234,7 +234,7 @@ def load_word(f: Function, address: Value, size: int) -> Value:
     return word
 
 
-def cut_start(step: Step, part: Activations) -> int:
+def cut_start(step: DotStep, part: Activations) -> int:
     """The place where a last word of activations begins: earlier, if it may overlap the
     one before it."""
     is_cut = part.size < WORD_BYTES and step.reads_again(part.before + part.size)

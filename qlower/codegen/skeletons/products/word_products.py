@@ -17,8 +17,8 @@ from qlower.codegen.llvm.values import I64, Type, Value, constant, vector_consta
 from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
     Activations,
+    DotStep,
     Integers,
-    Step,
     StepCost,
     SummingStep,
     VectorStep,
@@ -33,7 +33,7 @@ _PLACES = np.arange(0, 16, 4, dtype="<u2")
 
 
 @dataclass(frozen=True)
-class WordWeights(Step):
+class WordWeights(DotStep):
     """Weights as i16; with `extends` they lie in memory as bytes.
 
     Bytes take an instruction more to load, and half of the memory.

@@ -12,10 +12,10 @@ from math import gcd
 
 import numpy as np
 
-from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.operand import Operand, lanes_of
 from qlower.codegen.nests.recognise import Contraction
-from qlower.codegen.values.region import indexed_loops
+from qlower.codegen.values.facts import indexed_loops
 
 _MOST_PIXELS = 8
 
@@ -25,7 +25,7 @@ class JoinedPixels:
     """`count` pixels together: in `nest` the loop of lanes runs over the channels of
     all."""
 
-    nest: Nest
+    nest: LoopNest
     count: int
 
 

@@ -14,7 +14,7 @@ from .helpers import Helpers
 
 
 @dataclass
-class Step:
+class RegionState:
     """One region being written: what is known of its values so far.
 
     `tables` gives the C expression of whole tensors, `index` that of a loop's counter.
@@ -31,7 +31,7 @@ class Step:
         return largest_magnitude(value, self.bounds)
 
 
-Expression = Callable[[Step, Operation, list[str]], str]
+Expression = Callable[[RegionState, Operation, list[str]], str]
 """From an operation and the C expressions of its operands to that of its result."""
 
 

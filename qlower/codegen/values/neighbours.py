@@ -1,0 +1,62 @@
+"""The operations next to another one, as far as they decide the code for it."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, math
+from xdsl.ir import Block, Operation, SSAValue
+
+from qlower.codegen.values.bounds import constant_value
+
+
+def is_zero_point(number: arith.ConstantOp) -> bool:
+    """Whether a number may be a zero point: it is only added, and not next to another
+    one, with which LLVM would combine it. Then the code needn't know it."""
+    return all(
+        isinstance(use.operation, arith.AddiOp)
+        and not any(_adds_constant(other) for other in _neighbours(use.operation))
+        for use in number.result.uses
+    )
+
+
+def is_of_line(number: arith.ConstantOp) -> bool:
+    """Whether a number may be a slope or an offset of a requantization's line: it is
+    only used as that of integers, which LLVM can't simplify."""
+    return all(
+        isinstance(use.operation, math.FmaOp)
+        and use.index > 0
+        and isinstance(use.operation.operands[0].owner, arith.SIToFPOp)
+        for use in number.result.uses
+    )
+
+
+def _neighbours(op: Operation) -> list[Operation | Block]:
+    """The operations that make an operation's operands, and those that read its
+    results."""
+    readers = (use.operation for result in op.results for use in result.uses)
+    return [*(operand.owner for operand in op.operands), *readers]
+
+
+def _adds_constant(op: Operation | Block) -> bool:
+    return isinstance(op, arith.AddiOp) and any(
+        isinstance(operand.owner, arith.ConstantOp) for operand in op.operands
+    )
+
+
+def is_extended(value: SSAValue) -> bool:
+    """Whether a narrow number is but widened again: LLVM then doesn't narrow it."""
+    wider = (arith.ExtSIOp, arith.ExtUIOp, arith.SIToFPOp, arith.UIToFPOp)
+    return all(isinstance(use.operation, wider) for use in value.uses)
+
+
+def before_clamps(value: SSAValue) -> tuple[SSAValue, list[tuple[bool, int]]]:
+    """The value that `value` is clamped from, and the clamps in turn: whether from
+    above, and the limit."""
+    clamps: list[tuple[bool, int]] = []
+    while isinstance(owner := value.owner, arith.MinSIOp | arith.MaxSIOp):
+        value, limit = owner.operands
+        if not isinstance(limit.owner, arith.ConstantOp):
+            value, limit = limit, value
+        if not isinstance(limit.owner, arith.ConstantOp):
+            return owner.result, clamps[::-1]
+        clamps.append((isinstance(owner, arith.MinSIOp), constant_value(limit)))
+    return value, clamps[::-1]
