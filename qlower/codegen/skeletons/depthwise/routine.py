@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import i32
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.routine import WindowStep
 from qlower.codegen.llvm.values import I32, I64, Value, constant
-from qlower.codegen.nests.nest import Nest
+from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.point import (
     PointCode,
     Segment,
@@ -165,7 +165,7 @@ def _columns(bound: int, most: int) -> tuple[Segment, ...]:
     return even_tiles(bound, most)
 
 
-def channel_blocks(nest: Nest, lane: int) -> tuple[Segment, ...]:
+def channel_blocks(nest: LoopNest, lane: int) -> tuple[Segment, ...]:
     """Blocks of channels whose sums are in memory together, of about equal widths."""
     channels = nest.bounds[lane]
     width = -(-channels // -(-channels // _BLOCK))
