@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial, reduce
+from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
@@ -24,7 +25,13 @@ from qlower.dialects.fixed import ConvertOp, RoundingMode
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function
 from qlower.emit.reductions import axes_nest
-from qlower.model.nests import Emitter, Nest, scalar_constant, to_index
+from qlower.model.nests import (
+    Emitter,
+    Nest,
+    row_major_index,
+    scalar_constant,
+    to_index,
+)
 
 PACKET = 4
 """Elements that Eigen computes together, from a multiple of 16 bytes on."""
@@ -170,6 +177,25 @@ def text(library: str, name: str) -> Steps:
 
     def compute(steps: Scalars, *operands: SSAValue) -> SSAValue:
         return call_function(steps.nest, library, name, *operands)
+
+    return compute
+
+
+def by_packets(whole: Steps, alone: Steps, size: int = PACKET) -> Steps:
+    """A function of elements in packets of `size`, in row-major order; the last ones,
+    which fill none, are computed `alone`."""
+
+    def compute(steps: Scalars, *operands: SSAValue) -> SSAValue:
+        count = prod(steps.nest.output_shape)
+        first = count - count % size
+        if not first:
+            return alone(steps, *operands)
+        result = whole(steps, *operands)
+        if first == count:
+            return result
+        last, end = alone(steps, *operands), steps.constant(first, i32)
+        is_last = steps.compare("ge", row_major_index(steps.nest), end)
+        return steps.select(is_last, last, result)
 
     return compute
 

@@ -20,21 +20,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from xdsl.dialects import linalg
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    OpImpl,
-    PythonValues,
-    impl,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
     AffineMap,
 )
 
-from qlower.dialects.kernel import IndexOp, linear_form
+from qlower.dialects.kernel import linear_form
 
 from .values import Array, PartialTensor, Poison, Tensor
 
@@ -302,19 +295,3 @@ def infer_bounds(
         unknown = min(set(range(dims)) - set(bounds))
         raise Poison(f"has a loop d{unknown} whose bound no operand tells")
     return tuple(bounds[dim] for dim in range(dims))
-
-
-def counting(
-    op_type: type[IndexOp | linalg.IndexOp],
-) -> OpImpl[InterpreterFunctions, IndexOp | linalg.IndexOp]:
-    """The method of an op that gives the counter of a loop."""
-
-    def run(
-        _functions: InterpreterFunctions,
-        interpreter: Interpreter,
-        op: IndexOp | linalg.IndexOp,
-        _args: PythonValues,
-    ) -> PythonValues:
-        return (loop_counter(interpreter, op.dim.value.data),)
-
-    return impl(op_type)(run)

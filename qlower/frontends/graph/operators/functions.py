@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from qlower.emit.inline_rule import call_function
-from qlower.model.nests import row_major_index
 
 from ...entry import Entry, takes
-from ...scalars import PACKET, Scalars, Steps, in_turn, text
+from ...scalars import PACKET, Scalars, Steps, by_packets, in_turn, text
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from .real import (
@@ -44,18 +43,9 @@ def _packets(
             )
         if tail:
             value = node.in_order(value)
-
-        def compute(steps: Scalars, *operands: SSAValue) -> SSAValue:
-            result = whole(steps, *operands)
-            if not tail or alone is None:
-                return result
-            last = alone(steps, *operands)
-            first = steps.constant(count - tail, i32)
-            is_last = steps.compare("ge", row_major_index(steps.nest), first)
-            return steps.select(is_last, last, result)
-
         given = [node.number(name, default) for name, default in defaults.items()]
-        node.define(elementwise(node, [value], body_of(compute, *given)))
+        body = body_of(by_packets(whole, alone or whole), *given)
+        node.define(elementwise(node, [value], body))
 
     return takes("x", build)
 

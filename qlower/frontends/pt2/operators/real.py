@@ -7,22 +7,15 @@ vectors and the C library's for what is left over.
 
 from __future__ import annotations
 
-import math
-
-from xdsl.dialects.arith import IndexCastOp
-from xdsl.dialects.builtin import f32, i32
-from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.math import TanhOp
 from xdsl.ir import SSAValue
-
-from qlower.emit.inline_rule import call_function
-from qlower.model.nests import Nest
 
 from ...entry import takes
 from ...graph.bounds import bounds
 from ...graph.context import NodeContext
 from ...graph.operators.real import function, import_bounded
-from ...scalars import Scalars
+from ...scalars import Scalars, by_packets, text
 from ..translating import TORCH
 
 STEP = 32
@@ -44,31 +37,13 @@ def hard_swish(steps: Scalars, x: SSAValue) -> SSAValue:
     return steps.divide(product, steps.constant(6.0, f32))
 
 
+EXP = by_packets(text("_sleef", "expf_u10"), text("_glibc", "expf"), STEP)
+"""By the C library where elements fill no two vectors any more."""
+
+
 def _one_and_exp(steps: Scalars, x: SSAValue) -> SSAValue:
-    """F(1 + e^-x), by the C library where elements fill no two vectors any more."""
-    nest, opposite = steps.nest, steps.negate(x)
-    count = math.prod(nest.bounds)
-    whole = count - count % STEP
-    power = (
-        call_function(nest, "_sleef", "expf_u10", opposite)
-        if whole
-        else steps.c("expf", opposite)
-    )
-    if 0 < whole < count:
-        is_last = steps.compare("ge", _position(nest), steps.constant(whole, i32))
-        power = steps.select(is_last, steps.c("expf", opposite), power)
-    return steps.add(steps.constant(1.0, f32), power)
-
-
-def _position(nest: Nest) -> SSAValue:
-    """How many elements are stored before the one at hand."""
-    steps = Scalars(nest)
-    position = steps.constant(0, i32)
-    for loop, bound in enumerate(nest.bounds):
-        index = nest.add(IndexCastOp(nest.add(IndexOp(loop)).result, i32)).result
-        position = steps.multiply(position, steps.constant(bound, i32))
-        position = steps.add(position, index)
-    return position
+    """F(1 + e^-x)"""
+    return steps.add(steps.constant(1.0, f32), EXP(steps, steps.negate(x)))
 
 
 def sigmoid(steps: Scalars, x: SSAValue) -> SSAValue:
