@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support import models_directory
 from support.native import run_object
 from support.stored import random_stored
 
@@ -15,6 +16,7 @@ from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.model import Model
+from qlower.packages.sections import sections_of
 from qlower.text.parsing import parse_module
 
 TARGETS = [
@@ -69,6 +71,37 @@ def test_layers_of_one_class_share_a_function(triple: str, cpu: str, functions: 
             re.findall(r"define internal void @_nest_", package.text("llvm"))
         )
     assert found == {"speed": 3, "size": functions}
+
+
+OTHERS = {
+    "thumbv7em-none-eabi": "cortex-m4",
+    "thumbv7m-none-eabi": "cortex-m3",
+    "thumbv6m-none-eabi": "cortex-m0plus",
+    "thumbv8m.base-none-eabi": "cortex-m23",
+    "thumbv8m.main-none-eabi": "cortex-m33",
+    "thumbv8.1m.main-none-eabi": "cortex-m55",
+    "riscv32im-unknown-none-elf": None,
+    "wasm32-unknown-unknown": None,
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("triple", OTHERS)
+@pytest.mark.parametrize("name", ["kws_dscnn_int8", "micro_speech_int8"])
+def test_small_code_of_real_models(name: str, triple: str):
+    """It is smaller on every target that has it, and gives the same bits."""
+    path = models_directory() / name / "model.tflite"
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    target = resolve_target(triple, OTHERS[triple])
+    x = random_stored(qlower.load(path).inputs[0].shape)
+    sizes: list[int] = []
+    for optimize in ("speed", "size"):
+        compiled = Compilation(path, "tflm", target.optimized(optimize)).object
+        sizes.append(sections_of(compiled.object_bytes).code)
+    (result,) = run_object(compiled, [x])
+    np.testing.assert_array_equal(result, qlower.jit(path, "tflm")(x))
+    assert sizes[1] < sizes[0]
 
 
 def test_hosts_have_no_such_choice():
