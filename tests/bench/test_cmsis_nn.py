@@ -60,7 +60,7 @@ def test_real_models(name: str) -> None:
     assert sum(layer.instructions for layer in found) < sum(one.theirs for one in found)
     if name in RECORDED:
         theirs = sum(layer.theirs for layer in found)
-        assert theirs == pytest.approx(RECORDED[name], rel=0.01)
+        assert theirs == pytest.approx(RECORDED[name], rel=0.03)
 
 
 @pytest.mark.long

@@ -24,7 +24,8 @@ from qlower.transforms.prove_epilogues.channels import (
     accumulator_bounds,
     parallel_constants,
 )
-from qlower.transforms.prove_epilogues.exceptions import find_exceptions
+from qlower.transforms.prove_epilogues.cheapest import cheapest_lines
+from qlower.transforms.prove_epilogues.exceptions import Exceptions, find_exceptions
 from qlower.transforms.prove_epilogues.forms import Form
 from qlower.transforms.prove_epilogues.integer_lines import (
     WORD,
@@ -33,6 +34,8 @@ from qlower.transforms.prove_epilogues.integer_lines import (
 )
 from qlower.transforms.prove_epilogues.lines import best_scale, fit_lines
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
+from qlower.transforms.prove_epilogues.rewrite import replace_by_line
+from qlower.transforms.prove_epilogues.staircase import find_staircase
 from qlower.transforms.prove_epilogues.steps import Integers, find_steps
 
 pytestmark = pytest.mark.usefixtures("verify_each")
@@ -275,6 +278,33 @@ def test_exceptions_are_mended(seed: int):
     assert strict.form is None
     assert strict.proved == 0
     assert names(after) == names(before)
+
+
+@pytest.mark.parametrize(("owners", "added"), [((1,), 0), ((1, 4), 4)])
+def test_exceptions_of_one_channel_take_no_table(owners: tuple[int, ...], added: int):
+    """They are constants for the channel that has a factor, and of no other channel."""
+    layer = random_layer(3, ONCE)
+    found: list[Integers] = []
+    inputs: list[int] = []
+    for slots in (0, 2):
+        nest = nest_of(layer.module())
+        staircase = find_staircase(nest)
+        assert staircase is not None
+        ((lines, _),) = filter(None, cheapest_lines([staircase], INTEGERS))
+        x, difference = np.zeros((2, 6, slots), np.int64)
+        if slots:
+            x[[*owners]], difference[[*owners]] = (-3, 7), (1, -2)
+        block = nest.parent_block()
+        assert block is not None
+        replace_by_line(nest, staircase, lines, Exceptions(x, difference))
+        nest = next(op for op in block.ops if isinstance(op, NestOp))
+        inputs.append(len(nest.inputs))
+        found.append(epilogue_at(nest, np.tile(np.arange(-9, 10), (6, 1))))
+    expected = found[0].copy()
+    expected[[*owners], 6] += 1
+    expected[[*owners], 16] -= 2
+    np.testing.assert_array_equal(found[1], expected)
+    assert inputs[1] - inputs[0] == added
 
 
 def test_native_code_keeps_the_bits():

@@ -33,7 +33,11 @@ from qlower.tables.table import Column, Table
 
 COMPILER = "arm-none-eabi-gcc"
 
-_CPUS = {"thumbv7em": "cortex-m4", "thumbv8m.main": "cortex-m33"}
+_CPUS = {
+    "thumbv7em": "cortex-m4",
+    "thumbv7m": "cortex-m3",
+    "thumbv8m.main": "cortex-m33",
+}
 """CPUs of targets that name none."""
 
 _FLOATS = {

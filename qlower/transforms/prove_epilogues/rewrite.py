@@ -24,13 +24,14 @@ from qlower.dialects.types import tensor_type
 from qlower.interp import Array
 from qlower.model.nests import constant, dense
 from qlower.transforms.form_kernels.simplify import simplify
-from qlower.transforms.operations import insert_at
+from qlower.transforms.operations import Operations, insert_at
 from qlower.transforms.prove_epilogues.byte_functions import (
     ByteFunction,
     byte_functions,
 )
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.forms import LineForm, Lines
+from qlower.transforms.prove_epilogues.integer_lines import IntegerForm
 from qlower.transforms.prove_epilogues.staircase import Located
 from qlower.transforms.prove_epilogues.substitutes import Substitute
 
@@ -43,9 +44,11 @@ def replace_by_line(
     """Makes a nest whose epilogue computes the value at the place by the lines."""
     value, shape = place.value, place.shape
     parameters: list[Array] = [*lines.parameters]
-    for slot in range(exceptions.slots):
-        parameters.append(exceptions.x[:, slot].astype(np.int32))
-        parameters.append(exceptions.difference[:, slot].astype(np.int32))
+    channel = _only_channel(lines, exceptions)
+    if channel is None:
+        for slot in range(exceptions.slots):
+            parameters.append(exceptions.x[:, slot].astype(np.int32))
+            parameters.append(exceptions.difference[:, slot].astype(np.int32))
     loops = [loop for loop, extent in enumerate(shape) if extent > 1]
     extents = [shape[loop] for loop in loops]
     channel_map = AffineMap(
@@ -65,7 +68,10 @@ def replace_by_line(
             region.block.insert_arg(type, own + index)
     added = epilogue.block.args[own : own + len(constants)]
     accumulator = epilogue.block.args[-1]
-    ops = _operations(lines.form, accumulator, added, value.type)
+    code = Operations()
+    if channel is not None:
+        added = [*added, *_of_channel(code, lines, exceptions, channel, added[0])]
+    ops = [*code.ops, *_operations(lines.form, accumulator, added, value.type)]
     assert isinstance(value.owner, Operation)
     insert_at(InsertPoint.after(value.owner), ops, value.owner.location)
     replace_value(value, ops[-1].results[0])
@@ -73,6 +79,38 @@ def replace_by_line(
     maps = [*nest.input_maps, *[channel_map] * len(constants), *nest.result_maps]
     results = [tensor.result for tensor in constants]
     rebuild(nest, [*inputs, *results], nest.tables, maps, init, body, epilogue)
+
+
+def _only_channel(lines: Lines, exceptions: Exceptions) -> int | None:
+    """The channel that alone has exceptions, if its integer factor is no other's: then
+    the others need no memory for them."""
+    factors = lines.parameters[0]
+    channels = np.flatnonzero(exceptions.difference.any(axis=1))
+    if not isinstance(lines.form, IntegerForm) or len(channels) != 1:
+        return None
+    (channel,) = channels.tolist()
+    is_alone = np.count_nonzero(factors == factors[channel]) == 1
+    return channel if is_alone else None
+
+
+def _of_channel(
+    code: Operations,
+    lines: Lines,
+    exceptions: Exceptions,
+    channel: int,
+    factor: SSAValue,
+) -> list[SSAValue]:
+    """Point and difference of each exception of a channel, which is known by its
+    factor."""
+    zero = code.integer(0)
+    number = int(lines.parameters[0][channel])
+    is_there = code.add(arith.CmpiOp(factor, code.integer(number), "eq"))
+    found: list[SSAValue] = []
+    for slot in range(exceptions.slots):
+        difference = code.integer(int(exceptions.difference[channel, slot]))
+        found.append(code.integer(int(exceptions.x[channel, slot])))
+        found.append(code.add(arith.SelectOp(is_there, difference, zero)))
+    return found
 
 
 def replace_by_substitutes(
