@@ -17,6 +17,7 @@ import pytest
 from support import models_directory, random_modules
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.mnn_layers import run_mnn
+from support.mnn_worker import run_mnn_on_avx2
 from support.native import machine_levels
 from support.near_ties import (
     Change,
@@ -348,6 +349,35 @@ def test_random_layers(name: str, kind: str) -> None:
         if compared >= RANDOM:
             return
     raise AssertionError("too few layers are taken")
+
+
+@pytest.mark.parametrize("kind", SYSTEMS["mnn"].kinds)
+def test_mnn_without_vnni(kind: str, tmp_path: Path) -> None:
+    """The same bits: no pair of products saturates there."""
+    system = SYSTEMS["mnn"]
+    pytest.importorskip(system.package)
+    seeds = range(32 if is_asked_for(LARGE_VARIABLE) else 2)
+    layers = [drawn(system, kind, seed) for seed in seeds]
+    if kind in system.changes:
+        mutant = next(iter(mutants("mnn", system.changes[kind], tmp_path).values()))
+        contracts = [load_contract("mnn"), load_contract(mutant)]
+        draw = np.random.default_rng(len(kind))
+        layers += [
+            near_tie_layer(
+                draw,
+                kind,
+                contracts,
+                48,
+                signed=True,
+                zero_points=True,
+                relu=seed % 2 > 0,
+            )
+            for seed in seeds
+        ]
+    layers = [layer for layer in layers if system.takes(one_of(layer))]
+    results = run_mnn_on_avx2(layers, tmp_path)
+    for layer, expected in zip(layers, results, strict=True):
+        np.testing.assert_array_equal(given(layer, "mnn"), expected)
 
 
 @pytest.mark.skipif(not models_directory().is_dir(), reason="no real models here")
