@@ -91,9 +91,10 @@ class Compilation:
 
         with self._journal.kept():
             model = as_model(self.source, [self.contract] if self.contract else [])
-            if QDQ in model.module.attributes:
-                from qlower.frontends.readings import check_reading
+            from qlower.frontends.readings import check_codes, check_reading
 
+            check_codes(model, self.contract)
+            if QDQ in model.module.attributes:
                 check_reading(model, self.contract)
         self._journal.contents.clear()  # the module has what the files had
         refuse_packed(model.module)

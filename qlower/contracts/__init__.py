@@ -55,6 +55,10 @@ QDQ = "contract.qdq"
 operator, quantize in an ONNX file (`frontends.import_options.QDQ_READINGS`);
 inherited."""
 
+CODES = "contract.codes"
+"""The module attribute that is `signed` if the contract's system has no unsigned codes;
+inherited."""
+
 BASE = "contract.base"
 """The module attribute that names the contract whose functions, rules and private
 helpers alike, are taken where the file defines none of the name. A path that ends in
@@ -82,7 +86,8 @@ class Contract:
 
     `text` is its file's. `base` is None where the contract stands alone. `definition`
     has its functions; `rules` may be of others, whose names end in `suffix` there.
-    `qdq` is how its system reads ONNX files, if it does.
+    `qdq` is how its system reads ONNX files, if it does; `codes` is `signed` if that
+    has no other codes.
     """
 
     name: str
@@ -93,6 +98,7 @@ class Contract:
     definition: Definition = field(repr=False)
     rules: Mapping[str, Rule] = field(repr=False)
     qdq: str | None = None
+    codes: str | None = None
     suffix: str = ""
 
     @cached_property
@@ -275,12 +281,17 @@ def _contract(
     own: ModuleOp | Outline,
     base: Contract | None,
 ) -> Contract:
-    summary, family, qdq = (module_string(header, k) for k in (SUMMARY, FAMILY, QDQ))
+    keys = (SUMMARY, FAMILY, QDQ, CODES)
+    summary, family, qdq, codes = (module_string(header, key) for key in keys)
     if base is not None:
-        family, qdq = family or base.family, qdq or base.qdq
+        family, qdq, codes = family or base.family, qdq or base.qdq, codes or base.codes
     definition = Definition(name, own, None if base is None else base.definition)
     rules = definition.rules
-    return Contract(name, text, summary, family, base, definition, rules, qdq or None)
+    return Contract(
+        *(name, text, summary, family, base, definition, rules),
+        qdq or None,
+        codes or None,
+    )
 
 
 def plain_module(contract: Contract) -> ModuleOp:

@@ -26,7 +26,9 @@
 // - lstm: the scale of the intermediate tensor, by which LiteRT stores states, is not looked at. A
 //   cell_clip of less than one step makes every cell 0. Of int16, which LiteRT has no kernel for,
 //   sums have 64 bits and D is the one rounding of such convolutions.
-// - sigmoid, tanh and lone activations are refused for uint8, which TFLite Micro doesn't have.
+// - TFLite Micro refuses layers of uint8 (all 15 kinds that were tried live). A command that names
+//   this contract warns of them, and computes as LiteRT's kernels for uint8 would; sigmoid, tanh and
+//   lone activations are refused.
 // # Checked against
 // tflite-micro of October 2026. Live, in the long run: over five million outputs
 // of random and tie-seeking layers, and of layers at the edges. Recorded: 57,152 outputs of convolutions and
@@ -41,7 +43,7 @@
 // - micro/kernels/logistic_common.cc, tanh.cc, lstm_eval.h, lstm_eval.cc, lstm_eval_common.cc; kernels/internal/reference/integer_ops
 // - google/gemmlowp, fixedpoint/fixedpoint.h
 
-module attributes {contract.base = "tflite", contract.words,
+module attributes {contract.base = "tflite", contract.words, contract.codes = "signed",
     contract.summary = "TFLite Micro and CMSIS-NN: double rounding everywhere"} {
 
 // A product, or sum of products, times the ratio of the scales: all in float64.

@@ -1,4 +1,4 @@
-"""The reading of an ONNX file that a contract stands for."""
+"""The readings and the codes of models that a contract stands for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from xdsl.dialects.builtin import StringAttr
 from qlower.contracts import load_contract
 from qlower.diagnostics import warn
 from qlower.dialects.qnn.attributes import QDQ, module_contract
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.frontends.import_options import INTEGER, X86
 from qlower.model import Model
+from qlower.model.layers import layer_name, layers
+
+SIGNED = "signed"
+"""What contracts say whose system has no unsigned codes."""
 
 _NOT_BY_DEFAULT = "session.qdqisint8allowed=1"
 """Stands in the remarks on models that only such a session of ONNX Runtime runs."""
@@ -21,6 +27,22 @@ def reading_of(contracts: Sequence[str]) -> str:
     state, or "integer". Raises QlowerError for an unknown contract."""
     stated = {load_contract(name).qdq for name in contracts}
     return (stated.pop() if len(stated) == 1 else None) or INTEGER
+
+
+def check_codes(model: Model, contract: str | None) -> None:
+    """Warn if the system of a contract, by default the model's own, has no kernels for
+    a layer's unsigned codes."""
+    name = contract or module_contract(model.module)
+    if name is None or load_contract(name).codes != SIGNED:
+        return
+    for op in layers(model.module):
+        found = [element_type(value.type) for value in (*op.operands, *op.results)]
+        if any(isinstance(one, QuantizedType) and not one.signed for one in found):
+            warn(
+                f"layer {layer_name(op) or op.name!r} has unsigned codes, which the "
+                f"system of {name} refuses: what follows is its formulas alone"
+            )
+            return
 
 
 def check_reading(model: Model, contract: str | None) -> None:

@@ -78,6 +78,22 @@ def test_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert DEFAULT in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("contract", ["tflm", "esp-nn", "tflite"])
+@pytest.mark.parametrize("type", ["u8", "i8"])
+def test_a_system_without_unsigned_codes(
+    contract: str, type: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, tensor = tmp_path / "add.mlir", f"tensor<4x!quant.uniform<{type}:f32, 0.5>>"
+    path.write_text(
+        f"func.func @main(%x: {tensor}) -> {tensor} {{\n"
+        f"  %y = qnn.add %x, %x : ({tensor}, {tensor}) -> {tensor}\n"
+        f"  return %y : {tensor}\n}}\n"
+    )
+    qlower.verify(path, equal=("tflite", contract))
+    warned = [message for message in caplog.messages if "unsigned codes" in message]
+    assert bool(warned) == (type == "u8" and contract != "tflite")
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not WAKE.exists(), reason=f"{WAKE} isn't there")
 def test_the_layers_in_which_the_default_session_parts() -> None:
