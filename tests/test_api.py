@@ -175,6 +175,7 @@ def test_a_model_is_built():
     np.testing.assert_array_equal(y, expected)
 
 
+@pytest.mark.long
 def test_results_are_typed(tmp_path: Path):
     """README's own lines pass pyright's strict mode, and wrong ones don't."""
     pyright = shutil.which("pyright", path=Path(sys.executable).parent)

@@ -168,7 +168,7 @@ def printed(command: Sequence[str]) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(14)
 @pytest.mark.parametrize("name", KINDS)
 def test_damaged_files(name: str, files: dict[str, Kind], folder: Path) -> None:
     if name not in files:

@@ -132,7 +132,7 @@ def test_every_layer(name: str):
                 )
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[] if name in OF_MANY_KINDS else LONG) for name in NAMES],

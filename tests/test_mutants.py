@@ -103,7 +103,7 @@ def mutant(kind: str, choice: random.Random) -> str:
     return SEPARATOR.join([*module, mutate(text, choice)])
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(7)
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutants(kind: str, tmp_path: Path) -> None:
     choice = random.Random(f"{kind} {SEED}")

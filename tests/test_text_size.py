@@ -70,7 +70,7 @@ def test_what_aliases_stand_for_is_limited(kind: str, size: int, tmp_path: Path)
     assert time.process_time() - before < 2
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(7)
 @pytest.mark.parametrize("kind", BOMBS)
 def test_aliases_of_aliases_are_read(kind: str, tmp_path: Path):
     path = tmp_path / "model.mlir"

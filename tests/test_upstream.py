@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(13)
 @pytest.mark.parametrize("name", NAMES)
 def test_mlir_opt_accepts_the_expanded_model(name: str, tmp_path: Path):
     model = qlower.load(MODELS / name / "model.tflite")

@@ -32,6 +32,7 @@ def test_a_narrower_multiplier_needs_less() -> None:
         requantizer(model, load_contract("exact"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="iverilog isn't installed")
 def test_a_requantizer_has_the_results_of_the_interpreter(tmp_path: Path) -> None:
     model = as_model(DIGITS / "digits.mlir")

@@ -103,6 +103,7 @@ def test_a_value_that_is_named_like_a_word_of_the_language() -> None:
     assert "input  logic signed [7:0] operand" in circuit.text
 
 
+@pytest.mark.long
 def test_floats_are_refused_by_name() -> None:
     with pytest.raises(QlowerError, match="computes in floats") as error:
         contract_circuits("pytorch-fbgemm", rules=("conv2d",))

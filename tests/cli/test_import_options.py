@@ -65,6 +65,7 @@ def test_mlir_is_cut_as_well(model: str, image: str) -> None:
     assert np.array_equal(qlower.jit(cut)(x), layers["conv"])
 
 
+@pytest.mark.parts(8)
 @pytest.mark.parametrize(
     "command",
     [

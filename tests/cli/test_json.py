@@ -87,7 +87,7 @@ LONG = {"identify --probe", "verify --groups"}
 """What takes seconds, or half a minute."""
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(27)
 @pytest.mark.parametrize(
     "title",
     [pytest.param(t, marks=[pytest.mark.long] if t in LONG else []) for t in COMMANDS],
@@ -184,7 +184,7 @@ def test_numbers_that_json_has_not() -> None:
 # ---------------------------------------------------------------- JUnit
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize(
     ("line", "cases", "failures"),
     [

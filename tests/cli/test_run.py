@@ -66,6 +66,7 @@ def test_layers_of_lowered_text(model: str, image: str, executor: str):
         )
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("shape", "result"),
     [

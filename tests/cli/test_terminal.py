@@ -14,6 +14,7 @@ NAME = "a\x1b]0;mine\x07\x9b31m\u202eb"
 CONTROLS = {"\x1b", "\x07", "\x9b", "\u202e"}
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("folder", ["", "none/"], ids=["damaged", "missing"])
 def test_a_file_s_name_is_no_escape_of_the_terminal(
     folder: str,

@@ -124,7 +124,7 @@ def test_an_edited_nest_is_written_anew(
         assert written(other, kept) == written(other, PartsInMemory())
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(14)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_what_is_found_is_what_was_made(path: Path):
     """Proofs and schedules of the second time are those of the first."""

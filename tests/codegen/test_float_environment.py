@@ -126,7 +126,7 @@ def test_aarch64(word: int) -> None:
     assert machine.emulator.read_register("FPCR") == word
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @needs_x86
 @pytest.mark.parametrize("name", [name for name in ENVIRONMENTS if name != "traps"])
 def test_compilation(

@@ -115,6 +115,7 @@ def test_values_that_do_not_live_in_an_output():
         np.testing.assert_array_equal(have, want)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("channels", [2, 3, 4])
 def test_interleaved_results(channels: int):
     """Images that are read channel by channel, and stored pixel by pixel."""

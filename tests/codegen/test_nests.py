@@ -39,7 +39,7 @@ def check(text: str, x: Array, want: Array, target: Target) -> None:
     assert shape == want.shape or len(shape) == 4
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("depthwise", [False, True])
 def test_windows(level: str, depthwise: bool):
@@ -54,7 +54,7 @@ def test_windows(level: str, depthwise: bool):
             raise AssertionError(f"{case}: {error}") from error
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_matrix_products(level: str, outputs: int):
@@ -67,7 +67,7 @@ def test_matrix_products(level: str, outputs: int):
         check(text, x, want, levels()[level])
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize("level", generic_levels())
 def test_other_targets(level: str):
     """What is above and below, with fewer shapes."""

@@ -158,7 +158,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Nibbles, "pays", pays)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(7)
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("level", PACKED)
 def test_sums_elsewhere(level: str):
@@ -223,6 +223,7 @@ def layer(operator: str, bits: int, random: np.random.Generator) -> bytes:
     return builder.build([x], [y])
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("operator", ["FULLY_CONNECTED", "CONV_2D"])
 def test_flash(operator: str, tmp_path: Path):
     """Layers of a TFLite file: the interpreter's bits from half of the constants."""

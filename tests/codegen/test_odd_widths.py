@@ -106,7 +106,7 @@ def numbers() -> Array:
     return values
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(15)
 @pytest.mark.parametrize(
     "names", [LEVELS, pytest.param(ALL_LEVELS, marks=pytest.mark.long)]
 )

@@ -49,7 +49,7 @@ def test_padding_that_no_memory_has(level: str):
     check(replace(case, padding=(1, 2, 2, 1), border=-300), level)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(14)
 @pytest.mark.parametrize("level", levels())
 def test_sums_at_the_limit_of_32_bits(level: str):
     """All products are the greatest, as many as fit and more."""
@@ -60,7 +60,7 @@ def test_sums_at_the_limit_of_32_bits(level: str):
         check(replace(extreme, channels=depth, every_w=127), level)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(9)
 @pytest.mark.parametrize("level", LEVELS)
 def test_windows_in_parts(level: str):
     """Windows of which a row, a column or a pixel is too much for 32 bits."""

@@ -131,7 +131,7 @@ def check(level: str, text: str, inputs: list[np.ndarray], want: list[np.ndarray
         np.testing.assert_array_equal(got, right, err_msg=f"result {position}")
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("level", LEVELS)
 def test_integer_operations(level: str):
     """Of all widths; of two of them at each of this machine's levels in turn."""
@@ -279,7 +279,7 @@ FLOAT_BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("bits", [32, 64])
 def test_float_operations(level: str, bits: int):
@@ -325,7 +325,7 @@ def test_float_operations(level: str, bits: int):
     check(level, module([type, type], bodies), [a, b], want)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("to", [8, 32, 64])

@@ -37,7 +37,7 @@ def share_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "LEAST_SAVED_NANOSECONDS", float("-inf"))
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(23)
 @pytest.mark.usefixtures("share_everything")
 @pytest.mark.parametrize("layer", sorted(LAYERS))
 def test_random_layers(layer: str, tmp_path: Path):

@@ -121,6 +121,7 @@ def test_a_rule_that_asks_for_the_integer_bias(
     assert result.tolist() == [expected] * 4
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("bias", "expected"),
     [
@@ -155,7 +156,7 @@ def test_the_accumulator_is_then_without_bias(tmp_path: Path):
     np.testing.assert_array_equal(result, np.clip(exact, -128, 127))
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("wanted", ["none", "bias", "real_bias"])
 @pytest.mark.parametrize(
     "bias",

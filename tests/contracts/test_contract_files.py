@@ -563,7 +563,7 @@ def test_a_missing_file_is_refused():
         load_contract("nowhere/x.mlir")
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(18)
 @pytest.mark.parametrize(
     "name",
     [

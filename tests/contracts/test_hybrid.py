@@ -45,7 +45,7 @@ def bits(values: object) -> NDArray[np.int32]:
     return np.asarray(values, np.float32).view(np.int32)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("contract", KERNELS)
 @pytest.mark.parametrize("name", LAYERS)
 def test_litert_has_this_arithmetic(name: str, contract: str, tmp_path: Path):

@@ -138,7 +138,7 @@ def result_size(size: int, kernel: int, stride: int, pads: int, dilation: int) -
     return (size + pads - (kernel - 1) * dilation - 1) // stride + 1
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(15)
 @pytest.mark.parametrize(
     ("product", "points", "case"),
     half(
@@ -228,7 +228,7 @@ WINDOWS = [
 """Multipliers of channels, kernels and pads."""
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(9)
 @pytest.mark.parametrize(
     ("product", "points", "case"),
     half(itertools.product((FLAT, TAPS), ((False, 0), (True, 0), (True, 9)), WINDOWS)),
@@ -274,7 +274,7 @@ def test_depthwise_convolutions(
         assert got[(*at, o)] == saturated(products) - zero * sum(own) - excess
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("product", [FLAT, PIXEL])
 @pytest.mark.parametrize(
     ("depth", "point"), [(1, 0), (6, 0), (7, 0), (7, -128), (6, -1)]

@@ -41,7 +41,7 @@ OUTPUTS = 15_000
 """About how many a layer has."""
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(7)
 @pytest.mark.parametrize("contract", ENGINES)
 def test_random_layers(contract: str):
     engine = ENGINES[contract]

@@ -157,7 +157,7 @@ def test_a_contract_without_the_rule_leaves_it_to_the_fallback(tmp_path: Path):
     np.testing.assert_array_equal(_bits(given), by_xnnpack)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(27)
 @pytest.mark.parametrize("level", ["qnn", "arith", "kernel"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_levels_agree(name: str, level: Level, tmp_path: Path):

@@ -65,7 +65,7 @@ def groups(*keys: Array) -> Iterator[tuple[list[int], NDArray[np.intp]]]:
         yield values.tolist(), np.flatnonzero(inverse.reshape(-1) == index)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(("contract", "column"), Q31_COLUMNS)
 def test_31_bit_multipliers(contract: str, column: str):
     """39,200 accumulators, biased toward ties."""
@@ -95,6 +95,7 @@ def test_cmsis_nn(contract: str, column: str):
     check_rescalings(rescalings, contract, expected)
 
 
+@pytest.mark.long
 def test_gemmlowp_with_an_exponent():
     """48,000 accumulators through ScaleInt32ByFixedPointAndExponent (SSE4.1). Its
     multipliers have 31 bits, so `tflite` runs it; `gemmlowp` derives 24 bits."""
@@ -151,7 +152,7 @@ def test_iree_rescale(mode: str):
     check_rescalings(rescalings, contract, expected)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(9)
 @pytest.mark.parametrize(("contract", "column"), VECTOR_COLUMNS)
 def test_hand_vectors(contract: str, column: str):
     recorded = json.loads((GOLDEN / "vectors.json").read_text())

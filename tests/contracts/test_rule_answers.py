@@ -285,6 +285,7 @@ def test_every_rule_has_its_file():
     assert {path.stem for path in ANSWERS.iterdir()} == {*RULES, *LIBRARIES, "limits"}
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_functions_of_libraries(name: str):
     """Of C++ libraries and of StableHLO; glibc's are compared with glibc."""

@@ -188,7 +188,7 @@ def test_an_arithmetic_is_the_contract_of_its_choices() -> None:
     assert one.base.name == "tvm"
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("name", CHOICES)
 def test_every_choice_can_be_named(name: str) -> None:
     wanted = {

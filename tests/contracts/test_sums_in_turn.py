@@ -88,7 +88,7 @@ def expected(
     return (found + offset).astype(run.result.dtype)
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("group", [1, 3])
 @pytest.mark.parametrize(
     ("body", "cut"), [(SATURATE, saturate), (WRAP, wrap)], ids=["saturate", "wrap"]

@@ -105,7 +105,7 @@ NOT_COMPARED = {
 """The cases that a contract makes no claim of, or refuses."""
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @needs_litert
 @pytest.mark.parametrize(
     ("case", "kernels"),
@@ -144,7 +144,7 @@ def test_xnnpack_refuses(case: str, tmp_path: Path):
         run_litert(path.read_bytes(), random_inputs(types), kernels="xnn")
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("kernels", SYSTEMS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layer", LAYERS)

@@ -236,6 +236,7 @@ def test_ratios_that_are_shifts(ratio: float) -> None:
             rule.evaluate(values)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("places", [36, 37, 38])
 def test_every_bit_of_a_multiplier_counts(places: int) -> None:
     """At sums whose product with it lies nearest to where rounding turns."""

@@ -98,6 +98,7 @@ def test_small_differences_compound(printed: str) -> None:
     assert min(additions) > 4 * max(convolutions)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("contract", GLOW)
 def test_an_arithmetic_doesnt_differ_from_itself(
     module_of: Any, model: qlower.Model, contract: str
@@ -110,6 +111,7 @@ def test_an_arithmetic_doesnt_differ_from_itself(
         assert layer.whole.count == layer.alone.count > 0
 
 
+@pytest.mark.long
 def test_a_finer_addition(module_of: Any, model: qlower.Model) -> None:
     finer = (GLOW[0], str(FOLDER / "wide-add.mlir"))
     before = compared(module_of, model, GLOW, 20).layers
@@ -122,6 +124,7 @@ def test_a_finer_addition(module_of: Any, model: qlower.Model) -> None:
     assert after[-1].whole.share > before[-1].whole.share / 2
 
 
+@pytest.mark.long
 def test_another_model_and_a_picture(
     module_of: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ def explain() -> Any:
         del sys.modules["explain"]
 
 
+@pytest.mark.long
 def test_the_page_shows_what_is_printed(
     explain: Any, capsys: pytest.CaptureFixture[str]
 ):

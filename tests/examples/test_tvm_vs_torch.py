@@ -28,6 +28,7 @@ def shares(compare: Any) -> Any:
     return compare.shares()
 
 
+@pytest.mark.long
 def test_the_page_shows_what_is_printed(
     compare: Any,
     shares: Any,

@@ -58,6 +58,7 @@ def test_glow_parts_in_every_kind_of_layer() -> None:
     assert len(json.loads(json.dumps(found.to_dict()))["layers"]) == 17
 
 
+@pytest.mark.long
 def test_layers_alone_are_those_of_a_loop_over_layers() -> None:
     image = images(1)
     found = qlower.diff(*GLOW, RESIDUAL, image)

@@ -107,6 +107,7 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "--files", "bin"]) == ExitCode.USAGE
 
 
+@pytest.mark.long
 def test_headers_of_several_layers_go_together(tmp_path: Path) -> None:
     assert (
         main(

@@ -113,6 +113,7 @@ def run_alike(count: int) -> int:
     return alike
 
 
+@pytest.mark.long
 def test_mutants_run_alike() -> None:
     assert run_alike(RUNS) > RUNS / 10
 

@@ -127,7 +127,7 @@ UNARY = {
 }
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(15)
 @pytest.mark.parametrize("operator", UNARY)
 def test_one_operand(operator: str, tmp_path: Path) -> None:
     model = model_of(operator, [IMAGE], UNARY[operator], 1)
@@ -142,7 +142,7 @@ def test_two_operands(operator: str, tmp_path: Path) -> None:
     check(model_of(operator, shapes, {}, 3), shapes, tmp_path, 4)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("size", [(7, 7), (3, 3), (5, 6), (1, 3), (2, 1), (8, 8)])
 @pytest.mark.parametrize("keepdims", [0, 1])
 def test_mean(size: tuple[int, int], keepdims: int, tmp_path: Path) -> None:
@@ -245,6 +245,7 @@ SPECIAL = np.array(
 )
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("size", [1, 17, 70])
 def test_dynamic_scales_of_special_values(size: int, tmp_path: Path) -> None:
     """Scales of 0 and infinity, by the step itself and by one that takes its result."""

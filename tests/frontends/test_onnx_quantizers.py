@@ -82,6 +82,7 @@ def scales(seed: int, count: int) -> Array:
     return random.uniform(0.01, 3, count).astype(np.float32)
 
 
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("mode", MODES)
 def test_int_quant(mode: str, tmp_path: Path) -> None:
     turn = list(MODES).index(mode)

@@ -12,6 +12,7 @@ from support.onnx_layers import LEVELS, Layers
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_ranks(qdq: str, tmp_path: Path) -> None:
     """Of numbers some of which are equal, along any axis."""
@@ -27,6 +28,7 @@ def test_ranks(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_running_sums(qdq: str, tmp_path: Path) -> None:
     build = Layers()

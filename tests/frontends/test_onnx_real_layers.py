@@ -69,6 +69,7 @@ def test_fused_functions(
     build.check(tmp_path)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("activation", ["Relu", "LeakyRelu"])
 def test_sums_of_convolutions(activation: str, tmp_path: Path) -> None:
     """ONNX Runtime lets a convolution with a bias start from what is added to it."""
@@ -179,7 +180,7 @@ def test_softmax(opset: int, axis: int, tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(11)
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 11, 12, 13, 16, 23, 64, 100])
 def test_normalized_rows(size: int, tmp_path: Path) -> None:
     """Short rows, whole vectors, and each kind of rest behind them."""

@@ -59,7 +59,7 @@ def recurrent(
 SIZES = [(3, 2, 5, 7), (2, 1, 300, 9), (1, 1, 8, 8), (2, 3, 5, 260)]
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("sizes", SIZES)
 def test_lstm(sizes: tuple[int, int, int, int], tmp_path: Path) -> None:
     """Of one row and several, with sums of one block and two, and all that may be
@@ -72,7 +72,7 @@ def test_lstm(sizes: tuple[int, int, int, int], tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("linear", [0, 1])
 def test_gru(sizes: tuple[int, int, int, int], linear: int, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_steps_are_a_loop(tmp_path: Path) -> None:
     assert sizes[0] == sizes[1]
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("columns", [False, True])
 @pytest.mark.parametrize("type", ["i1", "u1"])
 def test_dynamically_quantized(columns: bool, type: str, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_convolutions(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("qdq", LEVELS)
 @pytest.mark.parametrize("type", ["u1", "i1"])
 def test_pools(qdq: str, type: str, tmp_path: Path) -> None:

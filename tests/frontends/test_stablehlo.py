@@ -140,7 +140,7 @@ def both(text: str, inputs: Sequence[NDArray[np.float32]]) -> None:
     np.testing.assert_array_equal(qlower.jit(load(text))(*inputs), expected)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(18)
 @LIVE
 @pytest.mark.parametrize("kind", UNARY)
 def test_functions(kind: str):
@@ -157,7 +157,7 @@ def test_functions(kind: str):
     )
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @LIVE
 @pytest.mark.parametrize("kind", BINARY)
 def test_functions_of_two(kind: str):

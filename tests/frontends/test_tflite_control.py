@@ -25,6 +25,7 @@ NO_ATTRIBUTES = b"\x00\x00\x01\x00\x00$\x01"
 X = np.array([[100, -128, 3, 127]], np.int8)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("times", [1, 2, 5])
 def test_loops(times: int) -> None:
     module = import_tflite(looped(times), name="model.tflite")

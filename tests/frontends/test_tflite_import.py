@@ -148,7 +148,7 @@ def test_metadata_slip_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert text(slipped) == text(mended)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("case", [*CASES, "words_sqrt"])
 def test_cases_survive_text(case: str) -> None:
     data = WORDS["sqrt"](0) if case == "words_sqrt" else CASES[case]()

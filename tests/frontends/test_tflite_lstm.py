@@ -100,14 +100,14 @@ def compare(
     return compared
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @needs_litert
 @pytest.mark.parametrize("seed", seeds(range(6), 3))
 def test_every_call_is_that_of_litert(seed: int, tmp_path: Path) -> None:
     compare(tmp_path / "lstm.tflite", drawn(seed), 4, natively=seed == 0)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @needs_tflm
 @pytest.mark.parametrize("seed", seeds(range(100, 106), 3))
 def test_every_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_every_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:
     compare(path, drawn(seed), 4, natively=natively, contract="tflm")
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(4)
 @needs_tflm
 @pytest.mark.parametrize("seed", range(206, 210))
 def test_every_wide_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_many_calls_are_those_of_litert(tmp_path: Path) -> None:
     assert compared > 1_000_000
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(12)
 @needs_litert
 @pytest.mark.parametrize("gate", range(4))
 @pytest.mark.parametrize("cell_scale", [2.0**-17, 2.0**-15, 2.0**-10])

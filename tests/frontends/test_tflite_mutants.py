@@ -25,7 +25,7 @@ from support.tflite_builder import TFLiteBuilder
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 
-MUTANTS = 20
+MUTANTS = 12
 LONG_MUTANTS = int(os.environ.get("QLOWER_TEST_MUTANTS", "100000"))
 SEED = int(os.environ.get("QLOWER_TEST_MUTANTS_SEED", "0"))
 

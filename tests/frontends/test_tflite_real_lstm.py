@@ -86,7 +86,7 @@ def compare(folder: Path, lstm: RealLstm, *, natively: bool) -> int:
     return compared
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 @needs_litert
 @pytest.mark.parametrize("seed", seeds(range(12), 6))
 def test_every_call_is_that_of_litert(seed: int, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def drawn(data: bytes) -> list[NDArray[np.int8]]:
     return list(frames.reshape(STEPS, batch, -1))
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )
@@ -66,6 +66,7 @@ def test_every_step_is_that_of_litert(form: str) -> None:
     assert bytes(state.memory) == bytes(other.memory)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.skipif(
     find_spec("tflite_micro") is None, reason="tflite-micro is not installed"
 )

@@ -257,7 +257,7 @@ def _converted(module: Any) -> Any:
     return quantization.convert(quantization.prepare(module))
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -282,7 +282,7 @@ def _dynamic(layers: Any, qconfig: Any = BY_TENSOR) -> Any:
     return quantization.quantize_dynamic(layers.eval(), kinds)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("engine", ["fbgemm", "qnnpack", "x86"], indirect=True)
 @pytest.mark.parametrize("qconfig", [BY_TENSOR, BY_CHANNEL])
 def test_dynamically_quantized_linear_layers(qconfig: Any, engine: str) -> None:
@@ -298,6 +298,7 @@ def test_dynamically_quantized_linear_layers(qconfig: Any, engine: str) -> None:
     assert_equal(module, rows, [rows])
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("engine", ["fbgemm", "qnnpack"], indirect=True)
 def test_dynamic_codes_at_ties(engine: str) -> None:
     """Numbers between two codes, and up to two floats away from there."""

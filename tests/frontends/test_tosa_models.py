@@ -36,7 +36,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize(
     "name",
     [

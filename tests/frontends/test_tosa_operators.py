@@ -25,7 +25,7 @@ ROUNDS = 4
 """Sets of inputs for each module."""
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(7)
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_operators(path: Path):
     model = qlower.load(path)

@@ -65,7 +65,7 @@ def small() -> Probe:
 
 def test_contracts_give_what_their_steps_give(small: Probe) -> None:
     base = load_contract("tflite")
-    for one in drawn(12, 1):
+    for one in drawn(4, 1):
         outputs = outputs_of(small, arithmetic_text(one, "tflite", summary="a device"))
         replay = Replay(small.model, {"tflite": base})
         replay.run(0, {**small.inputs, **outputs})
@@ -73,6 +73,7 @@ def test_contracts_give_what_their_steps_give(small: Probe) -> None:
         assert Evidence(replay.observed, base, places).explained(one) == len(places)
 
 
+@pytest.mark.long
 def test_functions_are_called_like_none_of_a_contract() -> None:
     members = [other for _, other in Arithmetic().neighbours()]
     members += drawn(50, 2)

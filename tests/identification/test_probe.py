@@ -106,8 +106,9 @@ def test_the_command_writes_a_probe(
 FEW = ["exact", "tflite", "tflite-single", "tosa", "onnxruntime"]
 
 
-@pytest.mark.parts(2)
-@pytest.mark.parametrize("name", ["add_ties", "linear_ties"])
+@pytest.mark.parametrize(
+    "name", ["add_ties", pytest.param("linear_ties", marks=pytest.mark.long)]
+)
 def test_chosen_points_tell_apart_what_all_points_do(name: str) -> None:
     contracts = {name: load_contract(name) for name in FEW}
     (case,) = (one for one in Cases(signed=True).all() if one.name == name)

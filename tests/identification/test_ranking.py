@@ -273,7 +273,7 @@ def test_contracts_that_are_far_behind_are_dropped() -> None:
     assert f"after the first {FIRST} inputs" in str(found)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     ("own", "title", "first"),
     [

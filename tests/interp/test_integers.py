@@ -85,6 +85,7 @@ def test_signed_ops_wrap(op: str, width: int) -> None:
     check(op, width, BITWISE_AND_RING[op])
 
 
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_signed_divisions(width: int) -> None:
     low = -(1 << (width - 1))
@@ -124,6 +125,7 @@ def test_unsigned_ops(width: int) -> None:
     check("arith.remui", width, on_unsigned(lambda a, b: a % b))
 
 
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_shifts(width: int) -> None:
     def legal(b: int) -> bool:

@@ -98,6 +98,7 @@ def test_any_names_become_harmless_and_unique() -> None:
             assert len(name) <= 2 * LONGEST_NAME + 5
 
 
+@pytest.mark.long
 def test_the_work_for_long_names_grows_with_their_number() -> None:
     def work(count: int) -> int:
         names = [f"{'a/' * 4000}{number};b/c;" * 3 for number in range(count)]
@@ -114,7 +115,7 @@ def names_of(module: ModuleOp) -> list[tuple[str | None, str | None]]:
     return [(layer_name(op), full_name(op)) for op in layers(module)]
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(13)
 @pytest.mark.skipif(not MODELS, reason="no models")
 @pytest.mark.parametrize("path", MODELS, ids=[path.parent.name for path in MODELS])
 def test_real_models(path: Path) -> None:

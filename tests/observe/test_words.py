@@ -170,6 +170,7 @@ def test_numbers_show_on_which_side_of_a_tie_they_are(number: Fraction) -> None:
     assert side_of_tie(Fraction(show_beside_tie(number))) == side_of_tie(number)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("contract", ["openvino", "mnn"])
 def test_exact_results_are_cut_to_codes_not_to_what_a_contract_calls_a_bound(
     contract: str,

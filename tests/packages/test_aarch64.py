@@ -90,7 +90,7 @@ def test_entry_point_checks_its_arguments(small: Path, image: np.ndarray):
     assert struct.unpack("3B", emulator.read(y, 3)) == tuple(expected.ravel())
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @needs_qemu
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("level", LEVELS)

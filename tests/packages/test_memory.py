@@ -78,7 +78,7 @@ def is_close(memory: Memory, used: int) -> bool:
     return used <= memory.stack.bytes <= 2 * used + 256
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(7)
 @pytest.mark.parametrize(("triple", "cpu", "contract"), TARGETS)
 def test_the_stack_under_emulation(triple: str, cpu: str, contract: str):
     compiled = qlower.compile(DIGITS, target=triple, cpu=cpu, contract=contract)
@@ -104,6 +104,7 @@ def test_the_stack_under_emulation(triple: str, cpu: str, contract: str):
     assert set(memory.stack.outside) <= external
 
 
+@pytest.mark.parts(2)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 @pytest.mark.parametrize("cpu", ["x86-64-v3", "host"])
 def test_the_stack_of_this_machine(cpu: str, tmp_path: Path):
@@ -202,7 +203,7 @@ def test_the_stack_in_the_table(use: StackUse, expected: str):
     assert rows["stack"] == {"name": "stack", "bytes": use.bytes, "where": expected}
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -96,6 +96,7 @@ def test_a_program_with_two_streams(path: Path, tmp_path: Path) -> None:
     assert bytes(state.memory) == bytes(other.memory)  # executors have one layout
 
 
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(("triple", "cpu"), TARGETS)
 def test_other_machines(triple: str, cpu: str | None, path: Path) -> None:
     compiled = qlower.compile(path, target=triple, cpu=cpu)

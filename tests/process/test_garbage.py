@@ -18,6 +18,7 @@ def _restored() -> Iterator[None]:
     gc.set_threshold(*before)
 
 
+@pytest.mark.long
 def test_overlapping_blocks_leave_what_was_set():
     gc.set_threshold(700, 11, 12)
     first, second = rare_collections(), rare_collections()

@@ -325,6 +325,7 @@ def test_names_are_only_names() -> None:
     assert rows["in the file"].endswith(SHOWN)
 
 
+@pytest.mark.long
 def test_the_same_call_gives_the_same_page() -> None:
     pages = {
         qlower.make_report(small(), against="tvm", native=False).html()

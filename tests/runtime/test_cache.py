@@ -125,7 +125,7 @@ NAMES = {
 """Ways to name a contract file in a model."""
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(5)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("way", NAMES)
 def test_a_contract_is_part_of_what_is_compiled_however_it_is_named(way: str):
@@ -162,7 +162,7 @@ EDITS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 }
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(7)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("edited", EDITS)
 def test_an_edited_input_is_compiled_anew(edited: str, monkeypatch: pytest.MonkeyPatch):
@@ -238,6 +238,7 @@ def test_warnings_are_repeated(caplog: pytest.LogCaptureFixture):
     assert caplog.messages == ["warning: something looks wrong"] * 2
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("kind", ["model", "parts"])
 def test_damaged_entries_are_misses(folder: Path, kind: str):
     expected = run()

@@ -154,7 +154,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     return Cache(tmp_path, monkeypatch)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("name", MODELS)
 def test_code_is_the_same_whichever_constant_changes(name: str, cache: Cache):
     path = models_directory() / name / "model.tflite"
@@ -172,6 +172,7 @@ def test_code_is_the_same_whichever_constant_changes(name: str, cache: Cache):
     assert any(done), done
 
 
+@pytest.mark.long
 def test_layers_far_apart_change_at_once(cache: Cache):
     module = chain(20)
     cache.objects(module)

@@ -84,7 +84,7 @@ def check(model: Model, seed: int) -> None:
             assert (function(*inputs, *weights.values()) == expected).all()
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("name", BYTES)
 @pytest.mark.parametrize(
@@ -94,6 +94,7 @@ def test_bytes(name: str, dtype: str, seed: int) -> None:
     check(Model(import_tflite(LAYERS[name](seed, dtype), name="layer")), seed)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", WORD_LAYERS)
 def test_words(name: str) -> None:
     check(Model(import_tflite(WORDS[name](3), name="layer")), 3)

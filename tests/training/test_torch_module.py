@@ -50,7 +50,7 @@ def moved(module: Any, share: float = 0.3) -> Any:
     return module
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize(
     "contract",
     ["pow2-shift", *(pytest.param(name, marks=pytest.mark.long) for name in CONTRACTS)],
@@ -169,6 +169,7 @@ def layer_types() -> dict[str | None, tuple[float, int]]:
     return {name: (type.scale, type.zero_point) for name, type in types.items()}
 
 
+@pytest.mark.long
 def test_the_surrogate_has_the_gradients_of_its_differences() -> None:
     module = Module(MODEL).double()
     x = torch.rand(1, 8, 8, 1, dtype=torch.float64, requires_grad=True)
@@ -260,6 +261,7 @@ def test_sets_and_single_examples() -> None:
     assert not any(p.requires_grad for p in Module(MODEL, trainable=False).parameters())
 
 
+@pytest.mark.long
 def test_what_is_not_trained_is_compiled_as_it_is() -> None:
     """With contracts that have to know the weights, too; and again for others."""
     frozen = Module(MODEL, PAIRS, layer_contracts=LAYER_CONTRACTS, trainable=False)

@@ -62,6 +62,7 @@ def seed() -> Any:
     return torch.Generator().manual_seed(1)
 
 
+@pytest.mark.long
 def test_changed_scales_have_the_bits_of_the_compiled_model() -> None:
     module = training.Module(
         MODEL, "pow2-shift", layer_contracts=CONTRACTS, train_scales=True

@@ -76,7 +76,7 @@ PLANES = [
 ]
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(19)
 @pytest.mark.parametrize(("turn", "case"), [*enumerate(PLANES)])
 def test_every_pair_keeps_its_result(turn: int, case: tuple[str, str]):
     contract, operator = case
@@ -184,6 +184,7 @@ def test_functions_of_one_byte(form: str):
     np.testing.assert_array_equal(run(module, "kernel", inputs), expected)
 
 
+@pytest.mark.long
 def test_a_sum_of_bytes_inside_of_an_epilogue():
     """What follows an 8-bit value is proved apart from what makes that value."""
     random = np.random.default_rng(0)

@@ -30,7 +30,7 @@ CONTRACTS = ("tflite", "tflite-xnnpack", "onnxruntime", "tvm", "pytorch-qnnpack"
 LEVELS = sorted(levels())
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(20)
 @pytest.mark.parametrize("seed", range(20))
 def test_without_constant_channels(seed: int):
     check(seed)

@@ -652,7 +652,7 @@ def test_real_outputs_are_compared_in_real_units(tmp_path: Path):
     assert "in real numbers" in str(found)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     ("bounds", "missed"),
     [

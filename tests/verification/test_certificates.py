@@ -137,6 +137,7 @@ def rejects_all(
     return count
 
 
+@pytest.mark.long
 def test_mutated_channels_are_rejected(tmp_path: Path) -> None:
     needs(HELLO)
     assert rejects_all(HELLO, tmp_path, ("tflm", "tosa-double"), 1, 32) > 100

@@ -88,7 +88,7 @@ QUESTIONS: dict[str, Callable[[Model], Verdict]] = {
 }
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("sample", [None, 1])
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_no_forgery_is_accepted(

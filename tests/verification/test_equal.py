@@ -118,7 +118,7 @@ SMALL = {
 """Modules of the tests that run, and contracts that have all rules of theirs."""
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("name", SMALL)
 def test_layers_of_all_kinds(name: str) -> None:
     """A counterexample is one, and drawn inputs agree."""
@@ -147,6 +147,7 @@ def test_all_pairs_on_a_residual_network() -> None:
                 assert verdicts[row.name] == "differs", (a, b, row.name)
 
 
+@pytest.mark.long
 def test_steps_decide_as_every_number_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Proofs and steps, and one by one, find the same channels apart."""
     counts: list[list[tuple[str, int]]] = []
@@ -292,6 +293,7 @@ func.func private @contraction(%accumulator: i32) -> i32 replaces
 """pytorch-fbgemm-avx2 for layers without a bias."""
 
 
+@pytest.mark.long
 def test_pairs_that_saturate_alike_have_the_same_sums(tmp_path: Path) -> None:
     path, other = tmp_path / "saturating.mlir", tmp_path / "other.mlir"
     path.write_text(SATURATING)

@@ -279,7 +279,7 @@ def compare(
     return work
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(15)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -35,6 +35,7 @@ def check_pair(found: Groups, a: str, b: str) -> None:
         assert row.verdict(a, b) == other.verdict
 
 
+@pytest.mark.long
 def test_pairs_are_decided_as_one_by_one() -> None:
     found = groups(DIGITS, SOME, only=LAYERS)
     for a, b in combinations(SOME, 2):

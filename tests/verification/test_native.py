@@ -50,7 +50,7 @@ MACHINES = [
 ]
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("triple", MACHINES)
 def test_other_machines_under_emulation(triple: str) -> None:
     level = {triple: resolve_target(triple)}
@@ -149,6 +149,7 @@ SMALL = {
 """Modules of the tests that run, a contract, and how their layers are decided."""
 
 
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("name", SMALL)
 def test_layers_of_all_kinds(name: str) -> None:
     contract, how = SMALL[name]

@@ -85,6 +85,7 @@ def ask(script: str, tmp_path: Path, name: str) -> str:
     return solve.ask(SOLVERS[name], path, [], 60).verdict
 
 
+@pytest.mark.parts(3)
 @NEEDS_SOLVER
 @pytest.mark.parametrize("name", ["shifts", "divides", "floats"])
 def test_terms_mean_what_the_interpreter_computes(name: str, tmp_path: Path) -> None:
@@ -173,6 +174,7 @@ def test_solvers_find_sums_that_leave(order: str, tmp_path: Path) -> None:
     assert all(one == other for one, other in verdicts)
 
 
+@pytest.mark.long
 @NEEDS_SOLVER
 def test_a_wrong_value_and_a_time_limit_are_faults(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -184,6 +186,7 @@ def test_a_wrong_value_and_a_time_limit_are_faults(
     assert f"{solver} undecided in 1e-06 s" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @NEEDS_SOLVER
 def test_the_script_needs_no_qlower(tmp_path: Path) -> None:
     claims = Claims()
