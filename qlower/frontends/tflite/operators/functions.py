@@ -8,13 +8,16 @@ import math
 from functools import partial
 
 import numpy as np
+from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.model.nests import row_major_index
 
 from ...entry import Entry, takes
-from ...scalars import Compute, Scalars, by_packets, text
+from ...scalars import PACKET, Compute, Scalars, text
 from ..context import OperatorContext
+from ..nests import finish_map, read
 from .integers import of_integers
 from .plain import (
     binary,
@@ -26,6 +29,7 @@ from .plain import (
     map_elements,
     real_reduction,
     reduced_shape,
+    scalars,
     squared_difference,
     unary,
 )
@@ -55,8 +59,15 @@ def _import_real_gelu(op: OperatorContext) -> None:
     if op.flag("approximate"):
         map_elements(op, text("_eigen", "gelu_by_tanh"))
         return
-    whole, alone = text("_eigen", "pgelu"), text("_eigen", "gelu_alone")
-    map_elements(op, by_packets(whole, alone))
+    steps = scalars(op, op.shape(0))
+    x = read(op, steps.nest, 0)
+    result = steps.eigen("pgelu", x)
+    count = math.prod(op.shape(0))
+    if tail := count % PACKET:
+        first = steps.constant(count - tail, i32)
+        is_in_tail = steps.compare("ge", row_major_index(steps.nest), first)
+        result = steps.select(is_in_tail, steps.eigen("gelu_alone", x), result)
+    finish_map(op, steps.nest, result)
 
 
 def import_power(op: OperatorContext) -> None:
