@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.generic]
+from qlower.files.arrays import Array
 
 NEWEST_OPSET = 26
 """The newest version of ONNX's operators that is read."""
