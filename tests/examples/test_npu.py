@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from pathlib import Path
 from subprocess import run
@@ -180,3 +181,40 @@ def test_the_contract_explains_itself(capsys: pytest.CaptureFixture[str]):
     assert text.startswith("# my_npu\n")
     assert "## Ties\nThere are none" in text
     assert "- `add`: Both operands in steps of the output" in text
+
+
+LINEAR = """\
+!x = !quant.uniform<i8:f32, 1.0:0>
+!w = !quant.uniform<i8:f32, 1.0:0>
+!y = !quant.uniform<i8:f32, 1024.0:0>
+func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
+  %w = qnn.constant dense<[[100, 100, -100, -100]]> : tensor<1x4xi8> -> tensor<1x4x!w>
+  %y = qnn.linear %x, %w : (tensor<1x4x!x>, tensor<1x4x!w>) -> tensor<1x1x!y>
+  return %y : tensor<1x1x!y>
+}
+"""
+
+
+@pytest.mark.parametrize("most", [524287, 12000, 20000])
+def test_an_accumulator_that_saturates_at_each_addition(
+    most: int, tmp_path: Path
+) -> None:
+    """The page's rules, with other ends too: partial sums are 10,000, 20,000, 10,000
+    and 0, or less where they saturate."""
+    start = README.index("    func.func @accumulate(")
+    end = README.index("    }\n", README.index("@sum_of_products(%accumulator"))
+    rules = README[start : end + 6]
+    rules = rules.replace("524287", str(most))
+    contract, model = tmp_path / "own.mlir", tmp_path / "linear.mlir"
+    head = f'module attributes {{contract.base = "{CONTRACT}"}} {{\n'
+    contract.write_text(head + re.sub(r"(?m)^    ", "", rules) + "}\n")
+    model.write_text(LINEAR)
+    given = np.full((1, 4), 100, np.int8)
+    held = 0
+    for weight in (100, 100, -100, -100):
+        held = min(held + 100 * weight, most)
+    (found,) = np.ravel(
+        np.asarray(qlower.interpret(model, given, contract=str(contract)))
+    )
+    assert found == held // 1024  # the shifter rounds down
+    assert np.array_equal(qlower.jit(model, contract=str(contract))(given), [[found]])
