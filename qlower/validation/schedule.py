@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import (
@@ -24,6 +25,9 @@ from qlower.validation.work import Work, add_partials, run_chunk
 Finished: TypeAlias = tuple[list[Chunk], Partial]
 
 _Tasks: TypeAlias = tuple[Mapping[tuple[str, str], Work], Work]
+
+_LOGGERS = ("distributed", "tornado")
+"""The logs of Dask, by the first part of their names."""
 
 _GROUP = 8
 """Chunks, or sums of chunks, that a cluster adds up at once."""
@@ -94,10 +98,16 @@ def on_cluster(
 
 @contextmanager
 def _connected() -> Generator[None]:
-    """Raises QlowerError when the scheduler is lost while the block runs."""
+    """Raises QlowerError when the scheduler is lost while the block runs, which says
+    all that Dask's own log of that, with its tracebacks, would."""
     from distributed.client import FutureCancelledError
     from distributed.comm.core import CommClosedError
 
+    loggers = (logging.getLogger(name) for name in [*logging.root.manager.loggerDict])
+    own = [log for log in loggers if log.name.partition(".")[0] in _LOGGERS]
+    handlers = {handler for log in own for handler in log.handlers}
+    for handler in handlers:
+        handler.addFilter(_is_no_error)
     try:
         yield
     except (CommClosedError, FutureCancelledError) as error:
@@ -105,6 +115,13 @@ def _connected() -> Generator[None]:
             f"the connection to the scheduler was lost: {error}",
             help="with --resume FILE, a run goes on from what was counted before",
         ) from error
+    finally:
+        for handler in handlers:
+            handler.removeFilter(_is_no_error)
+
+
+def _is_no_error(record: logging.LogRecord) -> bool:
+    return record.levelno != logging.ERROR
 
 
 def _sums(client: Any, tasks: _Tasks, chunks: Iterable[Chunk]) -> Iterator[Finished]:

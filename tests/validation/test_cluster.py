@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -62,6 +64,31 @@ def test_a_scheduler_that_dies(call: str, model: Path, stored: Path):
     setattr(client, call, lose)
     with pytest.raises(QlowerError, match="connection to the scheduler was lost: in <"):
         run(prepare(model, stored), client=client)
+
+
+def test_a_lost_scheduler_is_said_once(model: Path, stored: Path):
+    """By our error: Dask's own log of it, with tracebacks, is kept from the terminal,
+    its warnings and what it logs before and after aren't."""
+    log, text = logging.getLogger("distributed.client"), StringIO()
+    handler = logging.StreamHandler(text)
+    log.addHandler(handler)
+
+    def lose(*_: object, **__: object) -> None:
+        log.warning("a worker is slow")
+        try:
+            raise distributed.comm.CommClosedError("reset by peer")
+        except OSError:
+            log.exception("failed to reconnect")
+            raise
+
+    try:
+        log.error("before")
+        with pytest.raises(QlowerError, match="connection to the scheduler was lost"):
+            run(prepare(model, stored), client=SimpleNamespace(run=lose))
+        log.error("after")
+    finally:
+        log.removeHandler(handler)
+    assert text.getvalue().splitlines() == ["before", "a worker is slow", "after"]
 
 
 def test_a_machine_names_what_it_runs():
