@@ -106,6 +106,34 @@ def test_a_layer_is_found_opened_and_closed_by_keyboard(watched: Watched) -> Non
     assert watched.focused() == "node-2"
 
 
+PHONE = {"width": 390, "height": 844}
+
+
+def test_a_phone_shows_all_in_its_width(browser: Any, file: Path) -> None:
+    """What is wider, as the table of layers, scrolls by itself, and the page doesn't
+    grow: it would be laid out for the wider page, and shown in part."""
+    context = browser.new_context(viewport=PHONE, is_mobile=True, offline=True)
+    page = context.new_page()
+    page.goto(file.as_uri())
+
+    def width() -> int:
+        return page.evaluate("document.documentElement.scrollWidth")
+
+    assert width() == PHONE["width"]
+    assert not page.is_visible("#search")
+    page.click("#controls > summary")
+    assert page.is_visible("#search")
+    assert width() == PHONE["width"]
+    page.click("#listed")
+    page.wait_for_selector("#list table")
+    assert width() == PHONE["width"]
+    page.click("#list tbody tr:nth-child(2)")
+    page.wait_for_selector("#panel:not([hidden])")
+    assert width() == PHONE["width"]
+    assert page.evaluate("document.getElementById('panel').scrollWidth") <= width()
+    context.close()
+
+
 def test_arrows_walk_the_graph(watched: Watched) -> None:
     keyboard = watched.page.keyboard
     watched.page.focus("#node-0")
