@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -219,6 +219,19 @@ def ratio(exact: Fraction | None) -> str | None:
     return None if exact is None else str(exact)
 
 
+def _exact_column(
+    title: str, key: str, exact: Callable[[Row], Fraction | None], rank: int
+) -> Column[Row]:
+    """An exact number: a ratio for programs, ten digits for people."""
+    return Column(
+        title,
+        key,
+        lambda row: ratio(exact(row)),
+        lambda row: show_exact(exact(row)),
+        rank=rank,
+    )
+
+
 COLUMNS: tuple[Column[Row], ...] = (
     Column("step", "step", lambda row: row.name, right=False, rank=4),
     Column(None, "op", lambda row: row.text),
@@ -235,13 +248,7 @@ COLUMNS: tuple[Column[Row], ...] = (
         lambda row: None if row.value is None else row.value.item(),
         lambda row: "" if row.value is None else show_value(row.value),
     ),
-    Column(
-        "exact",
-        "exact",
-        lambda row: ratio(row.exact),
-        lambda row: show_exact(row.exact),
-        rank=2,
-    ),
+    _exact_column("exact", "exact", lambda row: row.exact, rank=2),
     Column("rounding", "rounding", lambda row: row.how, right=False, least=9),
     Column(
         "adds",
@@ -249,13 +256,7 @@ COLUMNS: tuple[Column[Row], ...] = (
         lambda row: None if row.error is None else float(row.error),
         lambda row: show_error(row.error),
     ),
-    Column(
-        "result so far",
-        "so_far",
-        lambda row: ratio(row.so_far),
-        lambda row: show_exact(row.so_far),
-        rank=3,
-    ),
+    _exact_column("result so far", "so_far", lambda row: row.so_far, rank=3),
     Column("where", "where", lambda row: row.place, right=False, rank=5),
     Column(None, "at_run_time", lambda row: row.is_runtime),
 )
