@@ -26,6 +26,10 @@ from support.near_ties import (
 )
 from support.phone_systems import (
     One,
+    has_one_group,
+    has_pairs_that_can_be_said,
+    has_single_outputs,
+    is_computed_by_openvino,
     one_of,
     openvino_logits,
     run_ncnn,
@@ -38,8 +42,6 @@ import qlower
 from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
-from qlower.dialects import qnn
-from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
 
 pytestmark = [
@@ -61,42 +63,6 @@ IMAGE_SCALE = 0.0039215688593685627
 """A step of the pictures that the ONNX file takes as real numbers."""
 
 RANDOM = 300_000 if is_asked_for(LARGE_VARIABLE) else 9_000
-
-
-def has_one_group(one: One) -> bool:
-    """Of the drawn layers those that are written for a system."""
-    op = one.op
-    if isinstance(op, qnn.AvgPool2DOp):
-        return not any(op.pad)
-    return not isinstance(op, qnn.Conv2DOp) or op.groups == 1
-
-
-def is_computed_by_openvino(one: One) -> bool:
-    """Not linear layers whose biases are all the same, or whose output has the middle
-    code for zero point."""
-    if isinstance(one.op, qnn.LinearOp):
-        middle = one.y.zero_point == (0 if one.y.signed else 128)
-        return not middle and len(np.unique(one.bias)) > 1
-    return has_one_group(one)
-
-
-def has_pairs_that_can_be_said(one: One) -> bool:
-    """Convolutions of an even number of channels, or without padding."""
-    op = one.op
-    if isinstance(op, qnn.LinearOp):
-        return is_computed_by_openvino(one)
-    if isinstance(op, qnn.Conv2DOp):
-        odd = bool(op.input.type.get_shape()[-1] % 2)
-        return op.groups == 1 and not (odd and any(op.pad))
-    return True
-
-
-def has_single_outputs(one: One) -> bool:
-    """Depthwise convolutions of an output for each channel."""
-    op = one.op
-    if isinstance(op, qnn.DepthwiseConv2DOp):
-        return op.input.type.get_shape()[-1] == shape_of(op.results[0])[-1]
-    return has_one_group(one)
 
 
 @dataclass(frozen=True)

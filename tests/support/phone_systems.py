@@ -116,6 +116,42 @@ def one_of(layer: RandomLayer) -> One:
     return One(op, layer.inputs, x, y)
 
 
+def has_one_group(one: One) -> bool:
+    """Of the drawn layers those that are written for a system."""
+    op = one.op
+    if isinstance(op, qnn.AvgPool2DOp):
+        return not any(op.pad)
+    return not isinstance(op, qnn.Conv2DOp) or op.groups == 1
+
+
+def is_computed_by_openvino(one: One) -> bool:
+    """Not linear layers whose biases are all the same, or whose output has the middle
+    code for zero point."""
+    if isinstance(one.op, qnn.LinearOp):
+        middle = one.y.zero_point == (0 if one.y.signed else 128)
+        return not middle and len(np.unique(one.bias)) > 1
+    return has_one_group(one)
+
+
+def has_pairs_that_can_be_said(one: One) -> bool:
+    """Convolutions of an even number of channels, or without padding."""
+    op = one.op
+    if isinstance(op, qnn.LinearOp):
+        return is_computed_by_openvino(one)
+    if isinstance(op, qnn.Conv2DOp):
+        odd = bool(op.input.type.get_shape()[-1] % 2)
+        return op.groups == 1 and not (odd and any(op.pad))
+    return True
+
+
+def has_single_outputs(one: One) -> bool:
+    """Depthwise convolutions of an output for each channel."""
+    op = one.op
+    if isinstance(op, qnn.DepthwiseConv2DOp):
+        return op.input.type.get_shape()[-1] == shape_of(op.results[0])[-1]
+    return has_one_group(one)
+
+
 def channels_last(found: Array) -> Array:
     return found.transpose(0, 2, 3, 1) if found.ndim == 4 else found
 
