@@ -200,6 +200,21 @@ def test_refused_thresholds(
         qlower.load(path)
 
 
+@pytest.mark.parametrize("shape", [(1 << 20, 1, 3), (2,)])
+def test_scales_that_do_not_fit_a_constant(
+    shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    """They are no reason to compute what broadcasts."""
+    build = OnnxBuilder()
+    build.input("x", (1, 3))
+    weights = build.constant(np.ones((1 << 12, 3), np.float32))
+    scale = np.full(shape, 0.5, np.float32)
+    build.node("MatMul", ["x", quantizer(build, weights, scale, 0, 8)], "y")
+    build.output("y")
+    with pytest.raises(QlowerError):
+        qlower.load(build.save(tmp_path / "one.onnx"))
+
+
 def test_other_operators_are_refused_by_name(tmp_path: Path) -> None:
     build = OnnxBuilder()
     build.input("x", (2, 3))

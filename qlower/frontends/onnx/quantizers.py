@@ -62,16 +62,21 @@ def _convert(graph: Graph, node: Node, quantizer: Quantizer) -> None:
 def _store(graph: Graph, node: Node, constant: Reals, quantizer: Quantizer) -> None:
     """The codes of a constant with one scale or with some along one dimension, where a
     stored type has them, else its numbers."""
-    try:
-        codes = quantizer.codes(constant)
-    except ValueError:  # they don't broadcast: the importer refuses the node
-        return
     scale = quantizer.scale
+    try:
+        found = np.broadcast_shapes(
+            constant.shape, scale.shape, quantizer.zero_point.shape
+        )
+    except ValueError:
+        return
+    if found != constant.shape:  # more numbers than the file has: by the importer
+        return
+    codes = quantizer.codes(constant)
     missing = max(constant.ndim - scale.ndim, 0)
     sizes = [1] * missing + list(scale.shape)
     axes = [axis for axis, size in enumerate(sizes) if size > 1]
     stored = _stored(quantizer, codes)
-    if codes.shape != constant.shape or len(axes) > 1 or stored is None:
+    if len(axes) > 1 or stored is None:
         _replace(graph, node, quantizer.reals(codes))
         return
     operands = [
