@@ -77,6 +77,10 @@ COMPILERS = {
         (
             *("riscv64-unknown-elf-gcc", "-O2", "-march=rv32imc", "-mabi=ilp32"),
             *("--specs=picolibc.specs", "-nostartfiles"),
+            *(
+                "-Wl,--defsym=__flash_size=0x2000000",
+                "-Wl,--defsym=__ram_size=0x2000000",
+            ),
             str(SUPPORT / "linux_calls.c"),
         ),
         ("qemu-riscv32",),
