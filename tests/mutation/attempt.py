@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from mutation.draw import ROOT
 from mutation.sites import Mutant
+from support.lanes import EVERY_TURN, TURN_VARIABLE
 
 LIBRARIES = (
     *("numpy", "xdsl.ir", "xdsl.parser", "xdsl.interpreter", "xdsl.dialects.builtin"),
@@ -86,6 +87,7 @@ def in_process(tree: Path, work: Callable[[], str], seconds: float) -> str:
             sys.path[:0] = [str(tree), str(tree / "tests")]
             sys.dont_write_bytecode = True
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+            os.environ[TURN_VARIABLE] = EVERY_TURN
             os.environ["PYTHONPATH"] = str(tree)
             os.write(writer, work().encode())
         finally:

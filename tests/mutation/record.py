@@ -14,6 +14,7 @@ from pathlib import Path
 from mutation.draw import CONTRACTS, room_of
 from mutation.probes.blocks import block_of
 from mutation.sites import Mutant
+from support.lanes import EVERY_TURN, TURN_VARIABLE
 
 PROBES = Path(__file__).with_name("probes")
 NO_JUDGES = ("test_rooms", "test_contract_pages", "test_english", "test_release")
@@ -45,6 +46,7 @@ def record(tree: Path, work: Path, tests: Sequence[str], seconds: float) -> Path
         "PYTHONPATH": os.pathsep.join([str(PROBES), str(tree)]),
         "PYTHONPYCACHEPREFIX": str(work / "compiled"),
         "QLOWER_REACH": str(reach),
+        TURN_VARIABLE: EVERY_TURN,
     }
     plugins = ["-p", "no:cacheprovider", "-p", "reach"]
     for file in sorted(files - known):

@@ -131,7 +131,7 @@ def test_how_elements_came_about(layers: Any) -> None:
     assert found["[0,0,1,0]"]["lines"] == [
         "accumulator 4452: the sum of 1 product and the bias, 100",
         "tflite: exact 8.6953125 before the zero point -128 -> 9 "
-        "(half_away, tflite.mlir:148)",
+        "(half_away, tflite.mlir:151)",
         "tvm: exact 8.6953125 before the zero point -128 -> 9 (half_up, tvm.mlir:111)",
     ]
     (both,) = found["[0,0,1,0]"]["blocks"]

@@ -19,8 +19,10 @@ LEVELS_VARIABLE = "QLOWER_TEST_EVERY_LEVEL"
 """The variable that makes tests of many cases run each at every machine level."""
 
 TURN_VARIABLE = "QLOWER_TEST_TURN"
-"""The variable that says which part runs of tests of which one case in so many does: 0
-unless it is set."""
+"""The variable that says which part of the cases runs of tests that are marked `parts`:
+a number, 0 by default, or `EVERY_TURN`."""
+
+EVERY_TURN = "all"
 
 
 def is_asked_for(variable: str) -> bool:

@@ -85,8 +85,8 @@ def improvement(**changes: Any) -> Any:
         "source": Path("net.onnx"),
         "examples": (2000, 1000, 1024),
         "steps": (
-            result.Step("as it is", True, figures(10.04, 0.5, 0.25), 0.0),
-            result.Step("gains", False, figures(math.inf, 0.75, 0.5), 1.5),
+            result.Attempt("as it is", True, figures(10.04, 0.5, 0.25), 0.0),
+            result.Attempt("gains", False, figures(math.inf, 0.75, 0.5), 1.5),
         ),
         "after": figures(20.0, 1.0, 0.5),
         "layers": (
