@@ -15,9 +15,11 @@
 //   then `y = rne(F(f F(1 / s_y))) + z`
 // - hybrid_linear, whose input is quantized by its range to 7 bits: `x = rne(fma(x, F(1 / s_x), z_x))`,
 //   `y = fma(acc, F(s_x s_w), b)`
+// - prelu: `y = rne(F(acc F(F(s_x s_w) F(1 / s_y)))) + z`, acc of integers, one of which is the slope 1
 // - concat of differing scales: `y = rne(fma(F((x - z_x) s_x), F(1 / s_y), z))`
 // - real_average_pool: `F(sum / n)`, one element after the other; real_global_average: cascades of sums
 //   of 16, of rows in eight lanes, of columns alone
+// - real_group_norm: `fma(x, f, fma(-f, m, bias))`, f = F(r scale)
 // - real_layer_norm: `F(F(F(F(x r) + F(-m r)) scale) + bias)`, r = F(1 / d)
 // # Ties
 // Half to even. The zero point is added after the rounding in convolutions, linear layers,
@@ -360,6 +362,14 @@ func.func @real_layer_norm(%input: f32, %scale: f32, %bias: f32) -> f32
   %result = arith.addf %product, %bias : f32
 }
 
+// ATen/native/cpu/group_norm_kernel.cpp: r = F(1 / root), sums as above.
+func.func @real_group_norm(%input: f32, %scale: f32, %bias: f32) -> f32 {
+  %factor = arith.mulf @inverse_deviation, %scale : f32
+  %opposite = arith.negf %factor : f32
+  %offset = math.fma %opposite, @mean_of_row, %bias : f32
+  %result = math.fma %input, %factor, %offset : f32
+}
+
 func.func private @mean_of_row() -> f32 attributes {contract.rows = "row"} {
   %n = arith.sitofp %count : i32 to f32
   %result = arith.divf @elements_in_turn, %n : f32
@@ -520,6 +530,114 @@ func.func @leaky_relu(%input: i32) -> i32 {
   %positive = arith.cmpf ogt, %x, 0.0 : f32
   %y = arith.select %positive, %x, %leak : f32
   %result = func.call @quantize_table(%y) : (f32) -> i32
+}
+
+// qprelu_out_kernel: one of the slope's codes stands for 1.
+func.func @prelu(%lhs: i32, %rhs: i32) -> i32 {
+  %one_real = arith.divf 1.0, %rhs_scale : f32
+  %slope_zero = arith.sitofp %rhs_zero_point : i32 to f32
+  %one_moved = arith.addf %one_real, %slope_zero : f32
+  %one_code = fixed.convert %one_moved {rounding = half_even} : f32 to i32
+  %one_bounded = func.call @clamp_code(%one_code, 0, 255) : (i32, i32, i32) -> i32
+  %one = arith.subi %one_bounded, %rhs_zero_point : i32
+  %x = arith.subi %lhs, %lhs_zero_point : i32
+  %slope = arith.subi %rhs, %rhs_zero_point : i32
+  %above = arith.maxsi %x, 0 : i32
+  %below = arith.minsi %x, 0 : i32
+  %line = arith.muli %above, %one : i32
+  %leak = arith.muli %below, %slope : i32
+  %sum = arith.addi %line, %leak : i32
+  %scales = arith.mulf %lhs_scale, %rhs_scale : f32
+  %inverse = func.call @reciprocal(%output_scale) : (f32) -> f32
+  %multiplier = arith.mulf %scales, %inverse : f32
+  %legal = arith.cmpf olt, %multiplier, 32768.0 : f32
+  cf.assert %legal, "the product of the operands' scales is 2^15 times the output's or more: PyTorch's conversion to int32 overflows"
+  %real = arith.sitofp %sum : i32 to f32
+  %scaled = arith.mulf %real, %multiplier : f32
+  %result = func.call @store_half_even(%scaled) : (f32) -> i32
+}
+
+// ---------------------------------------------------------------- norms of stored rows
+
+// quantized_normalize_kernel: of the exact sums of a row's codes and their squares the mean, less the
+// zero point, and what a code is multiplied by.
+func.func private @row_statistics(
+    %sum: i64, %squares: i64, %count: f32, %input_zero_point: f32, %input_scale: f32, %epsilon: f64)
+    -> (f32, f32) {
+  %total = arith.sitofp %sum : i64 to f32
+  %mean = arith.divf %total, %count : f32
+  %total_square = arith.sitofp %squares : i64 to f32
+  %mean_square = arith.divf %total_square, %count : f32
+  %opposite = arith.negf %mean : f32
+  %variance = math.fma %opposite, %mean, %mean_square : f32
+  %not_negative = arith.maximumf %variance, 0.0 : f32
+  %once = arith.mulf %not_negative, %input_scale : f32
+  %twice = arith.mulf %once, %input_scale : f32
+  %moved = arith.addf %twice, %epsilon : f64
+  %root = math.sqrt %moved : f64
+  %factor = arith.divf %input_scale, %root : f64
+  %centred = arith.subf %mean, %input_zero_point : f32
+  %result = arith.truncf %factor : f64 to f32
+  return %centred, %result : f32, f32
+}
+
+// Of an element with a weight of its own
+func.func private @normal_of_row(
+    %code: i32, %input_zero_point: i32, %mean: f32, %factor: f32, %weight: f32, %bias: f32) -> f32 {
+  %centred = arith.subi %code, %input_zero_point : i32
+  %real = arith.sitofp %centred : i32 to f32
+  %distance = arith.subf %real, %mean : f32
+  %normal = arith.mulf %distance, %factor : f32
+  %result = math.fma %normal, %weight, %bias : f32
+}
+
+// Of an element whose weight is its channel's
+func.func private @normal_of_channel(
+    %code: i32, %input_zero_point: i32, %mean: f32, %factor: f32, %weight: f32, %bias: f32) -> f32 {
+  %centred = arith.subi %code, %input_zero_point : i32
+  %real = arith.sitofp %centred : i32 to f32
+  %distance = arith.subf %real, %mean : f32
+  %share = arith.mulf %factor, %weight : f32
+  %result = math.fma %distance, %share, %bias : f32
+}
+
+// qbatch_norm.cpp, compute_fused_params: in steps of the result
+func.func private @line_of_channel(
+    %weight: f32, %bias: f32, %mean: f32, %variance: f32, %epsilon: f32, %input_scale: f64,
+    %output_scale: f64) -> (f32, f32) {
+  %moved = arith.addf %variance, %epsilon : f32
+  %root = math.sqrt %moved : f32
+  %inverse = arith.divf 1.0, %root : f32
+  %factor = arith.mulf %inverse, %weight : f32
+  %ratio = arith.divf %input_scale, %output_scale : f64
+  %steps = arith.mulf %factor, %ratio : f64
+  %result = arith.truncf %steps : f64 to f32
+  %share = arith.mulf %mean, %inverse : f32
+  %opposite = arith.negf %share : f32
+  %offset = math.fma %opposite, %weight, %bias : f32
+  %offset_steps = arith.divf %offset, %output_scale : f64
+  %result_offset = arith.truncf %offset_steps : f64 to f32
+  return %result, %result_offset : f32, f32
+}
+
+// q_batch_norm_kernel
+func.func private @on_line(
+    %code: i32, %input_zero_point: i32, %factor: f32, %offset: f32, %output_zero_point: i32,
+    %output_min: i32, %output_max: i32) -> i32 {
+  %centred = arith.subi %code, %input_zero_point : i32
+  %real = arith.sitofp %centred : i32 to f32
+  %steps = math.fma %factor, %real, %offset : f32
+  %result = func.call @store_half_even(%steps) : (f32) -> i32
+}
+
+// Vectors of 64 codes, then quantize_val
+func.func private @store_normal(
+    %real: f32, %position: i32, %row: i32, %output_scale: f32, %output_zero_point: i32,
+    %output_min: i32, %output_max: i32) -> i32 {
+  %body = func.call @quantize_table(%real) : (f32) -> i32
+  %tail = func.call @quantize_fused(%real) : (f32) -> i32
+  %in_body = func.call @is_in_body(%position, %row, 64) : (i32, i32, i32) -> i1
+  %result = arith.select %in_body, %body, %tail : i32
 }
 
 // ---------------------------------------------------------------- borders, rescaling

@@ -181,12 +181,15 @@ def text(library: str, name: str) -> Steps:
     return compute
 
 
-def by_packets(whole: Steps, alone: Steps, size: int = PACKET) -> Steps:
+def by_packets(
+    whole: Steps, alone: Steps, size: int = PACKET, *, of_rows: bool = False
+) -> Steps:
     """A function of elements in packets of `size`, in row-major order; the last ones,
-    which fill none, are computed `alone`."""
+    of the whole or of each row, which fill none, are computed `alone`."""
 
     def compute(steps: Scalars, *operands: SSAValue) -> SSAValue:
-        count = prod(steps.nest.output_shape)
+        loops = range(steps.nest.parallel)[-1 if of_rows else 0 :]
+        count = prod(steps.nest.bounds[loop] for loop in loops)
         first = count - count % size
         if not first:
             return alone(steps, *operands)
@@ -194,7 +197,7 @@ def by_packets(whole: Steps, alone: Steps, size: int = PACKET) -> Steps:
         if first == count:
             return result
         last, end = alone(steps, *operands), steps.constant(first, i32)
-        is_last = steps.compare("ge", row_major_index(steps.nest), end)
+        is_last = steps.compare("ge", row_major_index(steps.nest, loops), end)
         return steps.select(is_last, last, result)
 
     return compute

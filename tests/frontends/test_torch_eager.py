@@ -10,8 +10,10 @@ import pytest
 from support.eager_networks import NETWORKS, Network, Stubs, nn, quantization, torch
 
 import qlower
+from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
+from qlower.interp import evaluate_function
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -278,7 +280,7 @@ BY_TENSOR = quantization.default_dynamic_qconfig
 
 
 def _dynamic(layers: Any, qconfig: Any = BY_TENSOR) -> Any:
-    kinds = {nn.Linear: qconfig, nn.LSTM: BY_TENSOR}
+    kinds = {nn.Linear: qconfig, nn.LSTM: BY_TENSOR, nn.GRU: BY_TENSOR}
     return quantization.quantize_dynamic(layers.eval(), kinds)
 
 
@@ -326,10 +328,142 @@ def test_dynamic_layers_of_onednn_are_refused(engine: str) -> None:
         qlower.jit(model)
 
 
+class Recurrent(nn.Module):
+    """A recurrent layer as it is called, with or without a state of its own."""
+
+    def __init__(self, kind: str, has_state: bool = False, **options: Any) -> None:
+        super().__init__()
+        self.layer = getattr(nn, kind)(**options)
+        self.kind, self.has_state = kind, has_state
+
+    def forward(self, x: Any) -> Any:
+        if self.has_state:
+            states = x[:1, :, : self.layer.hidden_size].contiguous()
+            both = (states, states) if self.kind == "LSTM" else states
+            steps, last = self.layer(x, both)
+        else:
+            steps, last = self.layer(x)
+        return (steps, last[0], last[1]) if self.kind == "LSTM" else (steps, last)
+
+
+class SleefTanh(torch.overrides.TorchFunctionMode):
+    """Runs a recurrent layer step by step, with the text's tanh for MKL's."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if function in (torch.quantized_lstm, torch.quantized_gru):
+            return _stepped(function is torch.quantized_lstm, *args, **(kwargs or {}))
+        return function(*args, **(kwargs or {}))
+
+
+def _tanh(x: Any) -> Any:
+    text = load_contract("_sleef").definition.function("tanhf_u10").function
+    (found,) = evaluate_function(text, [x.contiguous().numpy()])
+    return torch.from_numpy(np.asarray(found).reshape(x.shape).copy())
+
+
+def _stepped(
+    is_lstm: bool, x: Any, initial: Any, parameters: Any, *more: Any, **_: Any
+) -> Any:
+    """aten/src/ATen/native/RNN.cpp, operator by operator."""
+    _, layers, _, _, is_bidirectional, batch_first = more
+    x = x.transpose(0, 1) if batch_first else x
+    first = initial if is_lstm else (initial,)
+    ends: list[list[Any]] = [[] for _ in first]
+    for layer in range(layers):
+        sides: list[Any] = []
+        for side in range(1 + is_bidirectional):
+            number = layer * (1 + is_bidirectional) + side
+            packed = parameters[number].__getstate__()[0][4]
+            state = [one[number] for one in first]
+
+            def linear(x: Any, part: int, packed: Any = packed) -> Any:
+                return torch.ops.quantized.linear_dynamic(x, packed[part], True)
+
+            sums, steps = linear(x, 0), [None] * len(x)
+            for at in reversed(range(len(x))) if side else range(len(x)):
+                passed = linear(state[0], 1)
+                if is_lstm:
+                    i, f, g, o = (passed + sums[at]).chunk(4, 1)
+                    cell = f.sigmoid_() * state[1] + i.sigmoid_() * _tanh(g)
+                    state = [o.sigmoid_() * _tanh(cell), cell]
+                else:
+                    parts = zip(passed.chunk(3, 1), sums[at].chunk(3, 1), strict=True)
+                    (r, rx), (z, zx), (n, nx) = parts
+                    new = _tanh(nx + n * r.add_(rx).sigmoid_())
+                    state = [(state[0] - new) * z.add_(zx).sigmoid_() + new]
+                steps[at] = state[0]
+            sides.append(torch.stack(steps))
+            for end, one in zip(ends, state, strict=True):
+                end.append(one)
+        x = torch.cat(sides, 2)
+    last = [torch.stack(end) for end in ends]
+    return (x.transpose(0, 1) if batch_first else x, *last)
+
+
+RECURRENT = [
+    ("LSTM", {"hidden_size": 37, "has_state": True}),
+    ("GRU", {"hidden_size": 33}),
+    ("LSTM", {"hidden_size": 8, "num_layers": 2, "bidirectional": True}),
+    ("GRU", {"hidden_size": 16, "bidirectional": True, "batch_first": True}),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "engine"),
+    [
+        pytest.param(*one, engine, marks=[] if at % 2 == place else [pytest.mark.long])
+        for at, one in enumerate(RECURRENT)
+        for place, engine in enumerate(("fbgemm", "qnnpack"))
+    ],
+    indirect=["engine"],
+)
+def test_dynamically_quantized_recurrent_layers(
+    kind: str, options: dict[str, Any], engine: str
+) -> None:
+    """All but MKL's tanh has PyTorch's bits; with it, last bits differ."""
+    module = _dynamic(Recurrent(kind, input_size=40, **options))
+    x = torch.randn(6, 3, 40)
+    model = qlower.from_eager(module, x)
+    assert "its tanh is MKL's in PyTorch" in model.remarks[1]
+    run = qlower.jit(model)
+    for size in (1.0, 30.0):
+        found = run((x * size).numpy())
+        with torch.no_grad():
+            plain = module(x * size)
+            with SleefTanh():
+                stepped = module(x * size)
+        for one, other, near in zip(found, stepped, plain, strict=True):
+            np.testing.assert_array_equal(one, other.numpy())
+            np.testing.assert_allclose(one, near.numpy(), atol=5e-2)
+
+
+def test_recurrent_layers_in_a_row() -> None:
+    """The states of one are the other's before its first step."""
+
+    class Pair(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.LSTM(5, 8), nn.LSTM(5, 8)
+
+        def forward(self, x: Any) -> Any:
+            _, states = self.first(x)
+            steps, states = self.second(x, states)
+            return steps, states[0]
+
+    x = torch.randn(4, 2, 5)
+    module = _dynamic(Pair())
+    found = qlower.jit(qlower.from_eager(module, x))(x.numpy())
+    for one, near in zip(found, module(x), strict=True):
+        np.testing.assert_allclose(one, near.detach().numpy(), atol=1e-3)
+
+
 def test_other_dynamic_layers_are_refused() -> None:
-    module = _dynamic(nn.Sequential(nn.LSTM(3, 2)))
-    with pytest.raises(QlowerError, match="LSTM: a module that quantizes its input as"):
-        qlower.from_eager(module, torch.zeros(4, 1, 3))
+    module = quantization.quantize_dynamic(nn.Sequential(nn.LSTMCell(3, 2)))
+    message = "LSTMCell: a module that quantizes its input as it runs is not"
+    with pytest.raises(QlowerError, match=message):
+        qlower.from_eager(module, torch.zeros(4, 3))
 
 
 def test_the_other_readers_name_this_one() -> None:

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import qlower
+from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
+from qlower.interp import evaluate_function
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -110,6 +112,58 @@ def real_modules() -> Any:
     return RealModules().eval()
 
 
+def curves() -> Any:
+    """Functions that stay real, each of the whole image."""
+    nn = torch.nn
+    steps = (
+        *(nn.GELU(), nn.GELU("tanh"), nn.Mish(), nn.Softplus(), nn.CELU(0.7)),
+        *(nn.SELU(), nn.LogSigmoid(), nn.Tanhshrink(), nn.Softshrink()),
+        *(nn.Hardshrink(), nn.PReLU(), nn.PReLU(8)),
+    )
+
+    class Curves(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Conv2d(3, 8, 3), nn.Conv2d(104, 4, 1)
+            self.steps = nn.ModuleList(steps)
+
+        def forward(self, x: Any) -> Any:
+            x = self.first(x)
+            parts = [step(x) for step in self.steps]
+            return self.last(torch.cat([*parts, torch.exp(x)], 1)) * 0.5
+
+    torch.manual_seed(0)
+    return Curves().eval()
+
+
+def norms() -> Any:
+    """Norms of stored integers, rows of fewer and of more than a vector, and one that
+    stays real."""
+    nn = torch.nn
+
+    class Norms(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Conv2d(3, 8, 3), nn.Linear(8, 90)
+            self.batch, self.group = nn.BatchNorm2d(8), nn.GroupNorm(2, 8)
+            self.instance = nn.InstanceNorm2d(8, affine=True)
+            self.rows, self.plain = nn.LayerNorm(90), nn.LayerNorm(8)
+            self.relu, self.most = nn.ReLU(), nn.AdaptiveMaxPool2d(2)
+            for norm in (self.batch, self.group, self.instance, self.rows):
+                norm.weight.data.normal_()
+                norm.bias.data.normal_()
+            self.batch.running_mean.normal_()
+            self.batch.running_var.uniform_(0.5, 2)
+
+        def forward(self, x: Any) -> Any:
+            x = self.instance(self.batch(self.relu(self.first(x))))
+            x = self.most(self.group(x)).flatten(2).transpose(1, 2)
+            return self.rows(self.last(self.plain(x))).clamp(-1, 1.5)
+
+    torch.manual_seed(0)
+    return Norms().eval()
+
+
 def converted(name: str, network: Any) -> Any:
     """The network, calibrated and quantized for an engine."""
     fx: Any = import_module("torch.ao.quantization.quantize_fx")
@@ -122,7 +176,7 @@ def converted(name: str, network: Any) -> Any:
 
 
 @pytest.mark.parts(12)
-@pytest.mark.parametrize("make", [network, functions, real_modules])
+@pytest.mark.parametrize("make", [network, functions, real_modules, curves, norms])
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_modules_of_an_engine(engine: str, make: Callable[[], Any]) -> None:
     module = converted(engine, make())
@@ -151,6 +205,44 @@ def test_rows_of_a_table(engine: str) -> None:
         expected = module(x).numpy()
     found = qlower.jit(qlower.from_fx(module, x))(x.numpy())
     np.testing.assert_array_equal(found, expected)
+
+
+PIECES = [
+    ("softplus_of_vectors", lambda x: torch.nn.functional.softplus(x), (1.0, 20.0)),
+    ("mish", lambda x: torch.nn.functional.mish(x), ()),
+    ("log_sigmoid", lambda x: torch.nn.functional.logsigmoid(x), ()),
+    ("elu_of_vectors", lambda x: torch.nn.functional.elu(x), (1.0, 1.0, 1.0)),
+    ("silu", lambda x: torch.nn.functional.silu(x), ()),
+    (
+        "gelu_by_tanh_of_vectors",
+        lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+        (),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "function", "numbers"), PIECES)
+def test_functions_of_vectors(
+    name: str, function: Callable[[Any], Any], numbers: tuple[float, ...]
+) -> None:
+    """The text's steps are those of ATen's kernels, whose exponentials, logarithms and
+    tanh are SLEEF's; of numbers of many sizes and where formulas change."""
+    if "AVX512" not in torch.backends.cpu.get_cpu_capability():
+        pytest.skip("the text is that of AVX-512")
+    random = np.random.default_rng(0)
+    x = random.normal(0, 1, 8192) * 10.0 ** random.uniform(-7, 2.2, 8192)
+    special = [0.0, -0.0, 1e-40, 8.66, 8.67, -16.6, -16.7, 20, 20.1, 88.7, 104, np.inf]
+    x[: len(special)] = special
+    given = x.astype(np.float32)
+    text = load_contract("_sleef").definition.function(name).function
+    more = [np.full(given.shape, number, np.float32) for number in numbers]
+    with np.errstate(all="ignore"):
+        (found,) = evaluate_function(text, [given, *more])
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    expected = function(torch.from_numpy(given)).numpy()
+    torch.set_num_threads(threads)
+    np.testing.assert_array_equal(np.asarray(found), expected)
 
 
 @pytest.mark.parametrize("engine", ["x86"], indirect=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ..pt2.calls import MEAN, average_pool
 from ..pt2.calls import TABLE as ATEN
 from ..pt2.rows import Read, always, if_real, integer, integers, node, real
 from ..pt2.translating import TORCH, CallSite, Translate
-from .tables import RANGED_LINEAR
+from .tables import RANGED_LINEAR, RANGED_RECURRENT
 
 WEIGHTED = "self# weight weight_scale weight_zero_point bias? #"
 """The operands of a layer with weights."""
@@ -26,6 +27,11 @@ def _layer(
 def _function(kind: str, **attributes: Read) -> Translate:
     """A layer without weights."""
     return _layer(kind, attributes, "self# #")
+
+
+def _norm(**rows: Read) -> Translate:
+    """A norm; `rows` says what is normalized together."""
+    return _layer("Norm", rows, "self# weight? bias? #", epsilon=real("eps"))
 
 
 def _relu(site: CallSite) -> str | None:
@@ -102,6 +108,18 @@ def _pixel_shuffle(site: CallSite) -> None:
     site.add("Reshape", [turned, wanted[1]])
 
 
+def _largest(site: CallSite) -> None:
+    """Windows of one size, which meet and cover the image."""
+    shape, sizes = site.integers("shape")[2:], site.integers("sizes")[2:]
+    if any(extent % size for extent, size in zip(shape, sizes, strict=True)):
+        raise site.error(
+            f"{list(sizes)} of {list(shape)} is not supported; expected whole parts"
+        )
+    kernel = tuple(n // m for n, m in zip(shape, sizes, strict=True))
+    attributes = {"kernel_shape": kernel, "strides": kernel}
+    site.add("MaxPool", [site.tensor("self")], attributes)
+
+
 def real_mean(site: CallSite) -> None:
     """All engines but qnnpack dequantize, and quantize the mean."""
     name = site.call.results[0]
@@ -134,6 +152,65 @@ def _softmax(site: CallSite) -> None:
     site.add(QUANTIZE, [shares, *site.step()])
 
 
+def _recurrent(site: CallSite, *, kind: str, states: int) -> None:
+    """The layers of a recurrent module, a node for each direction, and their last
+    states."""
+    name, x = site.call.results[0], site.tensor("self")
+    parameters, initial = site.tensors("parameters"), site.argument("initial")
+    swap = {"dim0": 0, "dim1": 1}
+    is_turned = site.integer("batch_first")
+    if is_turned:
+        site.add("TransposeTwo", [x], swap, domain=TORCH, results=[f"{name}/turned"])
+        x = f"{name}/turned"
+    directions = 1 + site.integer("bidirectional")
+    ends: list[list[str]] = [[] for _ in range(states)]
+    sides: list[str] = []
+    for number in range(len(parameters) // PARAMETERS):
+        own = parameters[PARAMETERS * number :][:PARAMETERS]
+        before = site.tensors("initial") if initial is not None else []
+        starts = [f"{name}/{number}/start_{at}" for at in range(len(before))]
+        for given, start in zip(before, starts, strict=True):
+            limits = [
+                site.constant(np.array([end], np.int64), "INT64")
+                for end in (number, number + 1, 0)
+            ]
+            site.add("Slice", [given, *limits], results=[start])
+        results = [f"{name}/{number}/steps"]
+        results += [f"{name}/{number}/end_{at}" for at in range(states)]
+        direction = ("forward", "reverse")[number % directions]
+        site.add(
+            kind,
+            [x, *own, *starts],
+            {"direction": direction},
+            domain=TORCH,
+            results=results,
+        )
+        sides.append(results[0])
+        for end, one in zip(ends, results[1:], strict=True):
+            end.append(one)
+        if len(sides) == directions:
+            x = f"{name}/{number}/layer"
+            _joined(site, sides, 2, x)
+            sides = []
+    steps, *last = site.call.results
+    if is_turned:
+        site.add("TransposeTwo", [x], swap, domain=TORCH, results=[steps])
+    else:
+        site.add("Identity", [x], results=[steps])
+    for end, one in zip(ends, last, strict=True):
+        _joined(site, end, 0, one)
+
+
+def _joined(site: CallSite, parts: Sequence[str], axis: int, result: str) -> None:
+    kind, attributes = (
+        ("Concat", {"axis": axis}) if len(parts) > 1 else ("Identity", {})
+    )
+    site.add(kind, parts, attributes, results=[result])
+
+
+PARAMETERS = 6
+"""Of a direction of a recurrent layer: weights, scales and bias of inputs and state."""
+
 CONV = _layer("Conv", _sliding(2), activation=_relu)
 TRANSPOSED = _layer("Transposed", {**_sliding(1), "more": integers("output_padding")})
 
@@ -152,11 +229,14 @@ TABLE: Mapping[str, Translate] = {
         domain=TORCH,
         relu=integer("relu"),
     ),
+    RANGED_RECURRENT["LSTM"]: partial(_recurrent, kind="RangedLSTM", states=2),
+    RANGED_RECURRENT["GRU"]: partial(_recurrent, kind="RangedGRU", states=1),
     **{
         f"quantized.{name}{end}": _binary(kind, end)
         for name, kind in (("add", "QLinearAdd"), ("mul", "QLinearMul"))
         for end in ("", "_relu")
     },
+    "aten.adaptive_max_pool2d.default": _largest,
     "fx.interpolate": _interpolate,
     "fx.pixel_shuffle": _pixel_shuffle,
     "aten.softsign.default": _softsign,
@@ -167,8 +247,21 @@ TABLE: Mapping[str, Translate] = {
         "AdaptivePool", sizes=_pair("output_size")
     ),
     "quantized.mean": node("Mean", "self# #", domain=TORCH, more=MEAN),
+    "quantized.layer_norm": _norm(sizes=integers("normalized_shape")),
+    "quantized.group_norm": _norm(groups=integer("num_groups")),
+    "quantized.instance_norm": _norm(groups=always(0)),
+    **{
+        f"quantized.batch_norm{rank}d": _layer(
+            "BatchNorm",
+            operands="self# weight? bias? running_mean running_var #",
+            epsilon=real("eps"),
+        )
+        for rank in (2, 3)
+    },
+    "quantized.prelu": _layer("PRelu", operands="self# weight# #"),
     "quantized.relu": _function("Bounds", min=always(0.0)),
     "quantized.relu6": _function("Bounds", min=always(0.0), max=always(6.0)),
+    "quantized.clamp": _function("Bounds", min=if_real("min"), max=if_real("max")),
     "quantized.hardtanh": _function(
         "Bounds", min=real("min_val", -1.0), max=real("max_val", 1.0)
     ),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Protocol
 
-CLAMPS = ("hardtanh", "relu6")
+CLAMPS = ("clamp", "hardtanh", "relu6")
 """Operators that PyTorch's qnnpack gives wrong results for in images whose channels are
 last in memory: it takes them for images whose channels are first."""
 
@@ -51,6 +51,14 @@ def remark_on(name: str, image: Image, engine: str) -> str | None:
             f" in another way{whose}; here they are those of channels_last"
         )
     return None
+
+
+def remark_on_tanh(layer: str) -> str:
+    """Return the remark on a layer whose tanh PyTorch takes from MKL."""
+    return (
+        f"{layer}: its tanh is MKL's in PyTorch, whose steps aren't published, and"
+        " SLEEF's here: last bits may differ"
+    )
 
 
 def fault_of_transposed(

@@ -7,15 +7,12 @@ form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
-import numpy as np
-
 from qlower.diagnostics import QlowerError, make_file_location
-from qlower.files.arrays import Array
 
-from ..graph.schema import Constant, Port
+from ..graph.schema import Port
 from ..pt2.program import Argument, Call, Program, Tensor
 from .faults import (
     CLAMPS,
@@ -24,15 +21,19 @@ from .faults import (
     TransposedLayer,
     fault_of_transposed,
     remark_on,
+    remark_on_tanh,
 )
 from .indexing import steps_of
 from .tables import (
     FUNCTIONS,
     LISTED,
     MODULES,
+    NORMS,
     RANGED_LINEAR,
+    RANGED_RECURRENT,
     RENAMED,
     RESCALING,
+    SHAPED,
     STORED,
     TARGETS,
     WEIGHTED,
@@ -41,17 +42,21 @@ from .traced import (
     Embedding,
     FxNode,
     GraphModule,
+    Recurrent,
     TorchTensor,
     array_of,
     run_nodes,
 )
+from .weights import Weights
 
 NAME = "FX module"
 """What stands for a file in locations and messages."""
 
-
 INPUTS = {"float32": "FLOAT", "int32": "INT32", "int64": "INT64"}
 """Types of inputs, and their names in a program."""
+
+SLIDING = ("stride", "padding", "dilation", "groups", "output_padding")
+"""Attributes of a convolution."""
 
 SIZE = 1 << 30
 """A module in memory may have any number of operations."""
@@ -78,7 +83,8 @@ class _Reader:
         self.remarks: list[str] = []
         self.values = run_nodes(module, examples)
         self.calls: list[Call] = []
-        self.constants: dict[str, Constant] = {}
+        self.weights = Weights(self.error)
+        self.names: dict[str, str] = {}
         self.index = 0
 
     def error(self, message: str) -> QlowerError:
@@ -98,13 +104,16 @@ class _Reader:
                     Sequence[FxNode], returned if several else [returned]
                 ):
                     outputs.append(value.name)
+            elif self.is_part(node):
+                whole = cast(FxNode, node.args[0]).name
+                self.names[node.name] = f"{self.names.get(whole, whole)}.{node.args[1]}"
             elif self.is_dynamic(node) or self.is_computed(node):
                 self.calls.append(self.call(node))
         return Program(
             NAME,
             SIZE,
             tuple(self.calls),
-            self.constants,
+            self.weights.constants,
             tuple(inputs),
             tuple(outputs),
         )
@@ -125,8 +134,13 @@ class _Reader:
     def is_computed(self, node: FxNode) -> bool:
         """Whether the node gives tensors of the model, and no number or parameter."""
         return node.op != "get_attr" and all(
-            hasattr(value, "is_quantized") for value in self.parts(node)
+            hasattr(value, "is_quantized") for value in self.parts(node.name)
         )
+
+    def is_part(self, node: FxNode) -> bool:
+        """Whether the node is several of the values that another one gives."""
+        is_item = getattr(node.target, "__name__", "") == "getitem"
+        return is_item and isinstance(self.values[node.name], tuple)
 
     def is_dynamic(self, node: FxNode) -> bool:
         """Whether the node is a module that quantizes its input as it runs."""
@@ -135,12 +149,17 @@ class _Reader:
         module = self.module.get_submodule(cast(str, node.target))
         return ".dynamic" in type(module).__module__
 
-    def parts(self, node: FxNode) -> Sequence[object]:
+    def parts(self, name: str) -> Sequence[object]:
         """The values that a node of several values gives."""
-        value = self.values[node.name]
+        value = self.values[name]
         if isinstance(value, tuple | list):
             return cast(Sequence[object], value)
         return [value]
+
+    def part_names(self, name: str) -> tuple[str, ...]:
+        """The names of the values that a node of several values gives."""
+        whole = self.names.get(name, name)
+        return tuple(f"{whole}.{at}" for at in range(len(self.parts(name))))
 
     def call(self, node: FxNode) -> Call:
         if node.op == "call_module":
@@ -167,7 +186,8 @@ class _Reader:
         }
         if "self" not in arguments and "input" in arguments:
             arguments["self"] = arguments.pop("input")
-        if name in RESCALING:
+        is_scaled = name in ("add", "mul") and isinstance(node.args[1], int | float)
+        if name in RESCALING or (is_scaled and self.step(Tensor(node.name))):
             self.check_codes(name, node)
             return self.made("alias", {"self": arguments["self"]}, node)
         return self.made(name, arguments, node)
@@ -176,7 +196,7 @@ class _Reader:
         """One of several values, or parts of one, a step for each dimension."""
         source, index = cast(tuple[FxNode, object], tuple(node.args))
         if isinstance(self.values[source.name], tuple | list):
-            value = Tensor(f"{source.name}.{index}")
+            value = Tensor(f"{self.names.get(source.name, source.name)}.{index}")
             return self.made("alias", {"self": value}, node)
         several = isinstance(index, tuple)
         items = cast(Sequence[object], index) if several else (index,)
@@ -208,8 +228,8 @@ class _Reader:
         number = self.known(node.args[1])
         if given is None or result is None or not isinstance(number, int | float):
             raise self.error(f"node {self.index} {name}: its operand isn't quantized")
-        kept = 0 if name == "add_scalar" else 1
-        if given[kept] != result[kept] or (name == "mul_scalar" and number <= 0):
+        kept = 0 if name.startswith("add") else 1
+        if given[kept] != result[kept] or (kept == 1 and number <= 0):
             raise self.error(
                 f"node {self.index} {name}: {number} changes what is stored, which is"
                 " not supported"
@@ -224,7 +244,10 @@ class _Reader:
         if kind in WEIGHTED and hasattr(module, "_packed_params"):
             name, relu = WEIGHTED[kind]
             arguments["relu"] = relu
-            arguments |= self.weights(node, module, is_linear=name == "linear")
+            arguments |= self.weights.of_layer(node.name, module)
+            if name != "linear":
+                for key in SLIDING:
+                    arguments[key] = self.argument(getattr(module, key))
             if name.startswith("conv_transpose"):
                 self.check_transposed(node, name, module)
             return self.made(name, arguments, node)
@@ -233,7 +256,7 @@ class _Reader:
             return self.made(
                 "embedding",
                 {
-                    "weight": self.constant(node, "weight", array, "FLOAT"),
+                    "weight": self.weights.add(f"{node.name}/weight", array, "FLOAT"),
                     "indices": arguments["self"],
                 },
                 node,
@@ -242,24 +265,45 @@ class _Reader:
             raise self.error(f"node {self.index} {kind}: this module is not supported")
         name, keys = MODULES[kind]
         for key in keys:
-            arguments[key] = self.argument(getattr(module, key))
+            held = getattr(module, key)
+            if hasattr(held, "is_quantized"):
+                arguments |= self.weights.of_parameter(node.name, key, held)
+            else:
+                arguments[key] = self.argument(held)
         return self.made(name, arguments, node)
 
     def dynamic(self, node: FxNode, module: object, kind: str) -> Call:
         """A module that quantizes its input by its range when it runs."""
+        arguments: dict[str, Argument] = {"input": self.argument(node.args[0])}
+        if kind in RANGED_RECURRENT:
+            return self.recurrent(node, cast(Recurrent, module), kind)
         if kind not in ("Linear", "LinearReLU"):
+            expected = (*RANGED_RECURRENT, "Linear", "LinearReLU")
             raise self.error(
                 f"node {self.index} {kind}: a module that quantizes its input as it"
-                " runs is not supported; expected Linear or LinearReLU"
+                f" runs is not supported; expected one of {', '.join(expected)}"
             )
-        arguments = self.weights(node, module, is_linear=True)
-        zeros = arguments.pop("weight_zero_point")
-        assert isinstance(zeros, Tensor)
-        array = self.constants[zeros.name].array
-        if array is not None and array.any():
-            raise self.error(f"{node.name}: weights have a zero point, expected 0")
-        arguments |= {"input": self.argument(node.args[0]), "relu": "ReLU" in kind}
+        arguments |= self.weights.of_symmetric_layer(node.name, module)
+        arguments["relu"] = "ReLU" in kind
         return Call(self.index, RANGED_LINEAR, arguments, (node.name,))
+
+    def recurrent(self, node: FxNode, module: Recurrent, kind: str) -> Call:
+        """An LSTM or GRU, whose results are named by their places in its tuple."""
+        given, initial, *_ = (*node.args, node.kwargs.get("hx"))
+        arguments = self.weights.of_recurrent(node.name, module)
+        arguments["self"] = self.argument(given)
+        if initial is not None:
+            states = self.argument(initial)
+            arguments["initial"] = states if isinstance(states, tuple) else (states,)
+        self.remarks.append(remark_on_tanh(f"node {self.index} {kind} {node.name!r}"))
+        if not hasattr(self.values[cast(FxNode, given).name], "is_quantized"):
+            raise self.error(
+                f"node {self.index} {kind}: a packed sequence is not supported;"
+                " expected a tensor"
+            )
+        last = ("1",) if kind == "GRU" else ("1.0", "1.1")
+        results = tuple(f"{node.name}.{at}" for at in ("0", *last))
+        return Call(self.index, RANGED_RECURRENT[kind], arguments, results)
 
     def argument(self, value: object) -> Argument:
         """A value of the graph, a number that it computes, or what is written there."""
@@ -271,6 +315,8 @@ class _Reader:
             known = self.values[name]
             if isinstance(known, bool | int | float):
                 return known
+            if isinstance(known, tuple):
+                return tuple(map(Tensor, self.part_names(name)))
             return Tensor(name)
         if value is None or isinstance(value, bool | int | float | str):
             return value
@@ -289,12 +335,14 @@ class _Reader:
         is_stored = any(getattr(one, "is_quantized", False) for one in (value, *taken))
         results = (node.name,)
         if isinstance(value, tuple | list):
-            results = tuple(f"{node.name}.{at}" for at in range(len(self.parts(node))))
-        if name in ("interpolate", "pixel_shuffle"):
+            results = self.part_names(node.name)
+        if name in SHAPED:
             arguments["sizes"] = tuple(self.tensor(node).shape)
             of = cast(Tensor, arguments["self"]).name
             arguments["shape"] = tuple(cast(TorchTensor, self.values[of]).shape)
         target = TARGETS.get(name, f"aten.{name}.default")
+        if name in NORMS and not is_stored:
+            arguments["input"] = arguments.pop("self")
         if name == "softmax":
             self.remarks.append(
                 f"node {self.index} {name} {node.name!r} runs on float32, which PyTorch"
@@ -347,42 +395,3 @@ class _Reader:
                 " expected quint8"
             )
         return float(tensor.q_scale()), int(tensor.q_zero_point())
-
-    def weights(
-        self, node: FxNode, module: object, *, is_linear: bool
-    ) -> dict[str, Argument]:
-        """The weights of a quantized module and what it does with them."""
-        method = cast(Mapping[str, Callable[[], object]], _methods(module))
-        weight = cast(TorchTensor, method["weight"]())
-        bias = cast("TorchTensor | None", method["bias"]())
-        if str(getattr(weight, "dtype", "")) != "torch.qint8":
-            raise self.error(f"{node.name}: weights of 8 bits are supported only")
-        try:
-            scales = array_of(weight.q_per_channel_scales()).astype(np.float32)
-            zeros = array_of(weight.q_per_channel_zero_points()).astype(np.int8)
-        except RuntimeError:
-            scales = np.array(weight.q_scale(), np.float32)
-            zeros = np.array(weight.q_zero_point(), np.int8)
-        found: dict[str, Argument] = {
-            "weight": self.constant(
-                node, "weight", array_of(weight.int_repr()), "INT8"
-            ),
-            "weight_scale": self.constant(node, "weight_scale", scales, "FLOAT"),
-            "weight_zero_point": self.constant(node, "weight_zero", zeros, "INT8"),
-        }
-        if bias is not None:
-            array = array_of(bias).astype(np.float32)
-            found["bias"] = self.constant(node, "bias", array, "FLOAT")
-        if not is_linear:
-            for key in ("stride", "padding", "dilation", "groups", "output_padding"):
-                found[key] = self.argument(getattr(module, key))
-        return found
-
-    def constant(self, node: FxNode, what: str, array: Array, type: str) -> Tensor:
-        name = f"{node.name}/{what}"
-        self.constants[name] = Constant(type, array.shape, array)
-        return Tensor(name)
-
-
-def _methods(module: object) -> dict[str, object]:
-    return {name: getattr(module, name) for name in ("weight", "bias")}

@@ -13,10 +13,12 @@ from ..entry import Entry, quantized, takes
 from ..graph.context import NodeContext
 from ..graph.operators.activation import function
 from ..graph.operators.real import body_of, elementwise
+from ..graph.orders import identity, stored_shape
 from ..graph.window import as_image, from_image
 from ..pt2.operators import IMPORTERS as PT2
 from ..pt2.operators.real import hard_sigmoid
 from ..pt2.translating import TORCH
+from .norms import import_batch_norm, import_norm
 from .transposed import import_transposed
 
 
@@ -70,6 +72,19 @@ def import_adaptive_pool(node: NodeContext) -> None:
     from_image(node, qnn.AdaptiveAvgPool2DOp(image.ssa, type), image, False)
 
 
+def import_prelu(node: NodeContext) -> None:
+    """Slopes for each channel, or one for all."""
+    value = node.stored(0, 1, 2)
+    slopes = node.stored(3, 4, 5)
+    shape = [1] * len(value.shape)
+    if len(shape) > 1:
+        shape[1] = math.prod(slopes.shape)
+    stored = stored_shape(shape, value.order)
+    slope = node.builder.reshape(slopes, stored, identity(len(shape)), node.place())
+    type = node.typed(node.quantization(6, 7), value.shape, value.order)
+    node.finish(qnn.PReluOp(value.ssa, slope.ssa, type), value)
+
+
 QUANTIZED = f"{quantized('x')}, scale, zero_point"
 
 IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
@@ -85,4 +100,14 @@ IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
         f"{quantized('x', 'weights')}, bias, scale, zero_point", import_transposed
     ),
     (TORCH, "QuantizedAdaptivePool"): takes(QUANTIZED, import_adaptive_pool),
+    (TORCH, "QuantizedNorm"): takes(
+        f"{quantized('x')}, weight?, bias?, scale, zero_point", import_norm
+    ),
+    (TORCH, "QuantizedBatchNorm"): takes(
+        f"{quantized('x')}, weight?, bias?, mean, variance, scale, zero_point",
+        import_batch_norm,
+    ),
+    (TORCH, "QuantizedPRelu"): takes(
+        f"{quantized('x', 'slopes')}, scale, zero_point", import_prelu
+    ),
 }

@@ -19,6 +19,11 @@ WEIGHTED = {
 RANGED_LINEAR = "fx.ranged_linear"
 """A call of a linear layer that quantizes its whole input by its range."""
 
+RANGED_RECURRENT = {"LSTM": "fx.ranged_lstm", "GRU": "fx.ranged_gru"}
+"""Calls of recurrent modules that quantize their inputs and states as they run."""
+
+AFFINE = ("weight", "bias", "eps")
+
 MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "AdaptiveAvgPool2d": ("adaptive_avg_pool2d", ("output_size",)),
     "AvgPool2d": (
@@ -32,30 +37,52 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Dropout": ("alias", ()),
     "ELU": ("elu", ("alpha",)),
     "Flatten": ("flatten", ("start_dim", "end_dim")),
+    "AdaptiveMaxPool2d": ("adaptive_max_pool2d", ()),
+    **{
+        f"BatchNorm{rank}d": (
+            f"batch_norm{rank}d",
+            ("weight", "bias", "running_mean", "running_var", "eps"),
+        )
+        for rank in (2, 3)
+    },
+    "CELU": ("celu", ("alpha",)),
+    "GELU": ("gelu", ("approximate",)),
+    "GroupNorm": ("group_norm", ("num_groups", *AFFINE)),
+    "Hardshrink": ("hardshrink", ("lambd",)),
     "Hardsigmoid": ("hardsigmoid", ()),
     "Hardswish": ("hardswish", ()),
     "Hardtanh": ("hardtanh", ("min_val", "max_val")),
     "Identity": ("alias", ()),
+    **{f"InstanceNorm{rank}d": ("instance_norm", AFFINE) for rank in (1, 2, 3)},
+    "LayerNorm": ("layer_norm", ("normalized_shape", *AFFINE)),
+    "LogSigmoid": ("log_sigmoid", ()),
     "LeakyReLU": ("leaky_relu", ("negative_slope",)),
     "MaxPool2d": (
         "max_pool2d",
         ("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
     ),
+    "Mish": ("mish", ()),
+    "PReLU": ("prelu", ("weight",)),
     "PixelShuffle": ("pixel_shuffle", ("upscale_factor",)),
     "Quantize": ("quantize_per_tensor", ()),
     "ReLU": ("relu", ()),
+    "SELU": ("selu", ()),
     "SiLU": ("silu", ()),
+    "Softplus": ("softplus", ("beta", "threshold")),
+    "Softshrink": ("softshrink", ("lambd",)),
     "Softsign": ("softsign", ()),
     "ZeroPad2d": ("pad", ("padding",)),
     "ReLU6": ("relu6", ()),
     "Sigmoid": ("sigmoid", ()),
     "Softmax": ("softmax", ("dim",)),
     "Tanh": ("tanh", ()),
+    "Tanhshrink": ("tanhshrink", ()),
     "Upsample": ("interpolate", ("mode",)),
 }
 """Modules without weights: the operator, and its arguments among their attributes."""
 
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    "abs": ("self",),
     "adaptive_avg_pool2d": ("self", "output_size"),
     "add": ("self", "other"),
     "add_relu": ("self", "other"),
@@ -63,18 +90,25 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "avg_pool2d": MODULES["AvgPool2d"][1],
     "cat": ("tensors", "dim"),
     "chunk": ("self", "chunks", "dim"),
+    "celu": ("self", "alpha"),
+    "clamp": ("self", "min", "max"),
     "contiguous": ("self",),
     "dequantize": ("self",),
     "dropout": ("self",),
     "elu": ("self", "scale", "zero_point", "alpha"),
+    "exp": ("self",),
     "flatten": ("self", "start_dim", "end_dim"),
+    "gelu": ("self", "approximate"),
+    "hardshrink": ("self", "lambd"),
     "hardsigmoid": ("self",),
     "hardswish": ("self",),
     "hardtanh": ("self", "min_val", "max_val"),
     "interpolate": ("self", "size", "scale_factor", "mode"),
     "leaky_relu": ("self", "negative_slope"),
+    "logsigmoid": ("self",),
     "max_pool2d": ("self", *MODULES["MaxPool2d"][1]),
     "mean": ("self", "dim", "keepdim"),
+    "mish": ("self",),
     "mul": ("self", "other"),
     "mul_relu": ("self", "other"),
     "mul_scalar": ("self", "other"),
@@ -87,10 +121,14 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "relu6": ("self",),
     "reshape": ("self", "shape"),
     "sigmoid": ("self",),
+    "selu": ("self",),
     "silu": ("self",),
     "softmax": ("self", "dim"),
+    "softplus": ("self", "beta", "threshold"),
+    "softshrink": ("self", "lambd"),
     "softsign": ("self",),
     "sub": ("self", "other"),
+    "sqrt": ("self",),
     "squeeze": ("self", "dim"),
     "tanh": ("self",),
     "transpose": ("self", "dim0", "dim1"),
@@ -124,9 +162,23 @@ TARGETS = {
 RESCALING = ("add_scalar", "mul_scalar")
 """Sums and products with a number, which give a tensor another scale or zero point."""
 
+NORMS = ("group_norm", "instance_norm", "layer_norm")
+
+SHAPED = ("adaptive_max_pool2d", "interpolate", "pixel_shuffle")
+"""Operators of which shapes of operand and result are known."""
+
 STORED = frozenset(
     (
         *("adaptive_avg_pool2d", "add", "add_relu", "avg_pool2d", "cat", "dequantize"),
+        *(
+            "batch_norm2d",
+            "batch_norm3d",
+            "clamp",
+            "group_norm",
+            "instance_norm",
+            "layer_norm",
+            "prelu",
+        ),
         *("elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mean", "mul"),
         *("mul_relu", "quantize_per_tensor", "relu", "relu6", "sigmoid", "softmax"),
         *("tanh",),

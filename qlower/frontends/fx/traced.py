@@ -48,6 +48,16 @@ class Embedding(Protocol):
     weight: TorchTensor
 
 
+class Recurrent(Protocol):
+    """An LSTM or GRU whose weights are stored, by names such as `weight_ih_l0`."""
+
+    batch_first: bool
+    bidirectional: bool
+
+    def get_weight(self) -> Mapping[str, TorchTensor]: ...
+    def get_bias(self) -> Mapping[str, TorchTensor]: ...
+
+
 class GraphModule(Protocol):
     """A module that FX traced and converted."""
 

@@ -151,12 +151,17 @@ def _subtracted_from(site: CallSite) -> None:
     site.add("Sub", [number, site.tensor("self")])
 
 
+def _gelu(site: CallSite) -> None:
+    site.expect("approximate", "none", "tanh", None)
+    is_bent = site.argument("approximate") == "tanh"
+    kind = "GeluByTanh" if is_bent else "Gelu"
+    site.add(kind, [site.tensor("self")], domain=TORCH)
+
+
 def _prelu(site: CallSite) -> None:
-    """A PReLU with one slope for all channels."""
-    slope = site.given_array("weight")
-    if slope.size != 1:
-        raise site.error(f"{slope.size} slopes are not supported; expected 1")
-    site.add("PRelu", [site.tensor("self"), site.tensor("weight")])
+    """A PReLU with a slope for each channel, or one for all."""
+    site.given_array("weight")
+    site.add("PRelu", [site.tensor("self"), site.tensor("weight")], domain=TORCH)
 
 
 def _upsampled(site: CallSite) -> None:
@@ -266,6 +271,33 @@ TABLE: Mapping[str, Translate] = {
     **_torch_unary("hardsigmoid.default", "HardSigmoid"),
     **_torch_unary("sigmoid.default", "Sigmoid"),
     **_torch_unary("silu.default", "SiLU"),
+    **_torch_unary("mish.default", "Mish"),
+    **_torch_unary("selu.default", "Selu"),
+    "aten.log_sigmoid.default": node("LogSigmoid", domain=TORCH),
+    "aten.tanhshrink.default": node("TanhShrink", domain=TORCH),
+    "aten.gelu.default": _gelu,
+    **_in_place("celu.default", node("Celu", domain=TORCH, alpha=real("alpha", 1.0))),
+    **_in_place(
+        "elu.default",
+        node(
+            "Elu",
+            domain=TORCH,
+            expects={"scale": (None, 1, 1.0), "input_scale": (None, 1, 1.0)},
+            alpha=real("alpha", 1.0),
+        ),
+    ),
+    "aten.softplus.default": node(
+        "Softplus",
+        domain=TORCH,
+        beta=real("beta", 1.0),
+        threshold=real("threshold", 20.0),
+    ),
+    "aten.hardshrink.default": node(
+        "HardShrink", domain=TORCH, lambd=real("lambd", 0.5)
+    ),
+    "aten.softshrink.default": node(
+        "Shrink", bias=real("lambd", 0.5), lambd=real("lambd", 0.5)
+    ),
     **_torch_unary("tanh.default", "Tanh"),
     **_torch_unary("sqrt.default", "Sqrt"),
     "aten.softmax.int": SOFTMAX,
@@ -277,6 +309,14 @@ TABLE: Mapping[str, Translate] = {
         sizes=integers("normalized_shape"),
         epsilon=real("eps", 1e-5),
     ),
+    "aten.group_norm.default": node(
+        "GroupNorm",
+        "input weight? bias?",
+        domain=TORCH,
+        num_groups=integer("num_groups"),
+        epsilon=real("eps", 1e-5),
+    ),
+    "aten.exp.default": node("Exp", domain=TORCH),
     "aten.matmul.default": node("MatMul", "self other"),
     "aten.mm.default": node("MatMul", "self mat2"),
     DYNAMIC_LINEAR: node("DynamicLinear", "input weight scale", domain=TORCH),

@@ -172,7 +172,12 @@ VIEWS = frozenset(
 """Operators whose results may lie in the memory of their first operand."""
 
 
-SPLITTING = ("aten.chunk.default", "aten.split.Tensor", "aten.split_with_sizes.default")
+SEVERAL = (
+    *("aten.chunk.default", "aten.split.Tensor", "aten.split_with_sizes.default"),
+    *("fx.ranged_lstm", "fx.ranged_gru"),
+)
+"""Operators that have several results."""
+
 MOST_PARTS = 1 << 16
 
 
@@ -201,7 +206,7 @@ class Translator:
             site = CallSite(self, call)
             translate = self.table.get(call.target)
             if translate is not None:
-                most = MOST_PARTS if call.target in SPLITTING else 1
+                most = MOST_PARTS if call.target in SEVERAL else 1
                 if not 1 <= len(call.results) <= most:
                     given = counted(len(call.results), "result")
                     raise site.error(f"{given} of one call can't be read here")

@@ -112,9 +112,10 @@ def normalized(
     parameters: Sequence[SSAValue],
     shape: Sequence[int],
     epsilon: float = EPSILON,
+    fallback: str = FALLBACK,
 ) -> None:
     """Make the normalized rows, which may have another shape, the node's result;
-    `epsilon` is that by default."""
+    `epsilon` and the contract `fallback` are those by default."""
     operation = qnn.RealNormalizeOp(
         value.ssa,
         parameters,
@@ -122,7 +123,7 @@ def normalized(
         function=function,
         axis=axis,
         epsilon=node.number("epsilon", epsilon),
-        fallback=FALLBACK,
+        fallback=fallback,
     )
     if value.shape == tuple(shape):
         node.define(real_value(node.emit(operation)))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ...entry import Entry
 from ...graph.context import NodeContext
 from ...graph.operators import IMPORTERS as SHARED
-from . import contraction, layout, pooling, real, real_layers
+from . import contraction, layout, pooling, real, real_layers, recurrent
 
 IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **SHARED,
@@ -16,5 +16,6 @@ IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **pooling.IMPORTERS,
     **real.IMPORTERS,
     **real_layers.IMPORTERS,
+    **recurrent.IMPORTERS,
 }
 """Importer by the operator's domain and name."""

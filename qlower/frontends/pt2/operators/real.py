@@ -7,15 +7,24 @@ vectors and the C library's for what is left over.
 
 from __future__ import annotations
 
+import numpy as np
 from xdsl.dialects.builtin import f32
-from xdsl.dialects.math import TanhOp
 from xdsl.ir import SSAValue
 
-from ...entry import takes
+from ...entry import Entry, takes
 from ...graph.bounds import bounds
 from ...graph.context import NodeContext
-from ...graph.operators.real import function, import_bounded
-from ...scalars import Scalars, by_packets, text
+from ...graph.operators.real import (
+    LEAKY_RELU,
+    body_of,
+    elementwise,
+    function,
+    import_bounded,
+    real_operand,
+)
+from ...graph.real_constants import real_constant
+from ...graph.values import real_value
+from ...scalars import Scalars, Steps, by_packets, text
 from ..translating import TORCH
 
 STEP = 32
@@ -37,21 +46,16 @@ def hard_swish(steps: Scalars, x: SSAValue) -> SSAValue:
     return steps.divide(product, steps.constant(6.0, f32))
 
 
-EXP = by_packets(text("_sleef", "expf_u10"), text("_glibc", "expf"), STEP)
-"""By the C library where elements fill no two vectors any more."""
+tanh = text("_sleef", "tanhf_u10")
+"""SLEEF's, as Inductor has it. Where PyTorch runs operators one by one it is MKL's,
+whose steps are not published."""
 
 
-def _one_and_exp(steps: Scalars, x: SSAValue) -> SSAValue:
-    """F(1 + e^-x)"""
-    return steps.add(steps.constant(1.0, f32), EXP(steps, steps.negate(x)))
-
-
-def sigmoid(steps: Scalars, x: SSAValue) -> SSAValue:
-    return steps.divide(steps.constant(1.0, f32), _one_and_exp(steps, x))
-
-
-def silu(steps: Scalars, x: SSAValue) -> SSAValue:
-    return steps.divide(x, _one_and_exp(steps, x))
+def in_vectors(name: str, *, of_rows: bool = False) -> Steps:
+    """A function of `_sleef`, and its form for the last elements, which fill no two
+    vectors: those of the whole tensor, or of each row."""
+    alone = text("_sleef", f"{name}_alone")
+    return by_packets(text("_sleef", name), alone, STEP, of_rows=of_rows)
 
 
 def import_bounds(node: NodeContext) -> None:
@@ -62,13 +66,62 @@ def import_bounds(node: NodeContext) -> None:
     import_bounded(node, *limits)
 
 
+def _elu(alpha: float, scale: float, inner: float) -> Steps:
+    """A curve below 0, in constants of float32."""
+    one, below = np.float32(scale), np.float32(alpha) * np.float32(scale)
+
+    def compute(steps: Scalars, x: SSAValue) -> SSAValue:
+        given = [steps.constant(float(number), f32) for number in (one, below, inner)]
+        return ELU(steps, x, *given)
+
+    return compute
+
+
+def _of_alpha(name: str) -> Entry[NodeContext]:
+    def build(node: NodeContext) -> None:
+        alpha = np.float32(node.number("alpha", 1.0))
+        inner = np.float32(1) / alpha if name == "celu" else np.float32(1)
+        body = body_of(_elu(float(alpha), 1.0, float(inner)))
+        node.define(elementwise(node, [real_operand(node, 0)], body))
+
+    return takes("x", build)
+
+
+def import_prelu(node: NodeContext) -> None:
+    """Slopes for each channel, or one for all."""
+    value = real_operand(node, 0)
+    slopes = real_constant(node, 1).reshape(-1)
+    rank = len(value.shape)
+    shape = [len(slopes) if at == 1 else 1 for at in range(max(rank, 1))]
+    constant = node.builder.constant(slopes.reshape(shape), f32, node.place())
+    slope = real_value(constant)
+    node.define(elementwise(node, [value, slope], body_of(LEAKY_RELU)))
+
+
+ELU = text("_sleef", "elu_of_vectors")
+SELU = _elu(1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0)
+
 IMPORTERS = {
+    (TORCH, "Celu"): _of_alpha("celu"),
+    (TORCH, "Elu"): _of_alpha("elu"),
+    (TORCH, "Exp"): function("x", text("_sleef", "expf_u10")),
+    (TORCH, "Selu"): function("x", SELU),
+    (TORCH, "Gelu"): function("x", text("_sleef", "gelu_of_vectors")),
+    (TORCH, "GeluByTanh"): function("x", text("_sleef", "gelu_by_tanh_of_vectors")),
+    (TORCH, "HardShrink"): function("x", text("_sleef", "hard_shrink"), lambd=0.5),
+    (TORCH, "LogSigmoid"): function("x", text("_sleef", "log_sigmoid")),
+    (TORCH, "Mish"): function("x", text("_sleef", "mish")),
+    (TORCH, "PRelu"): takes("x, slopes", import_prelu),
+    (TORCH, "Softplus"): function(
+        "x", text("_sleef", "softplus_of_vectors"), beta=1.0, threshold=20.0
+    ),
+    (TORCH, "TanhShrink"): function("x", text("_sleef", "tanh_shrink")),
     ("", "Relu"): takes("x", import_bounds),
     ("", "Clip"): takes("x", import_bounds),
     (TORCH, "HardSigmoid"): function("x", hard_sigmoid),
     (TORCH, "HardSwish"): function("x", hard_swish),
-    (TORCH, "Sigmoid"): function("x", sigmoid),
-    (TORCH, "SiLU"): function("x", silu),
+    (TORCH, "Sigmoid"): function("x", in_vectors("sigmoid")),
+    (TORCH, "SiLU"): function("x", in_vectors("silu")),
     (TORCH, "Sqrt"): function("x", Scalars.sqrt),
-    (TORCH, "Tanh"): function("x", lambda steps, x: steps.step(TanhOp(x))),
+    (TORCH, "Tanh"): function("x", tanh),
 }

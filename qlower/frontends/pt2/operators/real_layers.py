@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function, call_results
 from qlower.emit.reductions import ranges_of_rows
 from qlower.files.arrays import Array
@@ -22,6 +23,7 @@ from qlower.model.nests import Nest, dense
 
 from ...entry import takes
 from ...graph.context import NodeContext
+from ...graph.operators.normalization import normalized
 from ...graph.operators.real import body_of, elementwise, real_operand
 from ...graph.operators.real_layers import layer, real_tensor
 from ...graph.values import Value, real_value
@@ -29,8 +31,11 @@ from ...scalars import Scalars
 from ..translating import TORCH
 from .contraction import CONTRACT
 
+RANGED = "pytorch-fbgemm"
+"""The contract of layers that quantize their input by its range, where none is set."""
 
-def _rows(node: NodeContext, value: Value, size: int) -> SSAValue:
+
+def rows_of(node: NodeContext, value: Value, size: int) -> SSAValue:
     """The value as a matrix with rows of `size` elements."""
     whole = node.in_order(value)
     shape = (math.prod(value.shape) // size, size)
@@ -93,6 +98,24 @@ def import_layer_norm(node: NodeContext) -> None:
     node.define(real_value(node.emit(norm)))
 
 
+def import_group_norm(node: NodeContext) -> None:
+    """Groups of channels, with a factor and an offset for each channel."""
+    value = real_operand(node, 0)
+    shape, place = value.shape, node.place()
+    groups = node.integer("num_groups", None, 1)
+    if len(shape) < 2 or shape[1] % groups:
+        raise node.error(f"{groups} groups of an input of shape {list(shape)}")
+    whole = node.in_order(value)
+    split = (shape[0], groups, shape[1] // groups, math.prod(shape[2:]))
+    rows = node.reshaped(whole, split)
+    parameters = [
+        node.builder.constant(_parameter(node, at, (*split[1:3], 1)), f32, place)
+        for at in (1, 2)
+        if node.has(1) or node.has(2)
+    ]
+    normalized(node, rows, 2, "group_norm", parameters, shape, fallback=CONTRACT)
+
+
 def _parameter(node: NodeContext, operand: int, sizes: Sequence[int]) -> Array:
     """Factors or offsets of a row's elements, those that change nothing if not
     given."""
@@ -121,43 +144,57 @@ def import_dynamic_linear(node: NodeContext) -> None:
 def import_ranged_linear(node: NodeContext) -> None:
     """All rows as integers by one range, times stored weights, and a bias."""
     activation = "relu" if node.flag("relu", False) else ""
-    _hybrid_linear(node, "pytorch-fbgemm", activation, is_symmetric=False)
+    _hybrid_linear(node, RANGED, activation, is_symmetric=False)
 
 
 def _hybrid_linear(
     node: NodeContext, contract: str, activation: str, *, is_symmetric: bool
 ) -> None:
     value = real_operand(node, 0)
-    stored = np.asarray(node.array(1, "weights"))
-    scales = np.asarray(node.array(2, "scales"), np.float32)
-    units, depth = stored.shape
+    weights = stored_weights(node, 1)
+    units, depth = shape_of(weights)
     if value.shape[-1:] != (depth,):
         raise node.error(
             f"an input of shape {list(value.shape)} with weights of shape"
             f" {[units, depth]}"
         )
-    if scales.size == 1:
-        element = QuantizedType.per_tensor(8, True, float(scales.reshape(())))
-    else:
-        element = QuantizedType.per_axis(8, True, 0, scales.tolist(), [0] * units)
-    constant = qnn.ConstantOp(dense(stored, i8), TensorType(element, stored.shape))
-    weights = node.emit(constant, "weights")
     bias = real_tensor(node, 3).ssa if node.has(3) else None
-    matrix = _rows(node, value, depth)
-    rows = math.prod(value.shape) // depth
-    node.check_elements(rows * units)
-    layer = qnn.HybridLinearOp(matrix, weights, bias, TensorType(f32, (rows, units)))
-    layer.fallback, layer.symmetric = contract, is_symmetric
+    matrix = rows_of(node, value, depth)
+    node.check_elements(math.prod(value.shape) // depth * units)
+    layer = hybrid_linear(matrix, weights, bias, contract)
+    layer.symmetric = is_symmetric
     if activation:
         layer.activation = activation
     _define_rows(node, node.emit(layer), (*value.shape[:-1], units))
+
+
+def stored_weights(node: NodeContext, operand: int, name: str = "weights") -> SSAValue:
+    """Weights [O, K] of int8, whose scales, one or O, are the next operand."""
+    stored = np.asarray(node.array(operand, "weights"))
+    scales = np.asarray(node.array(operand + 1, "scales"), np.float32)
+    if scales.size == 1:
+        element = QuantizedType.per_tensor(8, True, float(scales.reshape(())))
+    else:
+        element = QuantizedType.per_axis(8, True, 0, scales.tolist(), [0] * len(stored))
+    constant = qnn.ConstantOp(dense(stored, i8), TensorType(element, stored.shape))
+    return node.emit(constant, name)
+
+
+def hybrid_linear(
+    matrix: SSAValue, weights: SSAValue, bias: SSAValue | None, contract: str
+) -> qnn.HybridLinearOp:
+    """Rows that a contract quantizes by their range, times stored weights."""
+    shape = shape_of(matrix)[0], shape_of(weights)[0]
+    layer = qnn.HybridLinearOp(matrix, weights, bias, TensorType(f32, shape))
+    layer.fallback = contract
+    return layer
 
 
 def import_quantized_rows(node: NodeContext) -> None:
     """Rows that are quantized by their own range, and made real again."""
     value = real_operand(node, 0)
     columns = value.shape[-1] if value.shape else 1
-    matrix = _rows(node, value, columns)
+    matrix = rows_of(node, value, columns)
     shape = (math.prod(value.shape) // columns, columns)
     emit = node.builder.emitter(node.place(), "codes")
     ends = ranges_of_rows(emit, matrix)
@@ -180,5 +217,6 @@ IMPORTERS = {
     (TORCH, "QuantizedRows"): takes("x", import_quantized_rows),
     (TORCH, "Linear"): takes("x, weights, bias?", import_linear),
     (TORCH, "LayerNorm"): takes("x, scale?, bias?", import_layer_norm),
+    (TORCH, "GroupNorm"): takes("x, scale?, bias?", import_group_norm),
     (TORCH, "AttentionScale"): takes("x, y", import_attention_scale),
 }
