@@ -100,7 +100,7 @@ def saturate_text(source: int, width: int, unsigned: bool) -> str:
         }}"""
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @MODES
 @pytest.mark.parametrize("expand", [False, True])
 @pytest.mark.parametrize("width", [1, 8, 16, 32, 64])
@@ -118,7 +118,7 @@ def test_shift_runs_as_defined(mode: RoundingMode, width: int, expand: bool) -> 
     np.testing.assert_array_equal(result, np.array(expected, np.int64).astype(dtype))
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @MODES
 @pytest.mark.parametrize("expand", [False, True])
 @pytest.mark.parametrize("width", [8, 32, 64])

@@ -124,6 +124,7 @@ def test_the_reader_has_the_bits_of_the_model(
     assert "qlower." not in reader.read_text()
 
 
+@pytest.mark.long
 def test_one_wire_less_than_its_bits_is_seen() -> None:
     found = model_gates(DIGITS, "tflm")
     file = found.arrays()

@@ -158,7 +158,7 @@ def test_what_a_clock_shows_later(
     assert f"#1 if (n_ >= {later}) $fdisplay" in bench
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     ("iverilog", "vvp", "message", "notes"),
     [

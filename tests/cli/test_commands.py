@@ -94,6 +94,7 @@ def test_inspect_constants_in_full(model: str, capsys: Capture):
     assert np.array(shown, np.int8).tobytes().hex().upper() in exact
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("level", ["qnn", "arith"])
 def test_inspect_layer_as_a_model(level: str, capsys: Capture):
     digits = str(Path(qlower.__file__).parents[1] / "examples/digits/digits.mlir")

@@ -153,6 +153,7 @@ def test_what_is_said_between_passes_is_not_the_result(model: str, capsys: Captu
     assert "IR after" not in out
 
 
+@pytest.mark.long
 def test_a_full_disk_is_no_bug(model: str):
     code = "import sys; from qlower.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "inspect", model]

@@ -54,7 +54,7 @@ def image_and_scores(contract: str) -> tuple[Array, Array]:
     return x, scores
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(24)
 @pytest.mark.parametrize("contract", ["tflite", "tflite-xnnpack"])
 @pytest.mark.parametrize("level", TARGETS)
 def test_digits(level: str, contract: str):

@@ -163,7 +163,7 @@ def test_reductions_of_rows_and_several_accumulators(level: str):
     np.testing.assert_array_equal(position, x.argmax(axis=1))
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (2, 17, 16), (4, 1, 70)])
 def test_transpose_and_broadcast(level: str, shape: tuple[int, int, int]):
@@ -218,7 +218,7 @@ def test_work_in_place():
         np.testing.assert_array_equal(got, x + np.int8(6))
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("outputs", [1, 17, 40, 70])
 def test_sums_added_to_what_they_overwrite(level: str, outputs: int):

@@ -77,7 +77,7 @@ def test_tiles_fit_registers(nibbles: bool, tile: tuple[int, int]):
     assert (tiling.height, tiling.width) == tile
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
 def test_sums(case: Window):
     """All rests of words, signs and offsets; nothing beyond an input is read."""
@@ -112,7 +112,7 @@ WHOLE = Window(7, 14, 16, 16, (3, 9), groups=16, depthwise=True, nibbles=True)
 """Lines are too long for routines, which take weights as bytes."""
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(
     "case",
     [

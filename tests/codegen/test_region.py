@@ -279,7 +279,7 @@ FLOAT_BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("bits", [32, 64])
 def test_float_operations(level: str, bits: int):

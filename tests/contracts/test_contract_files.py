@@ -345,6 +345,7 @@ def test_a_file_is_read_again_where_it_or_a_base_of_it_changed(tmp_path: Path):
         load_contract(str(own))
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("result", "expected"),
     [("i32", None), ("i16", "expected operand type i16, but provided i32")],

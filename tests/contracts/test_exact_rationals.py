@@ -74,6 +74,7 @@ def check_rule(rule: str, values: dict[str, Array], reals: Sequence[Fraction]) -
     assert result.tolist() == [store(round_half_even(real)) for real in reals]
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("style", STYLES)
 def test_products_are_rounded_exactly(style: str):
     """In every executor; float64 products would round some to the wrong side."""
@@ -142,6 +143,7 @@ def test_sums_of_very_different_scales_are_refused():
         load_contract("exact").rule("add").evaluate(values)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("style", STYLES)
 def test_a_shift_is_nearest_in_the_logarithm(style: str):
     random = np.random.default_rng(1)

@@ -296,6 +296,7 @@ def test_linear(product: str, depth: int, point: int, tmp_path: Path):
         assert got[(*at, o)] == saturated(products) - zero - excess
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("level", aarch64_levels())
 def test_aarch64_saturates_as_this_machine(level: str, tmp_path: Path):
     """AArch64 has no instruction that multiplies and saturates in this way."""
@@ -364,6 +365,7 @@ CHOICE = """\
   return %y : i32"""
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(("width", "expected"), [(1, 14981), (2, 33278), (3, 32767)])
 def test_a_contract_chooses_by_geometry(width: int, expected: int, tmp_path: Path):
     """Exact products, but in pairs for kernels of width 3."""

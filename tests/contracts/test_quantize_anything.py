@@ -50,7 +50,7 @@ def write_quantize(folder: Path, dtype: str, scale: float, point: int) -> Path:
     return path
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("contract", contract_names())
 def test_every_executor_agrees(contract: str, tmp_path: Path):
     """On AArch64, too, whose conversions saturate and make 0 of NaN."""
@@ -67,6 +67,7 @@ def test_every_executor_agrees(contract: str, tmp_path: Path):
     np.testing.assert_array_equal(result, expected, "AArch64")
 
 
+@pytest.mark.parts(3)
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )

@@ -212,6 +212,7 @@ def test_spellings() -> None:
     assert names == {"arithmetic: base tflite; multiplier 12 bits half_up"}
 
 
+@pytest.mark.long
 def test_an_arithmetic_goes_wherever_a_contract_does(tmp_path: Path) -> None:
     model = qlower.load(DIGITS)
     (x,) = random_inputs(model.inputs, 0)

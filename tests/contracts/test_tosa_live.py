@@ -44,7 +44,7 @@ UNCONVERTED = {
 Inputs = Sequence[Array]
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_random_layers(layer: str, contract: str, tmp_path: Path):

@@ -114,6 +114,7 @@ def test_channels_have_one_rounding(contract: str):
     np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parts(3)
 @needs_recordings
 @pytest.mark.parametrize("contract", PATHS)
 def test_scales_to_stored_integers(contract: str):

@@ -85,6 +85,7 @@ def test_a_model(overflow: Any, capsys: pytest.CaptureFixture[str]):
     assert "pointwise" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_picture(overflow: Any, tmp_path: Path):
     pytest.importorskip("matplotlib", reason="matplotlib isn't installed")
     overflow.draw(tmp_path / "ramps.svg")

@@ -32,6 +32,7 @@ def images(count: int) -> Array:
     return found[:count].reshape(-1, 8, 8, 1)
 
 
+@pytest.mark.long
 def test_glow_parts_in_every_kind_of_layer() -> None:
     found = qlower.diff(*GLOW, RESIDUAL, images(2))
     assert not found.is_equal

@@ -44,7 +44,7 @@ def traces(test: RunTest, contract: str) -> list[qlower.Trace]:
     return found
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("test", TESTS, ids=str)
 def test_errors_add_up_to_the_result(test: RunTest) -> None:
     for contract in test.contracts[-1:]:

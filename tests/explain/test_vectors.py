@@ -162,6 +162,7 @@ def apply(sums: Integers, arithmetic: list[dict[str, Any]]) -> Integers:
     return sums
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("contract", ["tflite", "tflite-single", str(NPU)])
 def test_a_device_is_driven_by_the_files_alone(tmp_path: Path, contract: str) -> None:
     arguments = ["vectors", str(DIGITS), "-o", str(tmp_path), "--layer", "pointwise"]

@@ -78,6 +78,7 @@ EQUATIONS = [
 ]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_products_of_equations(qdq: str, tmp_path: Path) -> None:
     build = Layers()
@@ -87,6 +88,7 @@ def test_products_of_equations(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("rows", [1, 3])
 def test_products_with_factors(rows: int, tmp_path: Path) -> None:
     """ONNX Runtime has kernels of single rows, but not where factors follow."""

@@ -214,6 +214,7 @@ def test_dynamically_quantized_matrices(tmp_path: Path) -> None:
     check(graph_of(nodes, {"x0": shape}, outputs, constants), [shape], tmp_path, 13)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "attributes",
     [

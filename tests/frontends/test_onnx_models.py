@@ -86,6 +86,7 @@ def test_one_input(name: str, tmp_path: Path) -> None:
     assert found.outputs > 0
 
 
+@pytest.mark.long
 def test_as_written(tmp_path: Path) -> None:
     """Convolutions, products, pools and softmax of float32."""
     name = "micro_kws_m_qdq_onnx"

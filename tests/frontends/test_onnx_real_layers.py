@@ -97,6 +97,7 @@ PRODUCTS = [
 ]
 
 
+@pytest.mark.long
 def test_products(tmp_path: Path) -> None:
     build = Layers()
     for rows, depth, columns in PRODUCTS:
@@ -200,7 +201,7 @@ def test_normalized_rows(size: int, tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("size", [(4, 5), (3, 3), (1, 3), (8, 6)])
 def test_normalized_channels(size: tuple[int, int], tmp_path: Path) -> None:
     """Channels that begin at any place of a vector, and groups of them."""
@@ -255,6 +256,7 @@ def test_activations(size: int, tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.long
 def test_fused_reals(tmp_path: Path) -> None:
     """What ONNX Runtime fuses by default, where that rounds in another order."""
     build = Layers()

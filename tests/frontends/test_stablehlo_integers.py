@@ -198,7 +198,7 @@ def test_choices(direction: str, type: str, tmp_path: Path) -> None:
     check(tmp_path / "choice.mlir", text, [x, y], np.where(holds, x, y))
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("step", ["add", "maximum", "minimum", "multiply"])
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("width", [8, 32])

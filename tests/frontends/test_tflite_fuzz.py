@@ -66,7 +66,7 @@ def outcome(data: bytes, _choice: random.Random) -> str:
     return "imported"
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("seed", SEED_CASES + SEED_MODELS)
 def test_damaged_files(seed: str) -> None:
     original = read_seed(seed)

@@ -148,7 +148,7 @@ def test_metadata_slip_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert text(slipped) == text(mended)
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("case", [*CASES, "words_sqrt"])
 def test_cases_survive_text(case: str) -> None:
     data = WORDS["sqrt"](0) if case == "words_sqrt" else CASES[case]()
@@ -158,7 +158,7 @@ def test_cases_survive_text(case: str) -> None:
     assert text(parse_module(printed.encode(), "model.mlir")) == printed
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("case", CASES)
 def test_shapes_and_types_are_what_litert_computes(case: str) -> None:
     pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")

@@ -100,14 +100,14 @@ def compare(
     return compared
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(6)
 @needs_litert
 @pytest.mark.parametrize("seed", seeds(range(6), 3))
 def test_every_call_is_that_of_litert(seed: int, tmp_path: Path) -> None:
     compare(tmp_path / "lstm.tflite", drawn(seed), 4, natively=seed == 0)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(6)
 @needs_tflm
 @pytest.mark.parametrize("seed", seeds(range(100, 106), 3))
 def test_every_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:

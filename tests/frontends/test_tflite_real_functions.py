@@ -61,6 +61,7 @@ def test_bits(operator: str, kernels: str, tmp_path: Path) -> None:
     _check(operator, kernels, [given], tmp_path)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("operator", ["FLOOR_MOD", "ATAN2"])
 def test_functions_of_two(operator: str, tmp_path: Path) -> None:
     """Any bits, numbers of usual sizes, wholes, and all that is special, in pairs."""

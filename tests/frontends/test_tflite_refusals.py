@@ -171,6 +171,7 @@ def test_graphs(data: bytes, message: str) -> None:
     expect_refusal(data, message)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("operator", sorted(EVALUATORS))
 def test_missing_operands_of_constants(operator: str) -> None:
     """Of any operator that is computed now: one operand is there, or none. What is

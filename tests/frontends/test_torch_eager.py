@@ -56,7 +56,7 @@ def assert_equal(module: Any, example: Any, inputs: Any) -> qlower.Model:
     return model
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize(("make", "engine"), PAIRS, indirect=["engine"])
 def test_networks(make: Callable[[], Network], engine: str) -> None:
     network = make()
@@ -159,6 +159,7 @@ def test_transposed_layers_that_are_refused(
         qlower.from_eager(network.quantized(engine), network.example())
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("engine", ["x86", "fbgemm"], indirect=True)
 def test_averages_of_contiguous_images_are_remarked_on(engine: str) -> None:
     """By default images are so until a convolution makes them channels_last."""

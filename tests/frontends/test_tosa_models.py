@@ -36,7 +36,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(13)
 @pytest.mark.parametrize(
     "name",
     [

@@ -97,6 +97,7 @@ def test_whole_outputs_carry_what_each_contract_made() -> None:
     assert found.runs == 4
 
 
+@pytest.mark.long
 def test_the_same_here_is_decided_for_all_inputs() -> None:
     image = np.load(IMAGE)
     dump = layers_of(DIGITS, "tflite")
@@ -334,6 +335,7 @@ def test_what_is_far_from_all_is_not_identified(explained: int) -> None:
     assert identified.to_dict()["device"]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("explained", [0, 0.7])
 def test_a_search_ends_soon_where_nothing_explains_a_dump(explained: float) -> None:
     """Pairs of choices are ten thousand members more; the same elements aren't searched

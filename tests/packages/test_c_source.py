@@ -171,6 +171,7 @@ ROWS = {
 }
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_are_widened_in_the_arena(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.tflite"

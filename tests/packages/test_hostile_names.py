@@ -169,6 +169,7 @@ def test_commands_take_the_model(name: str, capsys: pytest.CaptureFixture[str]) 
     assert not Path("harm").exists()
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("name", [b"a\xff.mlir", b"a\xff.tflite"])
 def test_files_whose_names_are_not_utf8(
     name: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -136,6 +136,7 @@ def test_this_machine(
     np.testing.assert_array_equal(library(image), expected)
 
 
+@pytest.mark.parts(2)
 @needs_cc
 @needs_x86
 @pytest.mark.parametrize("cpu", [X86, "x86-64-v3"])
@@ -159,6 +160,7 @@ def test_processor_without_any_level(
     assert not y.any()
 
 
+@pytest.mark.parts(2)
 @needs_cc
 @needs_x86
 @pytest.mark.parametrize("uses_tiles", [False, True])

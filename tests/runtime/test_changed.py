@@ -215,6 +215,7 @@ def test_where_a_model_is_from_decides_nothing(cache: Cache):
     assert cache.check(module)
 
 
+@pytest.mark.long
 def test_another_scale_is_another_outline(cache: Cache):
     module = chain(8)
     cache.objects(module)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 MODEL = """
 !a = !quant.uniform<i8:f32, 0.5>
@@ -51,6 +52,7 @@ print(result.shape)
 """
 
 
+@pytest.mark.long
 def test_no_part_is_out_of_reach(tmp_path: Path):
     """RuntimeDyld ends the process where an address is over 2 GiB away."""
     path = tmp_path / "model.mlir"

@@ -155,6 +155,7 @@ def test_a_model_in_memory(name: str):
     np.testing.assert_array_equal(run(qlower.load(f"1/{name}")), first)
 
 
+@pytest.mark.parts(2)
 def test_an_imported_model_names_the_same_files(name: str):
     first = run(f"1/{name}")
     Path("out").mkdir()

@@ -116,6 +116,7 @@ def other_names(folder: Path) -> Path:
     return build.save(folder / "other.onnx")
 
 
+@pytest.mark.long
 @needs_onnx
 def test_tensors_are_matched_by_shape_and_values(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]

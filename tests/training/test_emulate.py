@@ -63,6 +63,7 @@ def test_a_float_network_on_a_device() -> None:
     assert torch.cosine_similarity(*given, 0) > 0.99
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("calibration", "contract", "message"),
     [([], "exact", "calibration is empty"), ([0], "no-such", "no-such")],
@@ -73,6 +74,7 @@ def test_refusals(calibration: list[int], contract: str, message: str) -> None:
         emulate(network(), contract, inputs)
 
 
+@pytest.mark.long
 def test_functions_with_weights_are_refused() -> None:
     class Functional(nn.Module):
         def __init__(self) -> None:

@@ -220,6 +220,7 @@ def test_what_the_device_clips_has_no_gradient() -> None:
     assert weight.grad[1].any()
 
 
+@pytest.mark.long
 def test_copies_pickles_states_and_transforms() -> None:
     module = moved(Module(MODEL, "tflite"))
     expected = module.stored(images())

@@ -198,6 +198,7 @@ def rescaled(model: qlower.Model) -> qlower.Model:
     return with_scales(model, {inner: other}, {name: doubled})
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("suffix", CASES)
 def test_scales_are_written(suffix: str, tmp_path: Path) -> None:
     _, write, contract, run = CASES[suffix]

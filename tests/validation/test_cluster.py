@@ -55,6 +55,7 @@ def test_a_worker_dies_and_one_is_added(
     assert found.examples == 10_800
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("call", ["run", "submit"])
 def test_a_scheduler_that_dies(call: str, model: Path, stored: Path):
     def lose(*_: object, **__: object) -> None:

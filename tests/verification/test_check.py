@@ -30,6 +30,7 @@ ASKED = Path(__file__).parents[2] / "examples" / "fbgemm-overflow" / "asked.mlir
 SIDES = ("pytorch-fbgemm-avx2", "pytorch-qnnpack")
 
 
+@pytest.mark.long
 def test_equality(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verdict, model = tmp_path / "verdict.json", tmp_path / "elsewhere.mlir"
     shutil.copy(ASKED, model)

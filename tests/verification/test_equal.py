@@ -174,6 +174,7 @@ func.func @main(%x: tensor<1x3000x3000x1x!x>) -> tensor<1x1x!y> {
 """A sum of bytes that wraps from 239 on: tflite gives 255, tflite-xnnpack 0."""
 
 
+@pytest.mark.long
 def test_a_sum_that_wraps_is_not_ordered(tmp_path: Path) -> None:
     path = tmp_path / "mean.mlir"
     path.write_text(MEAN)

@@ -78,6 +78,7 @@ func.func @main(%x: tensor<1x3000x3000x1x!x>) -> tensor<1x1x!y> {
 OF_MEANS = ("tflite", "tflm", "tflite-xnnpack", "tvm")
 
 
+@pytest.mark.long
 def test_a_mean_whose_sum_wraps_is_decided(tmp_path: Path) -> None:
     path = tmp_path / "mean.mlir"
     path.write_text(WRAPPING)
