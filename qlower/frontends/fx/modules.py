@@ -343,10 +343,10 @@ class _Reader:
         target = TARGETS.get(name, f"aten.{name}.default")
         if name in NORMS and not is_stored:
             arguments["input"] = arguments.pop("self")
-        if name == "softmax":
+        if name in ("gelu", "softmax") or (name in NORMS and not is_stored):
             self.remarks.append(
-                f"node {self.index} {name} {node.name!r} runs on float32, which PyTorch"
-                " adds in an order of its own: last bits may differ"
+                f"node {self.index} {name} {node.name!r} runs on float32, in steps that"
+                " aren't those of PyTorch's library: last bits may differ"
             )
         if is_stored and name in (*CLAMPS, *POOLS):
             self.remark(name, node, taken[0])
