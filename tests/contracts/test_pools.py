@@ -208,3 +208,16 @@ def test_the_dpu_multiplies_by_a_factor_of_the_window(window: tuple[int, int]):
     sums = x.sum((1, 2)).tolist()[0]
     codes = [(one * factor + (1 << (places - 1))) >> places for one in sums]
     assert found.reshape(-1).tolist() == [max(-128, min(127, one)) for one in codes]
+
+
+def test_glow_refuses_an_adaptive_pool_to_more_than_one_pixel():
+    """Its CPU back end has no int8 kernel for that."""
+
+    def body(value: SSAValue) -> list[SSAValue]:
+        y = quantized((1, 2, 2, 3), 0.25)
+        return [qnn.AdaptiveAvgPool2DOp(value, y).result]
+
+    module = make_module([quantized((1, 4, 4, 3), 0.25)], body)
+    x = np.zeros((1, 4, 4, 3), np.int8)
+    with pytest.raises(QlowerError, match="no int8 kernel for more than 1x1"):
+        qlower.interpret(qlower.Model(module), x, contract="glow-cpu")
