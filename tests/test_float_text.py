@@ -106,7 +106,7 @@ def values(module: ModuleOp) -> list[str]:
     return found
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("seed", range(20))
 def test_constants_round_trip(seed: int):
     module = constants(seed)
@@ -139,7 +139,7 @@ def test_upstream_reads_the_same(tmp_path: Path):
     assert values(parse_module(run.stdout)) == values(module)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize("seed", range(5))
 def test_scales_round_trip(seed: int):
     random = np.random.default_rng(seed)

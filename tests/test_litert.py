@@ -32,7 +32,7 @@ PARTS = 6
 has every operator in all of them."""
 
 
-@pytest.mark.parts(16)
+@pytest.mark.parts(32)
 @pytest.mark.parametrize(("turn", "case"), list(enumerate(CASES)), ids=str)
 def test_every_executor_gives_the_bits_of_litert(turn: int, case: str, tmp_path: Path):
     path = tmp_path / f"{case}.tflite"

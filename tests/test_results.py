@@ -56,7 +56,7 @@ RESULTS: Mapping[str, Callable[[qlower.Model, Array], object]] = {
 }
 
 
-@pytest.mark.parts(24)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_result_has_the_protocol(
     name: str, model: qlower.Model, request: pytest.FixtureRequest

@@ -42,7 +42,7 @@ def test_a_requantizer_has_the_results_of_the_interpreter(tmp_path: Path) -> Non
     np.testing.assert_array_equal(results, interpreted(circuit, values))
 
 
-@pytest.mark.parts(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "has_yosys", [False, pytest.param(True, marks=pytest.mark.long)]
 )

@@ -34,7 +34,7 @@ def hold(circuit: Circuit, count: int) -> None:
     np.testing.assert_array_equal(found, interpreted(circuit, values))
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("stages", [0, 3])
 @pytest.mark.parametrize(
     ("contract", "rules"),

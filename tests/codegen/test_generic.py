@@ -54,7 +54,7 @@ def image_and_scores(contract: str) -> tuple[Array, Array]:
     return x, scores
 
 
-@pytest.mark.parts(24)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("contract", ["tflite", "tflite-xnnpack"])
 @pytest.mark.parametrize("level", TARGETS)
 def test_digits(level: str, contract: str):
@@ -73,7 +73,7 @@ def test_cores_without_dsp_instructions(name: str):
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("level", TARGETS)
 def test_models_give_the_reference_bits(level: str, name: str):

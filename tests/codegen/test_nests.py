@@ -39,7 +39,7 @@ def check(text: str, x: Array, want: Array, target: Target) -> None:
     assert shape == want.shape or len(shape) == 4
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("depthwise", [False, True])
 def test_windows(level: str, depthwise: bool):
@@ -54,7 +54,7 @@ def test_windows(level: str, depthwise: bool):
             raise AssertionError(f"{case}: {error}") from error
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_matrix_products(level: str, outputs: int):

@@ -34,7 +34,7 @@ def check(case: Window, level: str, seed: int = 0) -> None:
         np.testing.assert_array_equal(sums.reshape(want.shape), want, err_msg=str(case))
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("depthwise", [False, True])
 @pytest.mark.parametrize("level", levels())
 def test_windows(level: str, depthwise: bool):

@@ -181,6 +181,7 @@ def check_integers(level: str, bits: int) -> None:
     check(level, module([type] * 3, bodies), inputs, want)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("level", LEVELS)
 def test_widths(level: str):
     a = list(integers(64, 3))
@@ -325,7 +326,7 @@ def test_float_operations(level: str, bits: int):
     check(level, module([type, type], bodies), [a, b], want)
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("to", [8, 32, 64])

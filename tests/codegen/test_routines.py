@@ -64,7 +64,7 @@ def skeleton(text: str, target: Target = CORTEX_M4) -> Skeleton:
     return Skeletons(target, analysed).of(analysed, None)
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("target", [CORTEX_M4, SMALL], ids=lambda t: t.optimize)
 @pytest.mark.parametrize("case", [*CONTRACTIONS, *WINDOWS], ids=str)
 def test_sums(case: Window, target: Target) -> None:

@@ -118,6 +118,7 @@ def test_a_wrong_fusion(monkeypatch: pytest.MonkeyPatch):
     assert fault.cause.startswith("fuse-layers, rewrite 1 of 2")
 
 
+@pytest.mark.long
 def test_a_wrong_schedule(monkeypatch: pytest.MonkeyPatch):
     """Nests that are cut as the first one is give other bits."""
     kernels = Compilation(residual(), "tflite", TARGET).kernels

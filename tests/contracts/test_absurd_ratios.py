@@ -128,7 +128,7 @@ def check(contract: str, name: str, exponent: int) -> None:
         np.testing.assert_array_equal(got, expected, message)
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("contract", contract_names())
 def test_refused_or_computed_alike(contract: str):
     check(contract, "conv2d", 31)

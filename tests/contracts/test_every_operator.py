@@ -114,7 +114,7 @@ def is_inherited(name: str, model: qlower.Model) -> bool:
     )
 
 
-@pytest.mark.parts(24)
+@pytest.mark.parts(48)
 @pytest.mark.parametrize("contract", contract_names())
 def test_every_executor_gives_the_same_bits(
     contract: str, monkeypatch: pytest.MonkeyPatch

@@ -181,6 +181,7 @@ def test_rescaling_of_the_cpu_back_end():
     check_recording(Recording(module, [image], expected), "glow-cpu")
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("contract", VECTOR_COLUMNS)
 def test_hand_vectors(contract: str):
     recorded = json.loads((GOLDEN / "vectors.json").read_text())

@@ -45,7 +45,7 @@ def bits(values: object) -> NDArray[np.int32]:
     return np.asarray(values, np.float32).view(np.int32)
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("contract", KERNELS)
 @pytest.mark.parametrize("name", LAYERS)
 def test_litert_has_this_arithmetic(name: str, contract: str, tmp_path: Path):
@@ -157,6 +157,7 @@ def test_another_range_is_not_called_equal(tmp_path: Path):
     assert same.verdict == "equal"
 
 
+@pytest.mark.long
 def test_a_planted_order_of_factors_is_named(tmp_path: Path):
     network = Network()
     path = tmp_path / "model.tflite"

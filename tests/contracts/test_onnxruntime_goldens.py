@@ -27,7 +27,7 @@ LAYER_ENGINES = {
 """The contract of each engine of `layers.npz`."""
 
 
-@pytest.mark.parts(16)
+@pytest.mark.parts(32)
 @pytest.mark.parametrize("index", range(LAYER_COUNT))
 @pytest.mark.parametrize("engine", LAYER_ENGINES)
 def test_layer(engine: str, index: int):

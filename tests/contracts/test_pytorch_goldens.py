@@ -44,7 +44,7 @@ OPERATION_ENGINES = {
 """The contract of each engine of `ops.npz`."""
 
 
-@pytest.mark.parts(20)
+@pytest.mark.parts(40)
 @pytest.mark.parametrize("index", range(LAYER_COUNT))
 @pytest.mark.parametrize("contract", LAYER_ENGINES)
 def test_layer(contract: str, index: int):

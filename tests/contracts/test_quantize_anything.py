@@ -50,7 +50,7 @@ def write_quantize(folder: Path, dtype: str, scale: float, point: int) -> Path:
     return path
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("contract", contract_names())
 def test_every_executor_agrees(contract: str, tmp_path: Path):
     """On AArch64, too, whose conversions saturate and make 0 of NaN."""

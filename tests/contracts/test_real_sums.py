@@ -95,7 +95,7 @@ def loaded(folder: Path, content: bytes) -> Model:
     return load(path)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("contract", KERNELS)
 @pytest.mark.parametrize("name", LAYERS)
 def test_litert_sums_in_this_order(name: str, contract: str, tmp_path: Path):

@@ -67,7 +67,7 @@ def constants_of(run: LayerRun) -> dict[str, Any]:
     return given | {n: evaluation.values[n] for n in rest if n in wanted}
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(
     ("contract", "layer"),
     [

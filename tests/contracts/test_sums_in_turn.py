@@ -147,6 +147,7 @@ def test_verify_proves_that_no_lane_is_filled() -> None:
     assert same.verdict == "equal"
 
 
+@pytest.mark.long
 def test_groups_of_other_sizes_are_not_the_same_rule(tmp_path: Path) -> None:
     one, two = (contract(tmp_path, SATURATE, group) for group in (1, 2))
     (verdict,) = equal(one, two, conv(1)).layers
@@ -171,6 +172,7 @@ def test_identify_names_the_device() -> None:
     assert found.is_found
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("group", [0, -1])
 def test_groups_have_a_product(group: int, tmp_path: Path) -> None:
     device = contract(tmp_path, SATURATE, group)

@@ -34,7 +34,7 @@ OPERATION_ENGINES = {
 """The contract of each engine of `ops.npz`."""
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("index", range(LAYER_COUNT))
 @pytest.mark.parametrize("contract", LAYER_ENGINES)
 def test_layer(contract: str, index: int):
@@ -42,6 +42,7 @@ def test_layer(contract: str, index: int):
     check_recording(layer, contract)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("engine", "operation", "index"),
     [

@@ -105,7 +105,7 @@ NOT_COMPARED = {
 """The cases that a contract makes no claim of, or refuses."""
 
 
-@pytest.mark.parts(16)
+@pytest.mark.parts(32)
 @needs_litert
 @pytest.mark.parametrize(
     ("case", "kernels"),
@@ -144,7 +144,7 @@ def test_xnnpack_refuses(case: str, tmp_path: Path):
         run_litert(path.read_bytes(), random_inputs(types), kernels="xnn")
 
 
-@pytest.mark.parts(20)
+@pytest.mark.parts(40)
 @pytest.mark.parametrize("kernels", SYSTEMS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layer", LAYERS)
@@ -188,7 +188,7 @@ def check_random_layers(
             check(executor.run(inputs, {})[0], expected, f"seed {seed}, {name}")
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("kernels", SYSTEMS)
 @pytest.mark.parametrize("layer", EDGE_LAYERS)
 def test_edge_layers(layer: str, kernels: str, tmp_path: Path):

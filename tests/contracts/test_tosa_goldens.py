@@ -39,7 +39,7 @@ def read_rescales() -> dict[str, Array]:
         return {key: arrays[key] for key in arrays.files}
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @NEEDS_RECORDINGS
 @pytest.mark.parametrize("index", range(LAYER_COUNT))
 @pytest.mark.parametrize("engine", ENGINES)

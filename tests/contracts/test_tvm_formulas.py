@@ -350,7 +350,7 @@ GEMMLOWP: Mapping[str, Callable[[Gemmlowp], Array]] = {
 }
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("rule", TVM)
 @pytest.mark.parametrize("contract", FAMILY)
 def test_tvm(contract: str, rule: str):

@@ -160,7 +160,7 @@ def test_two_computed_operands(
             np.testing.assert_array_equal(found, expected, name)
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("contract", SYSTEMS)
 @pytest.mark.parametrize("turn", range(len(WORDS)), ids=list(WORDS))
 def test_bits(turn: int, contract: str, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_the_model_is_verified_and_small(model: qlower.Model) -> None:
     assert (FOLDER / "residual.mlir").stat().st_size < 50_000
 
 
-@pytest.mark.parts(2)
+@pytest.mark.long
 @pytest.mark.parametrize("contract", GLOW)
 def test_native_code_and_interpreter_agree(model: qlower.Model, contract: str) -> None:
     run = qlower.jit(model, contract=contract)

@@ -54,7 +54,7 @@ def test_products(ratio: float, zero_point: int):
     check_rescalings([rescaling], CONTRACT, [np.array(expected)])
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_additions(seed: int):
     """Each operand to a step of the output, then one saturating 8-bit sum."""

@@ -59,6 +59,7 @@ def test_native_code_and_interpreter_agree(compare: Any):
         np.testing.assert_array_equal(native, expected)
 
 
+@pytest.mark.long
 def test_a_model(compare: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     examples = tmp_path / "images.npy"
     np.save(examples, np.load(compare.DIGITS / "test_images.npy")[:3])

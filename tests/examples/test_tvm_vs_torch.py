@@ -43,6 +43,7 @@ def test_the_page_shows_what_is_printed(
         assert "\n".join(lines) in page
 
 
+@pytest.mark.long
 def test_shares(compare: Any, shares: Any):
     """As often as the theory has it: half of 2^s, for two roundings and for ties."""
     expected = [100 * 2.0 ** -(shift + 1) for shift in compare.SHIFTS]

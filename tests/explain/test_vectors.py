@@ -41,6 +41,7 @@ def made() -> qlower.Vectors:
     return qlower.vectors(DIGITS, layer="*wise")
 
 
+@pytest.mark.long
 def test_everything_is_shown_that_can_be(made: qlower.Vectors) -> None:
     for layer in made.layers:
         assert layer.coverage is not None
@@ -192,7 +193,7 @@ def test_layer_data_is_that_of_the_model(tmp_path: Path) -> None:
     assert (data["output_min"], data["output_max"]) == (-128, 127)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("contract", contract_names())
 def test_every_contract_has_layer_data(contract: str) -> None:
     whole, name = qlower.load(DIGITS), "pointwise"

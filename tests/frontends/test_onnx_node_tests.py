@@ -59,7 +59,7 @@ def test_how_many_there_are() -> None:
     assert sum(refusal(name) is None for name in NAMES) >= 37
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_node(name: str, tmp_path: Path) -> None:
     folder = FOLDER / name

@@ -11,7 +11,7 @@ from support.onnx_models import compare
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("name", CASES)
 def test_operator(name: str, tmp_path: Path) -> None:
     path = CASES[name]().save(tmp_path / "model.onnx")

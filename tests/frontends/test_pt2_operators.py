@@ -46,7 +46,7 @@ def evaluate(case: Case, x: Array) -> tuple[Array, ...]:
     return tuple(one.contiguous().numpy() for one in found)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("name", REAL)
 def test_operators_on_float32(name: str, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed")

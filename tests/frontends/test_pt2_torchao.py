@@ -100,6 +100,7 @@ def stored_weights() -> tuple[Array, Array]:
     return weights, np.exp(random.uniform(-7, -3, (UNITS, 1))).astype(np.float32)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("offset", [0, 128])
 def test_dynamic_layers(offset: int, tmp_path: Path) -> None:
     weights, scales = stored_weights()

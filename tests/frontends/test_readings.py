@@ -78,7 +78,7 @@ def test_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert DEFAULT in capsys.readouterr().err
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("contract", ["tflm", "esp-nn", "tflite"])
 @pytest.mark.parametrize("type", ["u8", "i8"])
 def test_a_system_without_unsigned_codes(

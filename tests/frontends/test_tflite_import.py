@@ -158,7 +158,7 @@ def test_cases_survive_text(case: str) -> None:
     assert text(parse_module(printed.encode(), "model.mlir")) == printed
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("case", CASES)
 def test_shapes_and_types_are_what_litert_computes(case: str) -> None:
     pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")

@@ -98,7 +98,7 @@ def test_files_are_read_as_litert_reads_them(path: Path) -> None:
     assert our_reading(read_model(data, path.name)) == litert_reading(data)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("case", CASES)
 def test_cases_are_read_as_litert_reads_them(case: str) -> None:
     data = CASES[case]()

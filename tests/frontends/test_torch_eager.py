@@ -56,7 +56,7 @@ def assert_equal(module: Any, example: Any, inputs: Any) -> qlower.Model:
     return model
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize(("make", "engine"), PAIRS, indirect=["engine"])
 def test_networks(make: Callable[[], Network], engine: str) -> None:
     network = make()
@@ -411,6 +411,7 @@ RECURRENT = [
 ]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("kind", "options", "engine"),
     [

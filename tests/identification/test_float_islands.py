@@ -83,7 +83,7 @@ def model(tmp_path: Path) -> Model:
 CODES = np.random.default_rng(0).integers(-128, 128, (1, 8, 8, 5)).astype(np.int8)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("contract", LIKE)
 def test_every_layer_names_one_system(contract: str, model: Model) -> None:
     """Others explain as much if their rules are the same for all inputs."""

@@ -45,6 +45,7 @@ def layers_of(model: Path, contract: str) -> dict[str, Array]:
     return found
 
 
+@pytest.mark.long
 def test_layers_name_their_contract() -> None:
     dump = layers_of(RESIDUAL, "glow-cpu")
     found = qlower.identify(dump, RESIDUAL, np.load(IMAGE), contracts=FEW)
@@ -56,6 +57,7 @@ def test_layers_name_their_contract() -> None:
     assert "<table>" in found._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
+@pytest.mark.long
 def test_counts_are_those_of_diff() -> None:
     dump = layers_of(DIGITS, "pow2-shift")
     image = np.load(IMAGE)
@@ -256,6 +258,7 @@ def test_rows_are_taken_together_where_they_stay_apart(
     assert (batched(module, 3) is not None) == is_apart
 
 
+@pytest.mark.long
 def test_contracts_that_are_far_behind_are_dropped() -> None:
     images = np.load(EXAMPLES / "digits" / "test_images.npy")[:40]
     images = images.reshape(40, 1, 8, 8, 1)

@@ -216,6 +216,7 @@ def test_object_exports_its_entry_alone(package: Path):
     assert read_object(code).external_symbols <= {"memcpy", "memset"}
 
 
+@pytest.mark.long
 @needs_cc
 def test_a_library_that_is_written_again(package: Path, image: np.ndarray):
     """Each is loaded as it is then; one that is loaded stays what it was."""

@@ -98,6 +98,7 @@ def page(report: qlower.Report) -> Parsed:
     return parse(report.html())
 
 
+@pytest.mark.long
 def test_the_page_runs_its_own_script_alone(page: Parsed) -> None:
     (meta,) = page.all("meta", **{"http-equiv": "Content-Security-Policy"})
     parts = dict(part.split(" ", 1) for part in meta["content"].split("; "))

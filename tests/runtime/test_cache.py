@@ -204,6 +204,7 @@ def test_a_model_is_known_by_its_content():
         qlower.jit(model)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
     """The entry is what the old text made, and found for the old text alone."""

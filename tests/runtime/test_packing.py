@@ -84,7 +84,7 @@ def check(model: Model, seed: int) -> None:
             assert (function(*inputs, *weights.values()) == expected).all()
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(24)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("name", BYTES)
 @pytest.mark.parametrize(

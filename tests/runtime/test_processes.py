@@ -62,7 +62,7 @@ def test_forks_while_other_threads_compile(count: int, tmp_path: Path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parts(24)
+@pytest.mark.parts(48)
 @pytest.mark.parametrize(
     "seconds",
     [

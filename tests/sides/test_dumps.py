@@ -275,7 +275,7 @@ def test_a_lone_array_may_be_the_only_output(
     assert found.is_equal
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_cannot_be_used_is_told(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -62,6 +62,7 @@ def test_gains_undo_what_shifts_multiply_too_much() -> None:
     assert improvement.METHODS["gains"](same).model is same.model
 
 
+@pytest.mark.long
 def test_layers_on_the_device_and_in_real_numbers() -> None:
     """Run one by one, layers have the device's bits; the real network has none."""
     given = work("tflite", 4)

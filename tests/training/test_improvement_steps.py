@@ -301,6 +301,7 @@ def test_weights_are_sought_in_a_file(tmp_path: Path) -> None:
         weights.float_arrays(tmp_path / "none.h5")
 
 
+@pytest.mark.long
 def test_precisions_and_their_bytes() -> None:
     """6 + 3 + 6 bytes of weights; in float a layer's take 3 bytes more each."""
     sensitivity, figures = room("sensitivity"), room("figures")

@@ -50,7 +50,7 @@ def moved(module: Any, share: float = 0.3) -> Any:
     return module
 
 
-@pytest.mark.parts(16)
+@pytest.mark.parts(25)
 @pytest.mark.parametrize(
     "contract",
     ["pow2-shift", *(pytest.param(name, marks=pytest.mark.long) for name in CONTRACTS)],
@@ -82,6 +82,7 @@ def test_the_first_model_is_the_one_it_was_made_of() -> None:
         assert (old.stored == new.stored).all()
 
 
+@pytest.mark.long
 def test_gradients_are_those_of_fake_quantization() -> None:
     """Under `exact`, whose stored values PyTorch's fake quantization also has."""
     functional = torch.nn.functional

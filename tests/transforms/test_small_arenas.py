@@ -96,7 +96,7 @@ def test_outputs_that_are_copied() -> None:
         np.testing.assert_array_equal(one, want)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("seed", range(8))
 def test_networks(seed: int) -> None:
     model = qlower.Model(random_network(seed))

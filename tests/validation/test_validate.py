@@ -519,6 +519,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.skipif(not MANIFEST.exists(), reason="the shared models are not there")
 @pytest.mark.parametrize("name", NAMES)
 def test_accuracy_on_real_samples(name: str):

@@ -149,6 +149,7 @@ def test_all_mutated_channels_are_rejected(tmp_path: Path) -> None:
     assert rejects_all(RESNET, tmp_path, ("tflite", "tosa-double"), 2, 1) > 10_000
 
 
+@pytest.mark.long
 def test_other_models_contracts_and_records_are_rejected(tmp_path: Path) -> None:
     needs(HELLO)
     write_certificate("tflm", "tosa-double", HELLO, tmp_path)

@@ -254,6 +254,7 @@ func.func @linear_i16(%accumulator: i64) -> i32
 """tflite with the factors of a product the other way round."""
 
 
+@pytest.mark.long
 def test_sums_of_words_are_decided(tmp_path: Path) -> None:
     """Their accumulators have 64 bits."""
     path, other = tmp_path / "words.mlir", tmp_path / "other.mlir"

@@ -37,6 +37,7 @@ def verdicts(found: Native) -> dict[str, str]:
     return {row.layer: row.verdict for row in found.layers}
 
 
+@pytest.mark.long
 def test_every_level_is_the_contract() -> None:
     found = native(DIGITS, levels_of(), contract="tflite", only=["depthwise"])
     assert found.holds
