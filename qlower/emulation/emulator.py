@@ -77,6 +77,16 @@ class Emulator:
         self._machine.mem_map(start, size)
         return size
 
+    def map_buffers(self, lengths: Iterable[int]) -> list[tuple[int, int]]:
+        """Pages for buffers of these lengths, with one that can't be touched behind
+        each; gives their addresses and sizes."""
+        start = BUFFERS
+        pages: list[tuple[int, int]] = []
+        for length in lengths:
+            pages.append((start, self.map(start, length)))
+            start += pages[-1][1] + _PAGE
+        return pages
+
     def unmap(self, start: int, size: int) -> None:
         self._machine.mem_unmap(start, size)
 
@@ -219,16 +229,15 @@ class EmulatedExecutable:
         return call, mapped
 
     def _place(
-        self, lengths: Iterable[int], at_end: bool
+        self, lengths: Sequence[int], at_end: bool
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """Addresses of buffers, those that are no arrays 64-byte aligned; the pages."""
-        start = BUFFERS
-        addresses: list[int] = []
-        mapped: list[tuple[int, int]] = []
-        for position, length in enumerate(lengths):
-            size = self.emulator.map(start, length)
-            mapped.append((start, size))
-            is_array = position < len(self.signature.arguments + self.signature.results)
-            addresses.append(start + (size - length if at_end and is_array else 0))
-            start += size + _PAGE
+        mapped = self.emulator.map_buffers(lengths)
+        arrays = len(self.signature.arguments + self.signature.results)
+        addresses = [
+            start + (size - length if at_end and position < arrays else 0)
+            for position, ((start, size), length) in enumerate(
+                zip(mapped, lengths, strict=True)
+            )
+        ]
         return addresses, mapped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,7 @@ from qlower.codegen.program.interface import STATUS_CODES
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
 from qlower.emulation.elf import read_object
-from qlower.emulation.emulator import EmulatedExecutable
+from qlower.emulation.emulator import EmulatedExecutable, Emulator
 
 TRIPLES = [
     *("riscv64-linux-gnu", "riscv32im-unknown-none-elf"),
@@ -129,7 +130,8 @@ def test_arrays_lie_against_pages_that_cannot_be_touched(at_end: bool) -> None:
         mapped.append((start, size))
         return size
 
-    emulator = SimpleNamespace(map=map)
+    emulator: Any = SimpleNamespace(map=map)
+    emulator.map_buffers = partial(vars(Emulator)["map_buffers"], emulator)
     signature = SimpleNamespace(arguments=(0,), results=(0,))
     executable: Any = SimpleNamespace(emulator=emulator, signature=signature)
     place = vars(EmulatedExecutable)["_place"]

@@ -24,7 +24,7 @@ from qlower.codegen.targets.resolve import Target
 from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.emulation.elf import read_object
-from qlower.emulation.emulator import BUFFERS, Emulator
+from qlower.emulation.emulator import Emulator
 from qlower.files.programs import run_program
 from qlower.model.layers import layer_name, layers, value_names
 from qlower.model.random_inputs import random_input
@@ -52,7 +52,7 @@ _FLOATS = {
 class LayerCount:
     """A layer's instructions and modelled cycles, ours and those of CMSIS-NN's
     `kernels`, and how many outputs differ. A layer of ours may be several in the
-    model, each of which has outputs here."""
+    model; the outputs of all of them are compared."""
 
     layer: str
     kernels: str
@@ -120,7 +120,6 @@ def compare_layers(
     emulator = Emulator(_built(found, sources, compilation.target))
     memory = [emulator.call(f"memory_{number}") for number in range(len(found))]
     blocks = Blocks(emulator, [f"layer_{number}" for number in range(len(found))])
-    machine = _Memory(emulator)
     differ: list[int] = []
     for number, layer in enumerate(found):
         given = {
@@ -128,9 +127,8 @@ def compare_layers(
             for argument, value in zip(("x", "other"), _data(layer.op), strict=False)
         }
         wanted = values[names[layer.op.results[0]]]
-        got = machine.run(
-            number, {**layer.call.arrays, **given}, wanted, memory[number]
-        )
+        arrays = {**layer.call.arrays, **given}
+        got = _run_layer(emulator, number, arrays, wanted, memory[number])
         differ.append(int((got != wanted).sum()))
     counts, cycles = blocks.instructions(), blocks.cycles() or Counter[int]()
     theirs = {
@@ -172,33 +170,28 @@ def _joined(
             )
 
 
-class _Memory:
-    """Arrays in an emulator's memory, for one call after another."""
-
-    def __init__(self, emulator: Emulator) -> None:
-        self.emulator = emulator
-
-    def run(
-        self, number: int, given: Mapping[str, Array], wanted: Array, memory: int
-    ) -> Array:
-        """What the function of a layer writes. Raises QlowerError where it refuses."""
-        emulator, at = self.emulator, BUFFERS
-        addresses: dict[str, int] = {}
-        pages: list[tuple[int, int]] = []
-        sizes = {name: array.nbytes for name, array in given.items()}
-        for name, size in {**sizes, "y": wanted.nbytes, "memory": memory}.items():
-            addresses[name] = at
-            pages.append((at, emulator.map(at, size)))
-            if name in given:
-                emulator.write(at, np.ascontiguousarray(given[name]).tobytes())
-            at += pages[-1][1]
-        words = [addresses.get(p.split("*")[1], 0) for p in ARGUMENTS]
-        if emulator.call(f"layer_{number}", *words):
-            raise QlowerError(f"CMSIS-NN refuses layer {number}")
-        made = emulator.read(addresses["y"], wanted.nbytes)
-        for start, size in pages:
-            emulator.unmap(start, size)
-        return np.frombuffer(made, wanted.dtype).reshape(wanted.shape)
+def _run_layer(
+    emulator: Emulator,
+    number: int,
+    given: Mapping[str, Array],
+    wanted: Array,
+    memory: int,
+) -> Array:
+    """The outputs of a layer's function, which has `memory` bytes to work in. Raises
+    QlowerError where it refuses."""
+    sizes = {name: array.nbytes for name, array in given.items()}
+    sizes |= {"y": wanted.nbytes, "memory": memory}
+    pages = emulator.map_buffers(sizes.values())
+    addresses = {name: start for name, (start, _) in zip(sizes, pages, strict=True)}
+    for name, array in given.items():
+        emulator.write(addresses[name], np.ascontiguousarray(array).tobytes())
+    words = [addresses.get(p.split("*")[1], 0) for p in ARGUMENTS]
+    if emulator.call(f"layer_{number}", *words):
+        raise QlowerError(f"CMSIS-NN refuses layer {number}")
+    made = emulator.read(addresses["y"], wanted.nbytes)
+    for start, size in pages:
+        emulator.unmap(start, size)
+    return np.frombuffer(made, wanted.dtype).reshape(wanted.shape)
 
 
 def _sources(checkout: Path) -> list[Path]:
