@@ -37,22 +37,23 @@ Rows: TypeAlias = Callable[[FuncOp, Sequence[Value], Nest], Sequence[Value]]
 """From a helper on rows, the operands of its call and a nest to its results there."""
 
 
-def call_function(nest: Nest, library: str, name: str, *operands: SSAValue) -> SSAValue:
+def call_function(nest: Nest, library: str, name: str, *operands: Value) -> SSAValue:
     """Append a function of `library`, a contract or the steps of one such as `_glibc`,
-    to the body of `nest`, and return its one result for scalars of the nest."""
+    to the body of `nest`, and return its one result for scalars of the nest and for
+    numbers known now, scalars or arrays along its last parallel loops."""
     (result,) = call_results(nest, library, name, *operands)
     return result
 
 
 def call_results(
-    nest: Nest, library: str, name: str, *operands: SSAValue
+    nest: Nest, library: str, name: str, *operands: Value
 ) -> tuple[SSAValue, ...]:
     """`call_function` for a function of several results."""
-    return inline_function(_function(library, name), operands, nest)
+    return inline_function(library_function(library, name), operands, nest)
 
 
 @lru_cache(maxsize=1 << 8)
-def _function(library: str, name: str) -> FuncOp:
+def library_function(library: str, name: str) -> FuncOp:
     """A function of a text that comes with qlower, which stays what it is."""
     return load_contract(library).definition.function(name).function
 

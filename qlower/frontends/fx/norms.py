@@ -12,13 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects.arith import TruncIOp
 from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32, i64
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from qlower.contracts import load_contract
 from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.emit.inline_rule import Value as Known
-from qlower.emit.inline_rule import inline_function
+from qlower.emit.inline_rule import call_function, call_results, library_function
 from qlower.emit.reductions import summed
 from qlower.files.arrays import Array
 from qlower.interp import evaluate_function
@@ -71,11 +69,12 @@ def import_norm(node: NodeContext) -> None:
     numbers = bounds[2] * bounds[3], source.zero_point, source.scale
     known = [np.array(number, np.float32) for number in numbers]
     known.append(np.array(node.number("epsilon", 1e-5)))
-    statistics = inline_function(_text("row_statistics"), [*sums, *known], nest)
+    statistics = call_results(nest, CONTRACT, "row_statistics", *sums, *known)
     mean, factor = nest.build(statistics)
     nest = Nest(emit, bounds)
-    real = _applied(
+    real = call_function(
         nest,
+        CONTRACT,
         rule,
         code(nest, i32),
         _word(source.zero_point),
@@ -83,8 +82,9 @@ def import_norm(node: NodeContext) -> None:
         *(nest.constant(array, f32, loops[-array.ndim :]) for array in parameters),
     )
     element = node.quantization(RESULT, RESULT + 1)
-    stored = _applied(
+    stored = call_function(
         nest,
+        CONTRACT,
         "store_normal",
         real,
         row_major_index(nest, [3]),
@@ -108,27 +108,20 @@ def import_batch_norm(node: NodeContext) -> None:
     ]
     numbers = (node.number("epsilon", 1e-5), source.scale, element.scale)
     known = [np.array(numbers[0], np.float32), *map(np.array, numbers[1:])]
+    line = library_function(CONTRACT, "line_of_channel")
     factor, offset = (
         np.broadcast_to(found, channels)
-        for found in evaluate_function(_text("line_of_channel"), [*given, *known])
+        for found in evaluate_function(line, [*given, *known])
     )
     nest = Nest(node.builder.emitter(node.place(), "codes"), bounds)
     code = nest.input(_plain(node, value, bounds), range(3))
     code = widen(nest, code, i32, unsigned=not source.signed)
     lines = [nest.constant(array, f32, [1]) for array in (factor, offset)]
     point = _word(source.zero_point)
-    stored = _applied(nest, "on_line", code, point, *lines, *_limits(element))
+    stored = call_function(
+        nest, CONTRACT, "on_line", code, point, *lines, *_limits(element)
+    )
     _define(node, nest, stored, element, value.shape)
-
-
-def _text(name: str) -> FuncOp:
-    return load_contract(CONTRACT).definition.function(name).function
-
-
-def _applied(nest: Nest, name: str, *values: Known) -> SSAValue:
-    """A function of the contract in a nest, of its values and of numbers known now."""
-    (result,) = inline_function(_text(name), values, nest)
-    return result
 
 
 def _word(number: int) -> Array:

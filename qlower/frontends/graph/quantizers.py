@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qlower.contracts import load_contract
+from qlower.emit.inline_rule import library_function
 from qlower.interp import evaluate_function
 
 from .nodes import Graph, Node
@@ -66,10 +66,11 @@ class Quantizer:
 
 def evaluate(name: str, *operands: Reals | float) -> Reals:
     """A function of the library for numbers that broadcast."""
-    function = load_contract(LIBRARY).definition.function(name).function
     arrays = np.broadcast_arrays(*(np.asarray(x, np.float32) for x in operands))
     with np.errstate(all="ignore"):
-        (result,) = evaluate_function(function, [np.array(x) for x in arrays])
+        (result,) = evaluate_function(
+            library_function(LIBRARY, name), [np.array(x) for x in arrays]
+        )
     return result.astype(np.float32)
 
 
