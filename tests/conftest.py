@@ -65,17 +65,18 @@ def pytest_collection_modifyitems(
 def _skip_other_parts(cases: Sequence[pytest.Item]) -> None:
     """Skip all cases of a test but one in the number that its mark says: this turn's,
     drawn by their names, so that no parameter is the same in all."""
+    turn = os.environ.get(TURN_VARIABLE, "0")
+    if turn == EVERY_TURN:
+        return
     marker = cases[0].get_closest_marker("parts")
     assert marker is not None
     (parts,) = marker.args
     parts = min(parts, len(cases))
-    turn = os.environ.get(TURN_VARIABLE, "0")
-    if turn == EVERY_TURN:
-        return
+    wanted = int(turn) % parts
     skip = pytest.mark.skip(reason=f"one case in {parts} runs; --long runs all")
     drawn = sorted(cases, key=lambda case: crc32(case.nodeid.encode()))
     for place, case in enumerate(drawn):
-        if place % parts != int(turn) % parts:
+        if place % parts != wanted:
             case.add_marker(skip)
 
 

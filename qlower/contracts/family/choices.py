@@ -1,4 +1,4 @@
-"""The choices of which an arithmetic is composed, and what each may be."""
+"""The choices that make up an arithmetic, and what each may be."""
 
 from __future__ import annotations
 

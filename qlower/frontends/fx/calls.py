@@ -152,6 +152,11 @@ def _softmax(site: CallSite) -> None:
     site.add(QUANTIZE, [shares, *site.step()])
 
 
+PARAMETERS = 6
+"""The number of parameters of a direction of a recurrent layer: weights, scales and
+bias, of inputs and of the state."""
+
+
 def _recurrent(site: CallSite, *, kind: str, states: int) -> None:
     """The layers of a recurrent module, a node for each direction, and their last
     states."""
@@ -207,9 +212,6 @@ def _joined(site: CallSite, parts: Sequence[str], axis: int, result: str) -> Non
     )
     site.add(kind, parts, attributes, results=[result])
 
-
-PARAMETERS = 6
-"""Of a direction of a recurrent layer: weights, scales and bias of inputs and state."""
 
 CONV = _layer("Conv", _sliding(2), activation=_relu)
 TRANSPOSED = _layer("Transposed", {**_sliding(1), "more": integers("output_padding")})

@@ -165,7 +165,7 @@ RESCALING = ("add_scalar", "mul_scalar")
 NORMS = ("group_norm", "instance_norm", "layer_norm")
 
 SHAPED = ("adaptive_max_pool2d", "interpolate", "pixel_shuffle")
-"""Operators of which shapes of operand and result are known."""
+"""Operators whose importers are told the shapes of operand and result."""
 
 STORED = frozenset(
     (

@@ -54,7 +54,7 @@ class Weights:
         }
 
     def of_symmetric_layer(self, name: str, module: object) -> dict[str, Argument]:
-        """The same without zero points, which have to be 0."""
+        """Weights, scales and a bias, if there is one; zero points have to be 0."""
         layer = cast(Weighted, module)
         return self._symmetric(name, layer.weight(), layer.bias())
 

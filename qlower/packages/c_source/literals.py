@@ -17,7 +17,7 @@ def integer(value: int) -> str:
 
 
 def integer_mask(bits: int) -> str:
-    """That number of ones, from the lowest bit up."""
+    """A literal of `bits` ones, from the lowest bit up."""
     return f"UINT{32 if bits <= 32 else 64}_C({(1 << bits) - 1:#x})"
 
 

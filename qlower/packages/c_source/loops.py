@@ -81,7 +81,7 @@ class Lines:
 
     @contextmanager
     def segment(self, name: str, segment: Segment) -> Generator[None]:
-        """A loop over the steps of a segment, each of which begins at `name`."""
+        """A loop over the steps of a segment; `name` is where a step begins."""
         with self.loops([Loop(f"{name}_step", segment.repeat)]):
             at = f"{segment.start} + ({name}_step * {segment.width})"
             if segment.last is not None:
