@@ -13,9 +13,16 @@ from qlower.files.llvm_tools import find_tool
 EXAMPLE = Path(__file__).parents[2] / "examples/upstream-mlir"
 
 
+TOOLS = {"mlir-opt": "mlir", "mlir-translate": "mlir", "llc": "llvm"}
+"""Tools that the example runs, and the packages that bring them."""
+
+MISSING = [
+    tool for tool, package in TOOLS.items() if find_tool(package, tool, 22) is None
+]
+
+
 @pytest.mark.skipif(
-    find_tool("mlir", "mlir-translate", 22) is None,
-    reason="no mlir-translate of LLVM 22 (extra `mlir`)",
+    bool(MISSING), reason=f"no {', '.join(MISSING)} of LLVM 22 (extra `mlir`)"
 )
 def test_the_same_bits(tmp_path: Path):
     command = [sys.executable, EXAMPLE / "route.py", "--keep", tmp_path]
