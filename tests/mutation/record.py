@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 from mutation.draw import CONTRACTS, room_of
 from mutation.probes.blocks import block_of
 from mutation.sites import Mutant
-from support.lanes import EVERY_TURN, TURN_VARIABLE
 
 PROBES = Path(__file__).with_name("probes")
 NO_JUDGES = ("test_rooms", "test_contract_pages", "test_english", "test_release")
@@ -29,9 +29,13 @@ ALSO_NAMED = {
 """Other words in the names of tests that a contract's text is met by."""
 
 
-def record(tree: Path, work: Path, tests: Sequence[str], seconds: float) -> Path:
-    """Run each file of tests in a copy of the tree, for at most that long, and return
-    the file of what `probes/reach.py` wrote. Files that have run before don't again."""
+def record(
+    tree: Path, work: Path, tests: Sequence[str], seconds: float, jobs: int
+) -> Path:
+    """Run each file of tests in a copy of the tree, for at most that long, as many at a
+    time as there are jobs, and return the file of what `probes/reach.py` wrote. Files
+    that have run before don't again. Of cases that run in turns those of the default
+    turn do: the others reach the same code."""
     reach, done = work / "reach.jsonl", work / "recorded.txt"
     known = set(done.read_text().splitlines()) if done.exists() else set[str]()
     reach.touch()
@@ -46,10 +50,10 @@ def record(tree: Path, work: Path, tests: Sequence[str], seconds: float) -> Path
         "PYTHONPATH": os.pathsep.join([str(PROBES), str(tree)]),
         "PYTHONPYCACHEPREFIX": str(work / "compiled"),
         "QLOWER_REACH": str(reach),
-        TURN_VARIABLE: EVERY_TURN,
     }
     plugins = ["-p", "no:cacheprovider", "-p", "reach"]
-    for file in sorted(files - known):
+
+    def run(file: str) -> None:
         command = [sys.executable, "-m", "pytest", *plugins, file]
         # What the first tests of a file that takes longer reach is recorded.
         with suppress(subprocess.TimeoutExpired):
@@ -63,6 +67,9 @@ def record(tree: Path, work: Path, tests: Sequence[str], seconds: float) -> Path
             )
         with done.open("a") as names:
             names.write(f"{file}\n")
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(run, sorted(files - known)))
     return reach
 
 

@@ -151,7 +151,8 @@ def choose(mutant: Mutant, reach: Reach, seconds: float) -> tuple[list[str], int
 def run(mutants: Sequence[Mutant], options: Options) -> dict[int, Verdict]:
     """What became of each mutant by its number."""
     tree = copy_tree(options.work / "tree")
-    reach = Reach(record(tree, options.work, options.tests, options.each), tree)
+    recorded = record(*(tree, options.work, options.tests, options.each, options.jobs))
+    reach = Reach(recorded, tree)
     results = options.work / f"results-{options.seed}.jsonl"
     verdicts: dict[int, Verdict] = {}
     if results.exists():
