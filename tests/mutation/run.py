@@ -80,6 +80,8 @@ _tree = Path()
 def start_worker(work: Path, kind: str) -> None:
     """Make a worker's tree, and import what mutants of that kind leave as it is."""
     global _tree
+    # It would be tested in place of the tree's.
+    assert "qlower" not in sys.modules, "the product is imported already"
     os.nice(19)
     _tree = copy_tree(work / f"tree-{os.getpid()}")
     import_libraries()

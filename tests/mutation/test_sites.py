@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+from pathlib import Path
 
 from mutation.sites import contract_mutants, python_mutants
 
@@ -61,3 +64,10 @@ def test_contracts() -> None:
         (6, 'cf.assert %b, "1 floor"', ""),
     }
     assert all(mutant.apply(CONTRACT) != CONTRACT for mutant in mutants)
+
+
+def test_the_tool_leaves_the_product_to_its_workers() -> None:
+    """One that it had imported itself would be tested in place of each mutant."""
+    program = "import mutation.run, sys; assert 'qlower' not in sys.modules"
+    tests = Path(__file__).resolve().parents[1]
+    subprocess.run([sys.executable, "-c", program], cwd=tests, check=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from qlower.codegen.targets.resolve import Target
+if TYPE_CHECKING:
+    from qlower.codegen.targets.resolve import Target
 
 T = TypeVar("T")
 
