@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qlower.cli.exit_codes import UsageError
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.targets.resolve import Target, resolve_levels, resolve_target
 from qlower.compilation.compilation import Compilation
@@ -85,12 +86,21 @@ def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 def matched_layers(arguments: Sequence[str]) -> dict[str, str]:
     """Tensors of a float model by layers."""
-    found: dict[str, str] = {}
+    return dict(_sides("--match", "LAYER=TENSOR", arguments))
+
+
+def name_values(option: str, arguments: Sequence[str]) -> list[tuple[str, str]]:
+    """The two sides of each NAME=VALUE."""
+    return _sides(option, "NAME=VALUE", arguments)
+
+
+def _sides(option: str, form: str, arguments: Sequence[str]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
     for argument in arguments:
-        layer, equals, tensor = argument.partition("=")
-        if not (layer and equals and tensor):
-            raise QlowerError(f"--match {argument!r} is not LAYER=TENSOR")
-        found[layer] = tensor
+        name, equals, value = argument.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"{option} {argument!r} must be {form}")
+        found.append((name, value))
     return found
 
 

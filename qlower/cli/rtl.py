@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from qlower.circuits.rtl.subject import layer_subject, rule_subject
 from qlower.circuits.rtl.verify import Subject, verify_rtl
 from qlower.cli.circuits import is_contract_name
 from qlower.cli.exit_codes import ExitCode, UsageError
-from qlower.cli.given import given_model
+from qlower.cli.given import given_model, name_values
 from qlower.cli.output import show, terminal_width
 from qlower.cli.progress import clear_status, progress
 from qlower.files.replacing import replacing
@@ -33,7 +32,7 @@ def run_rtl(options: argparse.Namespace) -> int:
         Path(options.rtl),
         options.top,
         _subject(options),
-        ports=dict(_pairs("--port", options.port or ())),
+        ports=dict(name_values("--port", options.port or ())),
         channel=options.channel,
         latency=latency,
         seconds=limit,
@@ -54,7 +53,7 @@ def _subject(options: argparse.Namespace) -> Subject:
         if options.rule is None or options.layer is not None:
             raise UsageError(f"{options.model} is a contract: say --rule RULE")
         values: dict[str, int] = {}
-        for name, number in _pairs("--value", options.value or ()):
+        for name, number in name_values("--value", options.value or ()):
             try:
                 values[name] = int(number, 0)
             except ValueError as error:
@@ -68,14 +67,3 @@ def _subject(options: argparse.Namespace) -> Subject:
     if options.layer is None:
         raise UsageError("--rtl needs --layer LAYER, what the module computes")
     return layer_subject(given_model(options), options.contract, options.layer)
-
-
-def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
-    """The two sides of each NAME=VALUE."""
-    found: list[tuple[str, str]] = []
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise UsageError(f"{option} {text!r} must be NAME=VALUE")
-        found.append((name, value))
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from qlower.cli.given import given_model, layer_contracts
+from qlower.cli.given import given_model, layer_contracts, name_values
 from qlower.cli.inputs import given_arrays
 from qlower.cli.output import show, terminal_width
 from qlower.cli.progress import clear_status
@@ -27,6 +27,7 @@ def run(options: argparse.Namespace) -> int:
         layer_contracts=layer_contracts(options.layer_contract),
         products=options.products,
         all_steps=options.all_steps,
+        given=dict(name_values("--given", options.given or ())),
     )
     clear_status()
     if options.json:

@@ -10,6 +10,7 @@ from qlower.compilation.compilation import Compilation
 from qlower.contracts.contractions import RuledContraction
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
+from qlower.explain.supposed import Supposed, suppose
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
 from qlower.model import Model
@@ -34,7 +35,8 @@ class Trace:
 
     `chains` has one entry for each use of a rule of the contract; the last one stores
     the result, if any does. Layers that only move elements have none. `products`
-    are those of a contraction. `axes` says what the index has, `nhwc`.
+    are those of a contraction. `axes` says what the index has, `nhwc`. `supposed` is
+    the element with other values of the rule.
     """
 
     layer: str
@@ -48,6 +50,7 @@ class Trace:
     shows_products: bool = False
     all_steps: bool = False
     axes: str = ""
+    supposed: tuple[Supposed, ...] = ()
 
     @property
     def exact(self) -> Fraction | None:
@@ -96,6 +99,7 @@ class Trace:
                 }
                 for chain in self.chains
             ],
+            "supposed": [one.to_dict() for one in self.supposed],
         }
 
     def _repr_html_(self) -> str:
@@ -106,6 +110,7 @@ class Trace:
             chain_table(chain, all_steps=self.all_steps).render("html")
             for chain in self.chains
         ]
+        parts += [f"<p>{escape(str(one))}</p>" for one in self.supposed]
         return "\n".join(parts)
 
     def _head(self) -> list[str]:
@@ -140,6 +145,8 @@ class Trace:
         if self.exact is not None:
             words = sentence([(self.contract, self.chains[-1])])
             lines += ["", *([words] if width is None else wrapped(words, width))]
+        for one in map(str, self.supposed):
+            lines += [one] if width is None else wrapped(one, width)
         return lines
 
 
@@ -189,6 +196,7 @@ def trace(
     layer_contracts: Mapping[str, str] | None = None,
     products: bool = False,
     all_steps: bool = False,
+    given: Mapping[str, float | str] | None = None,
     **named_inputs: Array,
 ) -> Trace:
     """How one element of a layer's result came about.
@@ -197,6 +205,9 @@ def trace(
     element. Inputs, `contract` and `layer_contracts` are as in `interpret`; a set may
     have one input only. The text shows the products of a contraction with
     `products`, and with `all_steps` those steps that change nothing.
+
+    `given` are values in the place of those that the element's rule has, by its names
+    for them, such as `output_scale`: the trace ends with what the element would be.
     """
     whole = Compilation(model, contract, layer_contracts=layer_contracts or {}).model
     place = parse_place(whole.module, at)
@@ -207,17 +218,21 @@ def trace(
         )
     needed = model_up_to(whole, place.layer)
     specs = whole.inputs
-    given = ordered_input_set(specs, assign_inputs(specs, inputs, named_inputs))
-    if len(given.runs) > 1:
-        raise QlowerError(f"one input is traced, not a set of {len(given.runs)}")
-    arrays = [given.runs[0][spec.name] for spec in specs]
+    runs = ordered_input_set(specs, assign_inputs(specs, inputs, named_inputs)).runs
+    if len(runs) > 1:
+        raise QlowerError(f"one input is traced, not a set of {len(runs)}")
+    arrays = [runs[0][spec.name] for spec in specs]
     compilation = Compilation(needed, contract, with_layers=True)
     _, results = compilation.interpreter("qnn").run(arrays, {})
     names = [spec.name for spec in specs]
     values = {**dict(zip(names, arrays, strict=True)), **results}
     run = run_layer(needed, contract, place.layer, values)
     found = trace_of(run, place.layer, place.index, products, all_steps)
-    return replace(found, axes=unusual_axes(whole.module, place.layer))
+    return replace(
+        found,
+        axes=unusual_axes(whole.module, place.layer),
+        supposed=suppose(run, place.index, given or {}),
+    )
 
 
 def _first_index(model: Model, layer: str) -> str:

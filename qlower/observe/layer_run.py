@@ -129,6 +129,19 @@ class LayerRun:
                 chains.append(rule_chain(rule, values, meant, cut, self.row_orders))
         return chains
 
+    def chain_given(self, index: Index, given: Mapping[str, Array]) -> Chain | None:
+        """The chain of the rule that stores an element, had some of its values been
+        the given ones; None where a rule isn't of the result's elements."""
+        if not self.evaluations:
+            return None
+        *_, (last, place, shape) = self._places(index)
+        values = last.at(place, shape)
+        if values is None:
+            return None
+        values = {**values, **given}
+        meant = {**values, **self._exact_sum(index), **given}
+        return rule_chain(last.rule, values, meant, self.cut(index), self.row_orders)
+
     def _places(self, index: Index) -> Iterator[tuple[Evaluation, Index, Index]]:
         """The evaluations that an element is made of, the place in each, and its shape.
 

@@ -115,3 +115,48 @@ def test_places_that_are_not_there(at: str, message: str) -> None:
     with pytest.raises(QlowerError) as error:
         qlower.trace(RESIDUAL, image, at=at, contract="glow-cpu")
     assert message in str(error.value)
+
+
+ASKED = EXAMPLES / "pytorch-conv-30-or-31" / "layer.mlir"
+
+
+def asked(**given: float | str) -> qlower.Trace:
+    """The element of a forum's question, with other values for its rule."""
+    image = np.load(ASKED.parent / "inputs.npy")
+    at, contract = "conv1[0,0,24,0]", "pytorch-fbgemm"
+    return qlower.trace(ASKED, image, at=at, contract=contract, given=given)
+
+
+def test_an_element_with_values_as_they_were_printed() -> None:
+    printed = {"output_scale": 0.0040, "weight_scale": "0.0038", "input_scale": 0.0078}
+    trace = asked(**printed)
+    assert trace.result == 30
+    together, *alone = trace.supposed
+    assert together.result == 31
+    assert [one.result for one in alone] == [30, 30, 30]
+    # The rule is given a bias that isn't rounded.
+    scales = [Fraction(np.float32(value).item()) for value in printed.values()]
+    output, weight, step = scales
+    bias = Fraction(np.float32(0.0317).item())
+    assert together.exact == (24 * 127 * weight * step + bias) / output
+    assert trace.to_dict()["supposed"] == [one.to_dict() for one in trace.supposed]
+    assert str(trace).endswith(str(alone[-1]))
+    assert not asked().supposed
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"output_scal": 1.0}, "rule conv2d computes this element without a value"),
+        ({"output_scale": 0.0}, "output_scale=0.0 must be positive and finite"),
+        ({"real_bias": "nan"}, "real_bias=nan must be finite"),
+        ({"accumulator": "1e3"}, "accumulator=1e3 is not an integer of type int32"),
+        ({"accumulator": 1 << 40}, "is not an integer of type int32"),
+        ({"input_scale": "x"}, "input_scale=x is not a number of type float32"),
+    ],
+)
+def test_values_that_no_rule_can_have(
+    given: dict[str, float | str], message: str
+) -> None:
+    with pytest.raises(QlowerError, match=message):
+        asked(**given)

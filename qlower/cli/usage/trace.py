@@ -25,6 +25,13 @@ def add_options(parser: ArgumentParser) -> None:
     add_inputs(parser)
     add_contract(parser)
     parser.add_argument(
+        "--given",
+        action="append",
+        metavar="NAME=VALUE",
+        help="also show what the element would be with another value of its rule, such "
+        "as output_scale=0.0040 (repeatable)",
+    )
+    parser.add_argument(
         "--products",
         action="store_true",
         help="also show the products that are summed",
