@@ -68,7 +68,8 @@ def match_dump(
         reasons = list(matching.left_out.items())[:MOST_TOLD]
         raise QlowerError(
             f"{title}: none of its arrays ({names}) is a layer of the model",
-            notes=[f"{name}: {reason}" for name, reason in reasons],
+            notes=[f"{name}: {reason}" for name, reason in reasons]
+            + matching.suggestions(dump[0]),
             help="qlower inspect MODEL --stats shows the names (--full-names: those of "
             "its file)",
         )
@@ -179,6 +180,25 @@ class _Matching:
             else:
                 self.left_out[given] = "no layer has this name"
         return pairs
+
+    def suggestions(self, arrays: Mapping[str, Array]) -> list[str]:
+        """How to name an array that may be the result of some layers, by its type and
+        shape."""
+        found: list[str] = []
+        specs = result_specs(self.model)
+        for given, array in list(arrays.items())[:MOST_TOLD]:
+            fitting = {
+                name: ""
+                for name, spec in specs.items()
+                if spec.numpy_dtype == array.dtype and self._fits(spec, array)
+            }
+            if fitting:
+                one = min(fitting, key=lambda name: "/" in name)
+                found.append(
+                    f"{given} may be {_told(fitting, '')}: "
+                    f"numpy.savez(file, {one}=array) names it"
+                )
+        return found
 
     def _fits(self, spec: TensorSpec, array: Array) -> bool:
         return any(

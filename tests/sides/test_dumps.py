@@ -390,3 +390,12 @@ def test_what_is_left_out_and_what_is_missing_is_noted(
     assert "1 by name" in note
     assert "left out 1 (nothing: no layer has this name)" in note
     assert f"without {len(layers) - 1} layers" in note
+
+
+def test_an_array_without_a_name_is_told_which_layers_it_may_be(tmp_path: Path) -> None:
+    """Somebody saves what a hook of one module got."""
+    np.save(tmp_path / "got.npy", np.zeros((1, 8, 8, 8), np.int8))
+    with pytest.raises(QlowerError, match="none of its arrays") as raised:
+        qlower.diff(tmp_path / "got.npy", CONTRACT, DIGITS, np.load(IMAGE))
+    (_, note) = raised.value.notes
+    assert note.startswith("got may be conv1, depthwise: numpy.savez(file, conv1=")
