@@ -59,7 +59,7 @@ def plain(table: Table[Row], width: int | None = None) -> str:
         body[-1:] = [[rule], body[-1]]
     below = [*table.notes, *_legend(table, lines)]
     if left_out:
-        titles = ", ".join(column.title or "" for column in left_out)
+        titles = ", ".join(dict.fromkeys(column.title or "" for column in left_out))
         below.append(f"Hidden on a narrow terminal: {titles}; {table.whole} has all.")
     if width is not None:
         below = [line for text in below for line in _wrap(text, width)]
