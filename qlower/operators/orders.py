@@ -304,10 +304,16 @@ def _cascaded_rows(sums: Summing[T]) -> T:
     has no form for AVX-512, then the remaining terms, then the vectors' lanes."""
     if sums.count < 8:
         return _in_parts(sums)
-    left = [
-        sums.term(place) for place in range(sums.count - sums.count % 8, sums.count)
-    ]
-    return sums.add_in_turn([*left, *sums.every(8, _in_parts)])
+    whole = sums.count - sums.count % 8
+    left = [sums.term(place) for place in range(whole, sums.count)]
+    if whole < 8 * WAYS:
+        lanes = [
+            sums.add_in_turn([sums.term(place) for place in range(lane, whole, 8)])
+            for lane in range(8)
+        ]
+    else:
+        lanes = sums.every(8, _in_parts)
+    return sums.add_in_turn([*left, *lanes])
 
 
 def _cascaded_columns(sums: Summing[T]) -> T:
