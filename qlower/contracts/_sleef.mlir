@@ -335,4 +335,61 @@ func.func private @between_states(%before: f32, %new: f32, %gate: f32) -> f32 {
   %result = arith.addf %share, %new : f32
 }
 
+// aten/src/ATen/native/cpu/UpSampleKernel.cpp: numbers between pixels p of two columns in two rows,
+// by the shares of the rows and of the columns. `between_four_of_vectors` is of eight channels together,
+// `between_four` of those that are left over, `between_rows` of an image whose channels lie first.
+func.func private @between_two(%first: f32, %second: f32, %near: f32, %far: f32) -> f32 {
+  %more = arith.mulf %second, %far : f32
+  %result = math.fma %first, %near, %more : f32
+}
+
+func.func private @between_rows(%p00: f32, %p01: f32, %p10: f32, %p11: f32,
+    %row0: f32, %row1: f32, %column0: f32, %column1: f32) -> f32 {
+  %first = func.call @between_two(%p00, %p01, %column0, %column1) : (f32, f32, f32, f32) -> f32
+  %second = func.call @between_two(%p10, %p11, %column0, %column1) : (f32, f32, f32, f32) -> f32
+  %result = func.call @between_two(%first, %second, %row0, %row1) : (f32, f32, f32, f32) -> f32
+}
+
+func.func private @between_four_of_vectors(%p00: f32, %p01: f32, %p10: f32, %p11: f32,
+    %row0: f32, %row1: f32, %column0: f32, %column1: f32) -> f32 {
+  %s00 = arith.mulf %row0, %column0 : f32
+  %s01 = arith.mulf %row0, %column1 : f32
+  %s10 = arith.mulf %row1, %column0 : f32
+  %s11 = arith.mulf %row1, %column1 : f32
+  %one = arith.mulf %p10, %s10 : f32
+  %two = math.fma %p11, %s11, %one : f32
+  %three = math.fma %p01, %s01, %two : f32
+  %result = math.fma %p00, %s00, %three : f32
+}
+
+func.func private @between_four(%p00: f32, %p01: f32, %p10: f32, %p11: f32,
+    %row0: f32, %row1: f32, %column0: f32, %column1: f32) -> f32 {
+  %s00 = arith.mulf %row0, %column0 : f32
+  %s01 = arith.mulf %row0, %column1 : f32
+  %s10 = arith.mulf %row1, %column0 : f32
+  %s11 = arith.mulf %row1, %column1 : f32
+  %one = arith.mulf %p01, %s01 : f32
+  %two = math.fma %p00, %s00, %one : f32
+  %three = math.fma %p10, %s10, %two : f32
+  %result = math.fma %p11, %s11, %three : f32
+}
+
+// ---------------------------------------------------------------- normalization by constants
+
+// aten/src/ATen/native/cpu/batch_norm_kernel.cpp: a channel's factor and offset
+func.func private @line_of_channel(
+    %weight: f32, %bias: f32, %mean: f32, %variance: f32, %epsilon: f32) -> (f32, f32) {
+  %moved = arith.addf %variance, %epsilon : f32
+  %deviation = math.sqrt %moved : f32
+  %inverse = arith.divf 1.0, %deviation : f32
+  %factor = arith.mulf %inverse, %weight : f32
+  %opposite = arith.negf %mean : f32
+  %offset = math.fma %opposite, %factor, %bias : f32
+  return %factor, %offset : f32, f32
+}
+
+func.func private @on_line(%x: f32, %factor: f32, %offset: f32) -> f32 {
+  %result = math.fma %x, %factor, %offset : f32
+}
+
 }

@@ -348,6 +348,10 @@ func.func @real_mean() -> f32 serves real_global_average, real_mean {
   %result = arith.divf @cascade, %n : f32
 }
 
+func.func @sum_of_elements() -> f32 serves real_sum {
+  %result = func.call @cascade() : () -> f32
+}
+
 func.func @real_max_pool() -> f32 {
   %result = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
 }

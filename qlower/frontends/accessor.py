@@ -88,6 +88,15 @@ class Attributes(Site, ABC):
             raise self.error(f"{name} {found}: expected {len(default)} numbers")
         return found
 
+    def number_list(self, name: str) -> list[float]:
+        """A list of finite numbers."""
+        value = self._given(name, None)
+        items = cast(Sequence[object], value if isinstance(value, tuple | list) else ())
+        found = [float(item) for item in items if isinstance(item, int | float)]
+        if not items or len(found) != len(items) or not all(map(math.isfinite, found)):
+            raise self.bad(name, "a list of numbers")
+        return found
+
     def expect(self, name: str, *supported: object) -> None:
         """Refuse any value but these; the first is the default."""
         value = self.attributes.get(name, supported[0])

@@ -121,7 +121,7 @@ def test_dynamic_layers(offset: int, tmp_path: Path) -> None:
 
 def test_what_does_not_come_off_the_sums_is_refused(tmp_path: Path) -> None:
     build = dynamic(*stored_weights(), 128, total=127)
-    with pytest.raises(QlowerError, match="dtype 4 is not supported"):
+    with pytest.raises(QlowerError, match="dtype 1 is not supported"):
         qlower.load(build.save(tmp_path / "model.pt2"))
 
 

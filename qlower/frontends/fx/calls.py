@@ -38,15 +38,13 @@ def _relu(site: CallSite) -> str | None:
     return "relu" if site.integer("relu") else None
 
 
-def _sliding(sides: int) -> dict[str, Read]:
-    """The arguments that say how the filters of a layer slide, with padding on `sides`
-    each."""
-    return {
-        "strides": integers("stride"),
-        "pads": lambda site: site.integers("padding") * sides,
-        "dilations": integers("dilation"),
-        "group": integer("groups"),
-    }
+SLIDING: Mapping[str, Read] = {
+    "strides": integers("stride"),
+    "pads": lambda site: site.integers("padding") * 2,
+    "dilations": integers("dilation"),
+    "group": integer("groups"),
+}
+"""The arguments that say how the filters of a layer slide."""
 
 
 def _pair(name: str) -> Read:
@@ -133,16 +131,6 @@ def real_mean(site: CallSite) -> None:
     site.add(QUANTIZE, [mean, *site.step()])
 
 
-def _softsign(site: CallSite) -> None:
-    """F(x / F(|x| + 1))"""
-    value, name = site.tensor("self"), site.call.results[0]
-    size, more = f"{name}/size", f"{name}/more"
-    site.add("Abs", [value], results=[size])
-    one = site.constant(np.array(1.0, np.float32), "FLOAT")
-    site.add("Add", [size, one], results=[more])
-    site.add("Div", [value, more])
-
-
 def _softmax(site: CallSite) -> None:
     """The softmax of dequantized values, quantized again."""
     name = site.call.results[0]
@@ -213,8 +201,8 @@ def _joined(site: CallSite, parts: Sequence[str], axis: int, result: str) -> Non
     site.add(kind, parts, attributes, results=[result])
 
 
-CONV = _layer("Conv", _sliding(2), activation=_relu)
-TRANSPOSED = _layer("Transposed", {**_sliding(1), "more": integers("output_padding")})
+CONV = _layer("Conv", SLIDING, activation=_relu)
+TRANSPOSED = _layer("Transposed", SLIDING, output_padding=integers("output_padding"))
 
 TABLE: Mapping[str, Translate] = {
     **ATEN,
@@ -241,7 +229,6 @@ TABLE: Mapping[str, Translate] = {
     "aten.adaptive_max_pool2d.default": _largest,
     "fx.interpolate": _interpolate,
     "fx.pixel_shuffle": _pixel_shuffle,
-    "aten.softsign.default": _softsign,
     "quantized.softmax": _softmax,
     "quantized.cat": _concat,
     "quantized.avg_pool2d": average_pool(2, "QLinearAveragePool", "self# #", MICROSOFT),

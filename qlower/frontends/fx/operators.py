@@ -19,7 +19,6 @@ from ..pt2.operators import IMPORTERS as PT2
 from ..pt2.operators.real import hard_sigmoid
 from ..pt2.translating import TORCH
 from .norms import import_batch_norm, import_norm
-from .transposed import import_transposed
 
 
 def import_bounds(node: NodeContext) -> None:
@@ -96,9 +95,6 @@ IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     (TORCH, "QuantizedLeakyRelu"): function(qnn.LeakyReluOp, alpha=0.01),
     (TORCH, "QuantizedSigmoid"): function(qnn.SigmoidOp),
     (TORCH, "QuantizedTanh"): function(qnn.TanhOp),
-    (TORCH, "QuantizedTransposed"): takes(
-        f"{quantized('x', 'weights')}, bias, scale, zero_point", import_transposed
-    ),
     (TORCH, "QuantizedAdaptivePool"): takes(QUANTIZED, import_adaptive_pool),
     (TORCH, "QuantizedNorm"): takes(
         f"{quantized('x')}, weight?, bias?, scale, zero_point", import_norm

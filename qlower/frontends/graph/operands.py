@@ -40,6 +40,8 @@ class Importer(Protocol):
     builder: FunctionBuilder
     qdq: str
     """How groups are read (`import_options.QDQ_READINGS`)."""
+    is_quantized: bool
+    """Whether the file has quantized values at all."""
     blocks: Blocks
     """Which real images lie in blocks of channels."""
 

@@ -10,24 +10,13 @@ import numpy as np
 from ..graph.nodes import DEQUANTIZE, QUANTIZE
 from ..graph.operands import STORED_TYPES
 from ..graph.schema import AttributeValue
+from .choosing import CHOICES
+from .imaging import IMAGES
+from .moving import MOVES
 from .reader import TYPES
-from .rows import (
-    Read,
-    always,
-    each,
-    if_real,
-    integer,
-    integers,
-    node,
-    one,
-    real,
-    window,
-)
+from .rows import always, each, if_real, integer, integers, node, real, window
 from .torchao import DYNAMIC_LINEAR, QUANTIZED_ROWS
 from .translating import TORCH, CallSite, Translate
-
-LAST = (1 << 63) - 1
-"""What PyTorch calls the end of a slice."""
 
 
 def _conversion(site: CallSite, *, kind: str, per_channel: bool) -> None:
@@ -108,32 +97,18 @@ def _identity(site: CallSite) -> None:
     site.add("Identity", [site.tensor(given)])
 
 
-def _split(**sizes: Read) -> Translate:
-    """Split into parts of equal size, the last one smaller, or of the given sizes."""
-    return node("Split", domain=TORCH, axis=integer("dim", 0), more=sizes)
-
-
-def _reshape(name: str) -> Translate:
-    return node("Reshape", constants=[integers(name)], allowzero=always(1))
-
-
-def _permutation(site: CallSite) -> tuple[int, ...]:
-    dims = site.integers("dims")
-    return tuple(d + len(dims) if d < 0 else d for d in dims)
-
-
 def _attention(site: CallSite) -> None:
     """`softmax(q k^T scale) v`"""
-    site.expect("attn_mask", None)
     site.expect("dropout_p", 0.0)
-    site.expect("is_causal", False)
     site.expect("enable_gqa", False)
+    is_causal = bool(site.integer("is_causal", 0))
+    mask = [] if site.argument("attn_mask") is None else [site.tensor("attn_mask")]
     query, key, value = (site.tensor(name) for name in ("query", "key", "value"))
     scale = site.argument("scale")
     attributes = {} if scale is None else {"scale": site.real("scale")}
     name = site.call.results[0]
-    turned, scores, scaled, shares = (
-        f"{name}/{step}" for step in ("turned", "scores", "scaled", "shares")
+    turned, scores, scaled, masked, shares = (
+        f"{name}/{step}" for step in ("turned", "scores", "scaled", "masked", "shares")
     )
     last = {"dim0": -2, "dim1": -1}
     site.add("TransposeTwo", [key], last, domain=TORCH, results=[turned])
@@ -141,6 +116,10 @@ def _attention(site: CallSite) -> None:
     site.add(
         "AttentionScale", [scores, query], attributes, domain=TORCH, results=[scaled]
     )
+    if mask or is_causal:
+        causal = {"causal": int(is_causal)}
+        site.add("Masked", [scaled, *mask], causal, domain=TORCH, results=[masked])
+        scaled = masked
     site.add("Softmax", [scaled], {"axis": -1}, results=[shares])
     site.add("MatMul", [shares, value])
 
@@ -158,45 +137,44 @@ def _gelu(site: CallSite) -> None:
     site.add(kind, [site.tensor("self")], domain=TORCH)
 
 
+def _power(site: CallSite) -> None:
+    """Products, or a root."""
+    site.expect("exponent", 2, 2.0, 3, 3.0, 0.5)
+    value, name = site.tensor("self"), site.call.results[0]
+    match site.scalar("exponent"):
+        case 2:
+            site.add("Mul", [value, value])
+        case 3:
+            site.add("Mul", [value, value], results=[f"{name}/square"])
+            site.add("Mul", [f"{name}/square", value])
+        case _:
+            site.add("Sqrt", [value], domain=TORCH)
+
+
+def _gated(site: CallSite) -> None:
+    """`F(a sigmoid(b))` of two halves."""
+    name = site.call.results[0]
+    parts, gate = [f"{name}/{half}" for half in ("a", "b")], f"{name}/gate"
+    halves: dict[str, AttributeValue] = {"chunks": 2, "axis": site.integer("dim", -1)}
+    site.add("Split", [site.tensor("self")], halves, domain=TORCH, results=parts)
+    site.add("Sigmoid", parts[1:], domain=TORCH, results=[gate])
+    site.add("Mul", [parts[0], gate])
+
+
+def _softsign(site: CallSite) -> None:
+    """F(x / F(|x| + 1))"""
+    value, name = site.tensor("self"), site.call.results[0]
+    size, more = f"{name}/size", f"{name}/more"
+    site.add("Abs", [value], results=[size])
+    one = site.constant(np.array(1.0, np.float32), "FLOAT")
+    site.add("Add", [size, one], results=[more])
+    site.add("Div", [value, more])
+
+
 def _prelu(site: CallSite) -> None:
     """A PReLU with a slope for each channel, or one for all."""
     site.given_array("weight")
     site.add("PRelu", [site.tensor("self"), site.tensor("weight")], domain=TORCH)
-
-
-def _upsampled(site: CallSite) -> None:
-    """Each pixel a whole number of times."""
-    site.expect("output_size", None)
-    factors = site.argument("scale_factors")
-    if not isinstance(factors, tuple) or any(
-        not isinstance(factor, int | float) or factor != int(factor) or factor < 1
-        for factor in factors
-    ):
-        raise site.error(f"scale_factors {factors} are not supported; expected whole")
-    scales = np.array([1, 1, *factors], np.float32)
-    attributes: dict[str, AttributeValue] = {
-        "mode": "nearest",
-        "coordinate_transformation_mode": "asymmetric",
-        "nearest_mode": "floor",
-    }
-    operands = [site.tensor("input"), "", site.constant(scales, "FLOAT")]
-    site.add("Resize", operands, attributes)
-
-
-def _pad(site: CallSite) -> None:
-    """Zeros around: before and after the last dimension, then the one before it."""
-    site.expect("mode", "constant", None)
-    site.expect("value", None, 0, 0.0)
-    given = site.integers("pad" if site.argument("pad") is not None else "padding")
-    if not given or len(given) % 2:
-        raise site.error(f"{len(given)} numbers of padding; expected two a dimension")
-    dims = range(len(given) // 2)
-    pads = [given[2 * (len(dims) - 1 - dim) + end] for end in (0, 1) for dim in dims]
-    axes = [dim - len(dims) for dim in dims]
-    constants = [
-        site.constant(np.array(numbers, np.int64), "INT64") for numbers in (pads, axes)
-    ]
-    site.add("Pad", [site.tensor("self"), constants[0], "", constants[1]])
 
 
 def _in_place(name: str, translate: Translate) -> dict[str, Translate]:
@@ -217,10 +195,12 @@ DECOMPOSED = "quantized_decomposed"
 NO_DTYPE = {"dtype": (None, 7)}
 MEAN = {"axes": integers("dim", ()), "keepdims": integer("keepdim", 0)}
 SOFTMAX = node("Softmax", axis=integer("dim"), expects=NO_DTYPE)
-SQUEEZE = node("Squeeze", domain=TORCH, dims=integers("dim"))
 ADAPTIVE = node("AdaptiveAveragePool", domain=TORCH, sizes=integers("output_size"))
 
 TABLE: Mapping[str, Translate] = {
+    **MOVES,
+    **CHOICES,
+    **IMAGES,
     **{
         f"{DECOMPOSED}.{verb}_{scope}.default": partial(
             _conversion, kind=kind, per_channel=scope == "per_channel"
@@ -252,18 +232,30 @@ TABLE: Mapping[str, Translate] = {
     "aten.avg_pool2d.default": average_pool(2),
     "aten.adaptive_avg_pool1d.default": ADAPTIVE,
     "aten.adaptive_avg_pool2d.default": ADAPTIVE,
-    "aten.mean.dim": node("Mean", domain=TORCH, more=MEAN, expects=NO_DTYPE),
+    **dict.fromkeys(
+        ("aten.mean.default", "aten.mean.dim"),
+        node("Mean", domain=TORCH, more=MEAN, expects=NO_DTYPE),
+    ),
     "aten.abs.default": node("Abs"),
     **_in_place(
         "leaky_relu.default", node("LeakyRelu", alpha=real("negative_slope", 0.01))
     ),
     "aten.prelu.default": _prelu,
     "aten.rsub.Scalar": _subtracted_from,
-    "aten.upsample_nearest2d.vec": _upsampled,
     "aten.neg.default": node("Neg"),
-    "aten.pow.Tensor_Scalar": node("Mul", "self self", expects={"exponent": (2, 2.0)}),
-    "aten.constant_pad_nd.default": _pad,
-    "aten.pad.default": _pad,
+    "aten.pow.Tensor_Scalar": _power,
+    "aten.square.default": node("Mul", "self self"),
+    "aten.rsqrt.default": node("InverseRoot", domain=TORCH),
+    "aten.reciprocal.default": node("Inverse", domain=TORCH),
+    "aten.clamp_min.default": node("Clip", min=if_real("min")),
+    "aten.clamp_max.default": node("Clip", max=if_real("max")),
+    "aten.glu.default": _gated,
+    "aten.softsign.default": _softsign,
+    "aten.log_softmax.int": node("LogSoftmax", axis=integer("dim"), expects=NO_DTYPE),
+    "aten.conv3d.default": _convolution(3),
+    "aten.max_pool3d.default": _max_pool(3),
+    "aten.avg_pool3d.default": average_pool(3, domain=""),
+    "aten.adaptive_avg_pool3d.default": ADAPTIVE,
     "aten.embedding.default": node(
         "Gather", "weight indices", axis=always(0), expects={"sparse": (False,)}
     ),
@@ -331,36 +323,5 @@ TABLE: Mapping[str, Translate] = {
         ),
         _identity,
     ),
-    "aten.to.dtype": node("Cast", expects={"dtype": (7,)}, to=always(1)),
-    "aten.cat.default": node("Concat", "tensors*", axis=integer("dim", 0)),
-    "aten.chunk.default": _split(chunks=integer("chunks")),
-    "aten.split.Tensor": _split(size=integer("split_size")),
-    "aten.split_with_sizes.default": _split(split=integers("split_sizes")),
-    "aten.view.default": _reshape("size"),
-    "aten.reshape.default": _reshape("shape"),
-    "aten.flatten.using_ints": node(
-        "Flatten",
-        domain=TORCH,
-        start_dim=integer("start_dim", 0),
-        end_dim=integer("end_dim", -1),
-    ),
-    "aten.transpose.int": node(
-        "TransposeTwo", domain=TORCH, dim0=integer("dim0"), dim1=integer("dim1")
-    ),
-    "aten.unflatten.int": node(
-        "Unflatten", domain=TORCH, dim=integer("dim"), sizes=integers("sizes")
-    ),
-    "aten.permute.default": node("Transpose", perm=_permutation),
-    "aten.select.int": node(
-        "Gather", constants=[integer("index")], axis=integer("dim")
-    ),
-    "aten.slice.Tensor": node(
-        "Slice",
-        constants=[one("start", 0), one("end", LAST), one("dim", 0), one("step", 1)],
-    ),
-    "aten.squeeze.default": node("Squeeze", domain=TORCH),
-    "aten.squeeze.dim": SQUEEZE,
-    "aten.squeeze.dims": SQUEEZE,
-    "aten.unsqueeze.default": node("Unsqueeze", constants=[one("dim")]),
 }
 """What each target becomes; others stay, for the importer to refuse by name."""

@@ -17,11 +17,13 @@ from ..graph.passes import remove_identities, separate_dequantizers
 from ..graph.qdq import Group, find_group, open_result
 from .translating import TORCH
 
-CONTRACTIONS = ("Conv", "Linear")
+CONTRACTIONS = {"Conv": "QuantizedConv", "Linear": "QuantizedLinear"}
+"""Layers with weights, and those that they become where these are quantized."""
+
 MOVING = (
-    *("Flatten", "Gather", "MaxPool", "Reshape", "Resize", "Slice", "Split"),
-    "Squeeze",
-    *("Transpose", "TransposeTwo", "Unflatten", "Unsqueeze"),
+    *("Expand", "Flatten", "Flip", "Gather", "MaxPool", "Repeat", "Reshape", "Roll"),
+    *("Slice", "Split", "Squeeze", "Transpose", "TransposeTwo", "Unbind", "Unflatten"),
+    "Unsqueeze",
 )
 
 
@@ -32,13 +34,15 @@ class Executor:
     `fuses_bounds` says whether bounds belong to the group of the operator before them.
     Where they don't, a bound of [0, 6] may be taken for one if the zero point is 0:
     then it makes no difference. With `fuses_residuals` a sum belongs to the convolution
-    before it. `fused` are the other operators on integers.
+    before it. `layers` are those with weights, and `fused` the other operators, that
+    run on integers, with what they become.
     """
 
     contract: str
     reason: str
     fuses_bounds: bool
     fuses_residuals: bool
+    layers: Mapping[str, str]
     fused: Mapping[str, tuple[str, str]]
 
 
@@ -47,6 +51,7 @@ INDUCTOR = Executor(
     "activations are uint8, as X86InductorQuantizer has them",
     fuses_bounds=False,
     fuses_residuals=True,
+    layers=CONTRACTIONS,
     fused={},
 )
 EAGER = replace(INDUCTOR, reason="PyTorch runs what nothing fuses")
@@ -55,6 +60,7 @@ XNNPACK = Executor(
     "activations are int8, as XNNPACKQuantizer has them",
     fuses_bounds=True,
     fuses_residuals=False,
+    layers={**CONTRACTIONS, "ConvTranspose": "QuantizedTransposed"},
     fused={
         "Add": (MICROSOFT, "QLinearAdd"),
         "Mul": (MICROSOFT, "QLinearMul"),
@@ -81,7 +87,7 @@ def fuse(graph: Graph, executor: Executor) -> dict[Node, str]:
     _move_integers(graph)
     unfused: dict[Node, str] = {}
     for node in list(graph.nodes):
-        if node.domain == TORCH and node.kind in CONTRACTIONS:
+        if node.domain == TORCH and node.kind in executor.layers:
             problem = _fuse_contraction(graph, node, executor)
         elif node.kind in executor.fused:
             problem = _fuse_closed(graph, node, executor)
@@ -127,8 +133,12 @@ def _fuse_contraction(graph: Graph, node: Node, executor: Executor) -> str | Non
         return None
     attributes = dict(node.attributes)
     activation = _activation(graph, group, executor)
-    outputs = node.outputs
-    if activation is not None and open_result(graph, group) is None:
+    outputs, problem = node.outputs, open_result(graph, group)
+    if activation is None:
+        problem = "its bounds are none that are fused"
+    if problem is not None and node.kind == "ConvTranspose":
+        return problem
+    if problem is None:
         operands += _operand(group.quantizers[0])[1:]
         outputs = group.quantizers[0].outputs
         if activation:
@@ -136,7 +146,7 @@ def _fuse_contraction(graph: Graph, node: Node, executor: Executor) -> str | Non
         _remove(graph, group)
     else:
         graph.remove(node)
-    kind = f"Quantized{node.kind}"
+    kind = executor.layers[node.kind]
     graph.add(node.like(kind, operands, outputs, attributes, domain=TORCH))
     return None
 

@@ -26,7 +26,7 @@ from ..graph.schema import (
 )
 from .program import Argument, Call, Program, Tensor
 
-T = TypeVar("T", Tensor, int)
+T = TypeVar("T", Tensor, int, float)
 
 TORCH = "torch"
 """The domain of operators that ONNX doesn't have, or has otherwise."""
@@ -97,6 +97,17 @@ class CallSite(Attributes):
             raise self.bad(name, "a number")
         return float(value)
 
+    def scalar(self, name: str, default: float | None = None) -> float:
+        """A number, which is an integer if the program has it so."""
+        value = self.call.arguments.get(name, default)
+        value = default if value is None else value
+        if not isinstance(value, int | float):
+            raise self.bad(name, "a number")
+        return value
+
+    def reals(self, name: str) -> tuple[float, ...]:
+        return tuple(self._items(name, float, "a list of numbers", "a list of numbers"))
+
     def integers(
         self, name: str, default: Sequence[int] | None = None
     ) -> tuple[int, ...]:
@@ -150,6 +161,11 @@ class CallSite(Attributes):
         self.translator.constants[name] = Constant(type, array.shape, array)
         return name
 
+    def define(self, array: Array, type: str) -> None:
+        """Make a constant the result of the call."""
+        constants, name = self.translator.constants, self.call.results[0]
+        constants[name] = Constant(type, array.shape, array)
+
     def given_array(self, name: str) -> Array:
         """The elements of an argument that is a constant."""
         tensor = self.tensor(name)
@@ -166,7 +182,7 @@ VIEWS = frozenset(
     for name in (
         *("alias", "chunk", "contiguous", "detach", "dropout", "expand", "flatten"),
         *("permute", "reshape", "select", "slice", "split", "split_with_sizes"),
-        *("squeeze", "t", "transpose", "unflatten", "unsqueeze", "view"),
+        *("squeeze", "t", "transpose", "unbind", "unflatten", "unsqueeze", "view"),
     )
 )
 """Operators whose results may lie in the memory of their first operand."""
@@ -174,6 +190,7 @@ VIEWS = frozenset(
 
 SEVERAL = (
     *("aten.chunk.default", "aten.split.Tensor", "aten.split_with_sizes.default"),
+    *("aten.max.dim", "aten.min.dim", "aten.unbind.int"),
     *("fx.ranged_lstm", "fx.ranged_gru"),
 )
 """Operators that have several results."""

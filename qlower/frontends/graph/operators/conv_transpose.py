@@ -70,6 +70,11 @@ def import_conv_transpose(node: NodeContext) -> None:
             help="fold the normalization into the weights, as"
             " onnxruntime.quantization.shape_inference.quant_pre_process does",
         )
+    import_transposed(node)
+
+
+def import_transposed(node: NodeContext) -> None:
+    """Each pixel's channels times all weights, and sums by the place in the kernel."""
     value = real_operand(node, 0)
     rank = len(value.shape)
     value = node.in_order(value)

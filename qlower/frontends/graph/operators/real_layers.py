@@ -36,13 +36,15 @@ rule for them."""
 
 def import_conv(node: NodeContext) -> None:
     """Columns of the image's windows times the filters, and the bias."""
-    node.define(_convolved(node, None))
+    _check_order(node)
+    node.define(convolved(node))
 
 
 def import_fused_conv(node: NodeContext) -> None:
     """Sums that start from another image, and what bounds the result."""
     added = real_operand(node, 3) if node.has(3) else None
-    value = _convolved(node, added)
+    _check_order(node)
+    value = convolved(node, added)
     name = node.text("activation", "")
     if name:
         factors = node.node.attributes.get("activation_params", ())
@@ -50,7 +52,16 @@ def import_fused_conv(node: NodeContext) -> None:
     node.define(value)
 
 
-def _convolved(node: NodeContext, added: Value | None) -> Value:
+def _check_order(node: NodeContext) -> None:
+    if node.is_constant(1) and node.importer.qdq != AS_WRITTEN:
+        raise node.error(
+            "the order of a real convolution whose weights aren't quantized is known"
+            " only where nothing is fused",
+            help="--qdq as-written reads the model so",
+        )
+
+
+def convolved(node: NodeContext, added: Value | None = None) -> Value:
     """The convolution; what is added and doesn't have its shape is added at last."""
     value = real_operand(node, 0)
     rank = len(value.shape)
@@ -61,12 +72,6 @@ def _convolved(node: NodeContext, added: Value | None) -> Value:
     else:
         image = as_image(node, value, False)
     batch, height, width, channels = image.type.get_shape()
-    if node.is_constant(1) and node.importer.qdq != AS_WRITTEN:
-        raise node.error(
-            "the order of a real convolution whose weights aren't quantized is known"
-            " only where nothing is fused",
-            help="--qdq as-written reads the model so",
-        )
     filters = real_constant(node, 1)
     if volume is None:
         filters = filters_of(node, filters)

@@ -52,7 +52,12 @@ def pick(node: NodeContext, value: Value, axis: int, indices: Sequence[int]) -> 
 
 def import_tile(node: NodeContext) -> None:
     value = node.value(0)
-    repeats = node.integers(1, "repeats", len(value.shape))
+    tile(node, value, node.integers(1, "repeats", len(value.shape)))
+
+
+def tile(node: NodeContext, value: Value, repeats: Sequence[int]) -> None:
+    """Make each dimension the given number of times one behind the other the node's
+    result."""
     for axis, times in enumerate(repeats):
         node.check_range("repeat", times, 1, 1 << 16)
         value = pick(node, value, axis, [*range(value.shape[axis])] * times)
@@ -60,9 +65,12 @@ def import_tile(node: NodeContext) -> None:
 
 
 def import_expand(node: NodeContext) -> None:
-    """Dimensions of size 1, and missing ones, are repeated."""
-    value = node.value(0)
-    wanted = tuple(node.integers(1, "shape"))
+    expand(node, node.integers(1, "shape"))
+
+
+def expand(node: NodeContext, sizes: Sequence[int]) -> None:
+    """Repeat dimensions of size 1, and missing ones."""
+    value, wanted = node.value(0), tuple(sizes)
     for size in wanted:
         node.check_range("size", size, 1, 1 << 30)
     shape = broadcast(node, value.shape, wanted)

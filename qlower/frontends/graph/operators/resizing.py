@@ -52,7 +52,7 @@ def import_resize(node: NodeContext) -> None:
         for size, (wanted, scale) in zip(value.shape, _sizes(node, value), strict=True)
     ]
     for axis, sources in enumerate(indices):
-        value = _resized(node, value, axis, sources)
+        value = resized(node, value, axis, sources)
     node.define(value)
 
 
@@ -225,8 +225,8 @@ def _places(node: NodeContext, size: int, wanted: int, scale: float) -> Reals:
     return place.astype(np.float32)
 
 
-def _resized(node: NodeContext, value: Value, axis: int, sources: list[int]) -> Value:
-    """The dimension with these of its indices."""
+def resized(node: NodeContext, value: Value, axis: int, sources: list[int]) -> Value:
+    """Take these indices of a dimension, which never go back."""
     size, wanted = value.shape[axis], len(sources)
     factor = wanted // size
     if sources == list(range(size)):

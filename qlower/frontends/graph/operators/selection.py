@@ -17,15 +17,15 @@ from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.model.nests import extract
 
-from ...entry import quantized, takes
-from ...scalars import Binary, Scalars, nearest
+from ...entry import Entry, quantized, takes
+from ...scalars import Scalars, nearest
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..operands import STORED_TYPES
 from ..orders import identity
 from ..quantizations import find_quantization
 from ..values import Value
-from .real import body_of, elementwise, function
+from .real import body_of, elementwise, function, real_operand
 from .slicing import take
 
 
@@ -138,8 +138,29 @@ def import_qlinear_where(node: NodeContext) -> None:
     )
 
 
-def _comparison(predicate: str) -> Binary:
-    return lambda steps, x, y: steps.compare(predicate, x, y)
+def _comparison(predicate: str) -> Entry[NodeContext]:
+    """Compare real numbers, or integers of one type; PyTorch's nodes may have a number
+    in place of the second operand."""
+
+    def build(node: NodeContext) -> None:
+        operands = [
+            real_operand(node, at) if value.is_real else value
+            for at in range(node.count)
+            for value in [node.value(at)]
+        ]
+        types = {value.element for value in operands}
+        if len(types) > 1:
+            raise node.error("operands of different types can't be compared")
+
+        def compute(steps: Scalars, x: SSAValue, *more: SSAValue) -> SSAValue:
+            if not more:
+                more = (steps.constant(node.number("other"), x.type),)
+            return steps.compare(predicate, x, *more)
+
+        held = elementwise(node, operands, body_of(compute))
+        node.define(replace(held, is_real=False))
+
+    return takes("x, y?", build)
 
 
 IMPORTERS = {
@@ -150,7 +171,7 @@ IMPORTERS = {
         import_qlinear_where,
     ),
     **{
-        ("", kind): function("x, y", _comparison(predicate))
+        ("", kind): _comparison(predicate)
         for kind, predicate in (
             ("Equal", "eq"),
             ("Greater", "gt"),

@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from ...entry import Entry
 from ...graph.context import NodeContext
 from ...graph.operators import IMPORTERS as SHARED
-from . import contraction, layout, pooling, real, real_layers, recurrent
+from . import (
+    contraction,
+    layout,
+    pooling,
+    real,
+    real_layers,
+    recurrent,
+    sampling,
+    transposed,
+)
 
 IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **SHARED,
@@ -17,5 +26,7 @@ IMPORTERS: Mapping[tuple[str, str], Entry[NodeContext]] = {
     **real.IMPORTERS,
     **real_layers.IMPORTERS,
     **recurrent.IMPORTERS,
+    **sampling.IMPORTERS,
+    **transposed.IMPORTERS,
 }
 """Importer by the operator's domain and name."""

@@ -7,7 +7,8 @@ import math
 from ...entry import takes
 from ...graph.context import NodeContext
 from ...graph.operators.layout import reshape, transpose
-from ...graph.operators.slicing import split
+from ...graph.operators.rearranging import expand, pick, tile
+from ...graph.operators.slicing import split, take
 from ...signature import UNLIMITED
 from ..translating import TORCH
 
@@ -72,7 +73,72 @@ def import_split(node: NodeContext) -> None:
     split(node, axis, sizes)
 
 
+def import_unbind(node: NodeContext) -> None:
+    """Each index of a dimension, without it."""
+    value = node.value(0)
+    axis = node.axis(node.integer("axis", 0), len(value.shape))
+    if len(node.node.outputs) != value.shape[axis]:
+        raise node.error(
+            f"{len(node.node.outputs)} parts of {value.shape[axis]} indices"
+        )
+    shape = [size for d, size in enumerate(value.shape) if d != axis]
+    order = tuple(d - (d > axis) for d in value.order if d != axis)
+    for number in range(value.shape[axis]):
+        if node.has_result(number):
+            ranges = [range(size) for size in value.shape]
+            ranges[axis] = range(number, number + 1)
+            part = take(node, value, ranges, number, f"part_{number}")
+            node.define(node.reshaped(part, shape, order), number)
+
+
+def import_expand(node: NodeContext) -> None:
+    """A size of -1 stays what it is."""
+    shape, sizes = node.shape(0), node.integer_list("sizes", None, -1)
+    before = [*[1] * (len(sizes) - len(shape)), *shape]
+    if len(before) != len(sizes):
+        raise node.error(f"sizes {sizes} of an input of shape {list(shape)}")
+    wanted = zip(before, sizes, strict=True)
+    expand(node, [old if size == -1 else size for old, size in wanted])
+
+
+def import_repeat(node: NodeContext) -> None:
+    """Repeats for missing dimensions come first."""
+    value, repeats = node.value(0), node.integer_list("repeats", None, 1)
+    missing = len(repeats) - len(value.shape)
+    if missing < 0:
+        raise node.error(f"repeats {repeats} of an input of {len(value.shape)} sizes")
+    shape = [*[1] * missing, *value.shape]
+    whole = node.in_order(value) if missing else value
+    tile(node, node.reshaped(whole, shape) if missing else value, repeats)
+
+
+def import_flip(node: NodeContext) -> None:
+    value = node.value(0)
+    for dim in node.integer_list("dims", None):
+        axis = node.axis(dim, len(value.shape), "dim")
+        value = pick(node, value, axis, range(value.shape[axis])[::-1])
+    node.define(value)
+
+
+def import_roll(node: NodeContext) -> None:
+    """Indices move up; those that leave come back at the start."""
+    value = node.value(0)
+    shifts, dims = (node.integer_list(name, None) for name in ("shifts", "dims"))
+    if not dims or len(shifts) != len(dims):
+        raise node.error(f"shifts {shifts} of dimensions {dims} are not supported")
+    for shift, dim in zip(shifts, dims, strict=True):
+        axis = node.axis(dim, len(value.shape), "dim")
+        size = value.shape[axis]
+        value = pick(node, value, axis, [(at - shift) % size for at in range(size)])
+    node.define(value)
+
+
 IMPORTERS = {
+    (TORCH, "Expand"): takes("x", import_expand),
+    (TORCH, "Flip"): takes("x", import_flip),
+    (TORCH, "Repeat"): takes("x", import_repeat),
+    (TORCH, "Roll"): takes("x", import_roll),
+    (TORCH, "Unbind"): takes("x", import_unbind, (1, UNLIMITED)),
     (TORCH, "Flatten"): takes("x", import_flatten),
     (TORCH, "Unflatten"): takes("x", import_unflatten),
     (TORCH, "Squeeze"): takes("x", import_squeeze),

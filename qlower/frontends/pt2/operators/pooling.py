@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from xdsl.dialects.builtin import TensorType, f32
 
@@ -73,15 +74,20 @@ def import_adaptive_pool(node: NodeContext) -> None:
     import_average_pool(node)
 
 
-def import_mean(node: NodeContext) -> None:
+def import_mean(node: NodeContext, function: str = "mean") -> None:
+    """The mean along dimensions, of all by default, or their sum."""
     rank = len(node.shape(0))
-    axes = [node.axis(axis, rank, "dim") for axis in node.integer_list("axes", None)]
-    _mean(node, axes or range(rank), keeps=node.flag("keepdims", False))
+    given = node.integer_list("axes", None)
+    axes = [node.axis(axis, rank, "dim") for axis in given]
+    keeps = node.flag("keepdims", False)
+    _mean(node, axes or range(rank), keeps=keeps, function=function)
 
 
-def _mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
-    """`F(sum / count)` of float32, or the mean of stored integers if the node has a
-    quantization of its result."""
+def _mean(
+    node: NodeContext, axes: Sequence[int], *, keeps: bool, function: str = "mean"
+) -> None:
+    """`F(sum / count)` of float32, or its sum; the mean of stored integers if the node
+    has a quantization of its result."""
     if node.has(1):
         _quantized_mean(node, axes, keeps=keeps)
         return
@@ -103,7 +109,7 @@ def _mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
     matrix = node.reshaped(stored, shape)
     type = TensorType(f32, (batch,) if is_inner else (batch, columns))
     reduction = qnn.RealReduceOp(
-        matrix.ssa, type, function="mean", axes=[1], fallback=CONTRACT
+        matrix.ssa, type, function=function, axes=[1], fallback=CONTRACT
     )
     means = node.emit(reduction, "mean")
     ones = [1 if d in axes else size for d, size in enumerate(value.shape)]
@@ -143,4 +149,5 @@ IMPORTERS = {
     (TORCH, "AveragePool"): takes("x", import_average_pool),
     (TORCH, "AdaptiveAveragePool"): takes(MAYBE_QUANTIZED, import_adaptive_pool),
     (TORCH, "Mean"): takes(MAYBE_QUANTIZED, import_mean),
+    (TORCH, "Sum"): takes("x", partial(import_mean, function="sum")),
 }

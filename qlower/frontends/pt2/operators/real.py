@@ -46,6 +46,14 @@ def hard_swish(steps: Scalars, x: SSAValue) -> SSAValue:
     return steps.divide(product, steps.constant(6.0, f32))
 
 
+def _inverse(steps: Scalars, x: SSAValue) -> SSAValue:
+    return steps.divide(steps.constant(1.0, f32), x)
+
+
+def _inverse_root(steps: Scalars, x: SSAValue) -> SSAValue:
+    return _inverse(steps, steps.sqrt(x))
+
+
 tanh = text("_sleef", "tanhf_u10")
 """SLEEF's, as Inductor has it. Where PyTorch runs operators one by one it is MKL's,
 whose steps are not published."""
@@ -109,6 +117,8 @@ IMPORTERS = {
     (TORCH, "Gelu"): function("x", text("_sleef", "gelu_of_vectors")),
     (TORCH, "GeluByTanh"): function("x", text("_sleef", "gelu_by_tanh_of_vectors")),
     (TORCH, "HardShrink"): function("x", text("_sleef", "hard_shrink"), lambd=0.5),
+    (TORCH, "Inverse"): function("x", _inverse),
+    (TORCH, "InverseRoot"): function("x", _inverse_root),
     (TORCH, "LogSigmoid"): function("x", text("_sleef", "log_sigmoid")),
     (TORCH, "Mish"): function("x", text("_sleef", "mish")),
     (TORCH, "PRelu"): takes("x, slopes", import_prelu),

@@ -10,24 +10,27 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, f32, i8
+from xdsl.dialects.builtin import TensorType, f32, i1, i8
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
-from qlower.emit.inline_rule import call_function, call_results
+from qlower.emit.inline_rule import call_function, call_results, library_function
 from qlower.emit.reductions import ranges_of_rows
 from qlower.files.arrays import Array
+from qlower.interp import evaluate_function
 from qlower.model.nests import Nest, dense
 
 from ...entry import takes
 from ...graph.context import NodeContext
+from ...graph.operators.conv_transpose import import_transposed
 from ...graph.operators.normalization import normalized
 from ...graph.operators.real import body_of, elementwise, real_operand
-from ...graph.operators.real_layers import layer, real_tensor
+from ...graph.operators.real_layers import convolved, layer, real_tensor
+from ...graph.real_constants import real_constant
 from ...graph.values import Value, real_value
-from ...scalars import Scalars
+from ...scalars import Scalars, text
 from ..translating import TORCH
 from .contraction import CONTRACT
 
@@ -99,10 +102,10 @@ def import_layer_norm(node: NodeContext) -> None:
 
 
 def import_group_norm(node: NodeContext) -> None:
-    """Groups of channels, with a factor and an offset for each channel."""
+    """Groups of channels, of 0 each one, with a factor and an offset for a channel."""
     value = real_operand(node, 0)
     shape, place = value.shape, node.place()
-    groups = node.integer("num_groups", None, 1)
+    groups = node.integer("num_groups", None, 0) or shape[1]
     if len(shape) < 2 or shape[1] % groups:
         raise node.error(f"{groups} groups of an input of shape {list(shape)}")
     whole = node.in_order(value)
@@ -114,6 +117,26 @@ def import_group_norm(node: NodeContext) -> None:
         if node.has(1) or node.has(2)
     ]
     normalized(node, rows, 2, "group_norm", parameters, shape, fallback=CONTRACT)
+
+
+def import_batch_norm(node: NodeContext) -> None:
+    """Each channel by a line, which its statistics give."""
+    value = real_operand(node, 0)
+    channels = (*value.shape[1:2], *[1] * (len(value.shape) - 2))
+    given = [
+        real_constant(node, at).reshape(channels)
+        if node.has(at)
+        else np.full(channels, default, np.float32)
+        for at, default in enumerate((1, 0, 0, 1), 1)
+    ]
+    epsilon = np.array(node.number("epsilon", 1e-5), np.float32)
+    line = library_function("_sleef", "line_of_channel")
+    parameters = [
+        real_value(node.builder.constant(array, f32, node.place()))
+        for array in evaluate_function(line, [*given, epsilon])
+    ]
+    body = body_of(text("_sleef", "on_line"))
+    node.define(elementwise(node, [value, *parameters], body))
 
 
 def _parameter(node: NodeContext, operand: int, sizes: Sequence[int]) -> Array:
@@ -134,6 +157,40 @@ def import_attention_scale(node: NodeContext) -> None:
 
     body = body_of(Scalars.multiply, scale)
     node.define(elementwise(node, [real_operand(node, 0)], body))
+
+
+def import_masked(node: NodeContext) -> None:
+    """Scores of an attention to which numbers are added, or those that a mask of truth
+    values, or the order of the positions, leaves out as minus infinity."""
+    value, *more = (node.value(number) for number in range(node.count))
+    operands = [real_operand(node, 0)]
+    if node.flag("causal", False):
+        seen = np.tril(np.ones(value.shape[-2:], np.bool_))
+        constant = node.builder.constant(seen, i1, node.place())
+        more.append(Value(constant, (0, 1)))
+    for mask in more:
+        operands.append(real_operand(node, 1) if mask.is_real else mask)
+
+    def compute(steps: Scalars, x: SSAValue, *masks: SSAValue) -> SSAValue:
+        for mask in masks:
+            if mask.type == f32:
+                x = steps.add(x, mask)
+            else:
+                x = steps.select(mask, x, steps.constant(-math.inf, f32))
+        return x
+
+    node.define(elementwise(node, operands, body_of(compute)))
+
+
+def import_conv(node: NodeContext) -> None:
+    """A convolution whose input or weights are real, in a model that has others."""
+    if not node.importer.is_quantized:
+        raise node.error(
+            "its input and weights are not quantized",
+            help="the model isn't quantized: do that first, by"
+            " torchao.quantization.pt2e",
+        )
+    node.define(convolved(node))
 
 
 def import_dynamic_linear(node: NodeContext) -> None:
@@ -219,4 +276,8 @@ IMPORTERS = {
     (TORCH, "LayerNorm"): takes("x, scale?, bias?", import_layer_norm),
     (TORCH, "GroupNorm"): takes("x, scale?, bias?", import_group_norm),
     (TORCH, "AttentionScale"): takes("x, y", import_attention_scale),
+    (TORCH, "BatchNorm"): takes("x, scale?, bias?, mean, variance", import_batch_norm),
+    (TORCH, "Conv"): takes("x, weights, bias?", import_conv),
+    (TORCH, "ConvTranspose"): takes("x, weights, bias?", import_transposed),
+    (TORCH, "Masked"): takes("x, mask?", import_masked),
 }

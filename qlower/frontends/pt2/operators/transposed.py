@@ -1,4 +1,4 @@
-"""Transposed convolutions of PyTorch's quantized engines."""
+"""Transposed convolutions of quantized inputs and weights."""
 
 from __future__ import annotations
 
@@ -9,26 +9,32 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
 from qlower.operators.transposed import Axis, phase_weights
 
-from ..graph.context import NodeContext
-from ..graph.window import as_image, from_image
+from ...entry import takes
+from ...graph.context import NodeContext
+from ...graph.window import as_image, from_image
+from ..translating import TORCH
+from .contraction import STORED
 
 INPUT, WEIGHTS, BIAS, RESULT = 0, 3, 6, 7
 """Operands, as of a convolution."""
 
 
 def import_transposed(node: NodeContext) -> None:
-    """Weights are [C, O / groups, KH, KW], with one scale."""
+    """Weights are [C, O / groups, KH, KW], with one scale, or one for each of the
+    second dimension."""
     image = as_image(node, node.stored(INPUT, INPUT + 1, INPUT + 2), False)
     batch, height, width, channels = image.type.get_shape()
-    type = node.quantization(WEIGHTS + 1, WEIGHTS + 2)
+    share = node.shape(WEIGHTS)[1]
+    type = node.axis_quantization(WEIGHTS + 1, WEIGHTS + 2, 1, share)
     given = node.stored_array(WEIGHTS, type)
     if given.ndim == 3:
         given = given[:, :, np.newaxis, :]
     groups = node.integer("group", 1, 1)
-    depth, share = channels // groups, given.shape[1]
+    depth = channels // groups
     rows, columns = (
         Axis(size, taps, stride, pad, (size - 1) * stride - 2 * pad + taps + more)
         for size, taps, stride, pad, more in zip(
@@ -36,15 +42,19 @@ def import_transposed(node: NodeContext) -> None:
         )
     )
     wanted = [axis.wanted for axis in (rows, columns)]
+    zero = type.zero_points[0]
     split = given.reshape(groups, depth, share, *given.shape[2:])
     weights = np.concatenate(
         [
-            phase_weights(part.transpose(1, 2, 3, 0), type.zero_point, rows, columns)
+            phase_weights(part.transpose(1, 2, 3, 0), zero, rows, columns)
             for part in split
         ]
     ).reshape(-1, rows.taps, columns.taps, depth)
     phases = rows.stride * columns.stride
     count = len(weights)
+    if len(type.scales) > 1:
+        scales = np.tile(np.array(type.scales), count // share).tolist()
+        type = QuantizedType.per_axis(8, type.signed, 0, scales, [0] * count)
     place = node.place(node.name(WEIGHTS))
     operation = qnn.Conv2DOp(
         image.ssa,
@@ -76,8 +86,10 @@ def import_transposed(node: NodeContext) -> None:
 def _sides(node: NodeContext) -> list[list[int]]:
     """Strides, padding and what is added to the result, of rows and columns."""
     found: list[list[int]] = []
-    for name, least, missing in (("strides", 1, 1), ("pads", 0, 0), ("more", 0, 0)):
-        numbers = node.integer_list(name, None, least)
+    for name, missing in (("strides", 1), ("pads", 0), ("output_padding", 0)):
+        numbers = node.integer_list(name, None, missing)
+        if name == "pads":
+            numbers = numbers[: len(numbers) // 2]
         found.append([missing] * (2 - len(numbers)) + numbers)
     if any(size != 1 for size in node.integer_list("dilations", None, 1)):
         raise node.error("dilations of a transposed convolution are not supported")
@@ -108,3 +120,6 @@ def _spread(
     turned = TensorType(element, [split[dimension] for dimension in perm])
     value = node.emit(qnn.TransposeOp(value, turned, perm=perm), "transpose")
     return node.emit(qnn.ReshapeOp(value, TensorType(element, whole)), "whole")
+
+
+IMPORTERS = {(TORCH, "QuantizedTransposed"): takes(STORED, import_transposed)}

@@ -1,0 +1,145 @@
+"""Calls that compare, choose or count elements, as nodes of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..graph.schema import AttributeValue
+from .rows import always, integer, integers, node
+from .translating import TORCH, CallSite, Translate
+
+CASTS = {4: 6, 5: 7, 7: 1, 12: 9}
+"""The schema's numbers of types, and ONNX's."""
+
+
+def _compared(kind: str, *, is_negated: bool = False) -> Translate:
+    """A comparison with a tensor, or with a number."""
+
+    def translate(site: CallSite) -> None:
+        operands, name = [site.tensor("self")], site.call.results[0]
+        attributes: dict[str, AttributeValue] = {}
+        if isinstance(site.argument("other"), int | float):
+            attributes["other"] = site.scalar("other")
+        else:
+            operands.append(site.tensor("other"))
+        held = f"{name}/held" if is_negated else name
+        site.add(kind, operands, attributes, results=[held])
+        if is_negated:
+            site.add("Not", [held])
+
+    return translate
+
+
+def _real(site: CallSite, name: str) -> str:
+    value = site.argument(name)
+    if isinstance(value, int | float):
+        return site.constant(np.array(float(value), np.float32), "FLOAT")
+    return site.tensor(name)
+
+
+def _where(site: CallSite) -> None:
+    choices = [_real(site, name) for name in ("self", "other")]
+    site.add("Where", [site.tensor("condition"), *choices])
+
+
+def _masked(site: CallSite) -> None:
+    """A number where a mask holds."""
+    value = _real(site, "value")
+    site.add("Where", [site.tensor("mask"), value, site.tensor("self")])
+
+
+def _cast(site: CallSite) -> None:
+    number = site.argument("dtype")
+    if number is None:
+        site.add("Identity", [site.tensor("self")])
+        return
+    if not isinstance(number, int) or number not in CASTS:
+        raise site.unsupported("dtype", number, *CASTS)
+    site.add("Cast", [site.tensor("self")], {"to": CASTS[number]})
+
+
+def _reduced(kind: str) -> Translate:
+    """A function of all elements along dimensions, by default of all."""
+
+    def translate(site: CallSite) -> None:
+        dims = site.integers("dim", ())
+        attributes = {"keepdims": site.integer("keepdim", 0)}
+        operands = [site.tensor("self")]
+        if dims:
+            operands.append(site.constant(np.array(dims, np.int64), "INT64"))
+        site.add(kind, operands, attributes)
+
+    return translate
+
+
+def _extreme(kind: str) -> Translate:
+    """The largest or least elements along a dimension, and their places."""
+
+    def translate(site: CallSite) -> None:
+        names: Sequence[str] = site.call.results
+        axes = site.constant(np.array([site.integer("dim")], np.int64), "INT64")
+        keeps = {"keepdims": site.integer("keepdim", 0)}
+        value = site.tensor("self")
+        site.add(f"Reduce{kind}", [value, axes], keeps, results=names[:1])
+        if len(names) > 1:
+            places = {**keeps, "axis": site.integer("dim")}
+            site.add(f"Arg{kind}", [value], places, results=names[1:])
+
+    return translate
+
+
+SUM = node(
+    "Sum",
+    domain=TORCH,
+    axes=integers("dim", ()),
+    keepdims=integer("keepdim", 0),
+    expects={"dtype": (None, 7)},
+)
+
+CHOICES: Mapping[str, Translate] = {
+    **{
+        f"aten.{name}.{overload}": _compared(kind, is_negated=name == "ne")
+        for name, kind in (
+            ("eq", "Equal"),
+            ("ne", "Equal"),
+            ("gt", "Greater"),
+            ("ge", "GreaterOrEqual"),
+            ("lt", "Less"),
+            ("le", "LessOrEqual"),
+        )
+        for overload in ("Scalar", "Tensor")
+    },
+    **dict.fromkeys(
+        (f"aten.where.{name}" for name in ("self", "ScalarOther", "ScalarSelf")), _where
+    ),
+    "aten.masked_fill.Scalar": _masked,
+    "aten.logical_not.default": node("Not"),
+    "aten.__and__.Tensor": node("And", "self other"),
+    "aten.__or__.Tensor": node("Or", "self other"),
+    "aten.bitwise_not.default": node("Not"),
+    **{
+        f"aten.{kind}_{name}.{overload}": node(name.capitalize(), "self other")
+        for name in ("and", "or")
+        for kind, overload in (("logical", "default"), ("bitwise", "Tensor"))
+    },
+    "aten.to.dtype": _cast,
+    "aten._to_copy.default": _cast,
+    "aten.maximum.default": node("Max", "self other"),
+    "aten.minimum.default": node("Min", "self other"),
+    "aten.max.dim": _extreme("Max"),
+    "aten.min.dim": _extreme("Min"),
+    "aten.amax.default": _reduced("ReduceMax"),
+    "aten.amin.default": _reduced("ReduceMin"),
+    "aten.argmax.default": node(
+        "ArgMax", axis=integer("dim"), keepdims=integer("keepdim", 0)
+    ),
+    "aten.sum.default": SUM,
+    "aten.sum.dim_IntList": SUM,
+    "aten.tril.default": node(
+        "Trilu", constants=[integer("diagonal", 0)], upper=always(0)
+    ),
+    "aten.triu.default": node("Trilu", constants=[integer("diagonal", 0)]),
+}
+"""Targets whose results depend on which elements are larger, or where they lie."""

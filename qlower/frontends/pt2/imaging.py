@@ -1,0 +1,78 @@
+"""Calls on images and rows of pixels, as nodes of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..graph.schema import AttributeValue
+from .rows import always, each, integer, node
+from .translating import TORCH, CallSite, Translate
+
+
+def _resized(mode: str) -> Translate:
+    """Sizes, or factors by which they grow."""
+
+    def translate(site: CallSite) -> None:
+        attributes: dict[str, AttributeValue] = {
+            "mode": mode,
+            "corners": site.integer("align_corners", 0),
+        }
+        if site.argument("output_size") is None:
+            attributes["factors"] = site.reals("scale_factors")
+        else:
+            attributes["sizes"] = site.integers("output_size")
+        site.add("Interpolate", [site.tensor("input")], attributes, domain=TORCH)
+
+    return translate
+
+
+def _batch_norm(site: CallSite) -> None:
+    """Each channel by a line, which constants give."""
+    site.expect("training", False)
+    names = ("weight?", "bias?", "running_mean", "running_var")
+    operands = site.operands(" ".join(("input", *names)))
+    attributes = {"epsilon": site.real("eps", 1e-5)}
+    site.add("BatchNorm", operands, attributes, domain=TORCH)
+
+
+def _instance_norm(site: CallSite) -> None:
+    """Each channel of each image by its own statistics."""
+    site.expect("use_input_stats", True)
+    operands = site.operands("input weight? bias?")
+    attributes = {"num_groups": 0, "epsilon": site.real("eps", 1e-5)}
+    site.add("GroupNorm", operands, attributes, domain=TORCH)
+
+
+def _transposed(rank: int) -> Translate:
+    return node(
+        "ConvTranspose",
+        "input weight bias?",
+        domain=TORCH,
+        strides=each("stride", rank, 1),
+        pads=each("padding", rank, 0, sides=2),
+        output_padding=each("output_padding", rank, 0),
+        dilations=each("dilation", rank, 1),
+        group=integer("groups", 1),
+    )
+
+
+IMAGES: Mapping[str, Translate] = {
+    **{
+        f"aten.upsample_{name}.vec": _resized(mode)
+        for mode, names in (
+            ("nearest", ("nearest1d", "nearest2d", "nearest3d")),
+            ("linear", ("linear1d", "bilinear2d")),
+        )
+        for name in names
+    },
+    **{
+        f"aten.conv_transpose{rank}d.{overload}": _transposed(rank)
+        for rank, overload in ((1, "default"), (2, "input"), (3, "input"))
+    },
+    "aten.batch_norm.default": _batch_norm,
+    "aten.instance_norm.default": _instance_norm,
+    "aten.pixel_shuffle.default": node(
+        "DepthToSpace", blocksize=integer("upscale_factor"), mode=always("CRD")
+    ),
+}
+"""Targets on images."""
