@@ -7,7 +7,8 @@ level of every model of the corpus is hashed under every contract, as text with 
 and locations. Where it moved, the kernel level is hashed; where that moved, too, the
 machine code for x86-64 and AArch64. The machine code of the real models is always
 hashed. Each line that is printed names a model, a contract and the lowest level that
-moved. The exit code is 1 if machine code moved or a refusal came or went.
+moved. The exit code is 1 if machine code moved, if a refusal came or went, or if the
+patterns match no case.
 """
 
 from __future__ import annotations
@@ -186,9 +187,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for path in corpus.rglob("*.*")
             if fnmatch(str(path.relative_to(corpus)), options.files)
         )
+        if not names:
+            raise SystemExit(f"no file of the corpus matches {options.files!r}")
         commits = (options.before, options.after)
         before, after = (check_out(*pair) for pair in zip(commits, trees, strict=True))
         found = compare(before, after, corpus, names, options.contracts, options.jobs)
+    if not found.compared:
+        raise SystemExit(
+            f"none of {len(names)} files has a case of a contract that matches"
+            f" {options.contracts!r}"
+        )
     print(found.render())
     return 0 if found.is_same else 1
 

@@ -77,6 +77,19 @@ def test_a_refusal(package: Path, corpus: Path) -> None:
     assert "add.tflite tvm" in found.refusals
 
 
+def test_a_pattern_that_matches_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("same_code.compare.write_corpus", Path.iterdir)
+    with pytest.raises(SystemExit, match="no file of the corpus matches 'no-such'"):
+        main(["HEAD", "--files", "no-such"])
+
+
+@pytest.mark.long
+def test_a_pattern_that_matches_no_contract() -> None:
+    options = ["--files", "tflite/add.tflite", "--contracts", "no-such"]
+    with pytest.raises(SystemExit, match="none of 1 files has a case of a contract"):
+        main(["HEAD", *options])
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not COMMIT, reason="QLOWER_SAME_CODE_AS names no commit")
 def test_all_models() -> None:
