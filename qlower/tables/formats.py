@@ -44,7 +44,14 @@ def write(table: Table[Row], format: str, width: int | None = None) -> str:
 
 
 def plain(table: Table[Row], width: int | None = None) -> str:
-    """Columns that line up, within `width` characters as far as that can be."""
+    """Columns that line up, within `width` characters as far as that can be; where
+    there are no rows, the notes alone."""
+    if table.notes and not table.rows:
+        return "\n".join(
+            table.notes
+            if width is None
+            else [line for text in table.notes for line in _wrap(text, width)]
+        )
     columns, left_out = _fitting(table, width)
     lines = _lines(table, columns)
     widths = _widths(lines, width)

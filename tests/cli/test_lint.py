@@ -73,7 +73,7 @@ def test_pairs_are_looked_at_without_being_asked_for(capsys: Capture):
     for contract in ("exact", "tflite", "pytorch-qnnpack"):
         assert main(["lint", ASKED, "--contract", contract]) == 0
         text = " ".join(capsys.readouterr().out.split())
-        assert "0 findings. The contract's own system multiplies exactly." in text
+        assert text.startswith("0 findings. The contract's own system multiplies exact")
         assert "10 of 10 channels of linear_2 can reach 1.5 times the limit" in text
         assert "x86 without VNNI" in text
         assert "reduce_range=True" in text
