@@ -11,18 +11,24 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from statistics import mean
 
 from mutation.draw import CONTRACTS, room_of
 from mutation.probes.blocks import block_of
 from mutation.sites import Mutant
+from support.lanes import EVERY_TURN, TURN_VARIABLE
 
 PROBES = Path(__file__).with_name("probes")
+COLLECTED = "collected.txt"
+"""The names of all tests of the default lane, those of every turn."""
+
 NO_JUDGES = ("test_rooms", "test_contract_pages", "test_english", "test_release")
 """Tests of the product's text, which see any change of it."""
 
 ALSO_NAMED = {
     "pytorch": ("pt2", "torch"),
     **{"onnxruntime": ("onnx",), "xnnpack": ("tflite",), "tflm": ("tflite",)},
+    "vitis": ("dpu",),
     **dict.fromkeys(("eigen", "glibc"), ("libraries", "real_functions", "elementwise")),
     **dict.fromkeys(("mlas", "sleef"), ("libraries", "test_onnx", "pt2_operators")),
 }
@@ -35,7 +41,7 @@ def record(
     """Run each file of tests in a copy of the tree, for at most that long, as many at a
     time as there are jobs, and return the file of what `probes/reach.py` wrote. Files
     that have run before don't again. Of cases that run in turns those of the default
-    turn do: the others reach the same code."""
+    turn do; the names of all are collected."""
     reach, done = work / "reach.jsonl", work / "recorded.txt"
     known = set(done.read_text().splitlines()) if done.exists() else set[str]()
     reach.touch()
@@ -70,6 +76,16 @@ def record(
 
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(run, sorted(files - known)))
+    every = [sys.executable, "-m", "pytest", "--collect-only", "-m", "not long"]
+    collected = subprocess.run(
+        [*every, "-o", "addopts=", "-q", "-p", "no:cacheprovider", *tests],
+        cwd=tree,
+        env={**environment, TURN_VARIABLE: EVERY_TURN},
+        capture_output=True,
+        text=True,
+    )
+    names = (line for line in collected.stdout.splitlines() if "::" in line)
+    (work / COLLECTED).write_text("\n".join(names))
     return reach
 
 
@@ -89,11 +105,23 @@ class Reach:
             for file, blocks in found.items():
                 for block in blocks:
                     self._tests[file, block].add(test)
+        self._add_other_turns((reach.parent / COLLECTED).read_text().splitlines())
+
+    def _add_other_turns(self, names: Sequence[str]) -> None:
+        """Cases that didn't run take what those of their function took on average."""
+        times: defaultdict[str, list[float]] = defaultdict(list)
+        for test, seconds in self.seconds.items():
+            times[test.partition("[")[0]].append(seconds)
+        for name in names:
+            known = times.get(name.partition("[")[0])
+            if known is not None:
+                self.seconds.setdefault(name, mean(known))
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """Those that reach the mutant's block, the likeliest to fail first: tests that
-        reach what few others do in its function, then tests of its own room, then quick
-        ones; and of each test function one before its others."""
+        """Those that reach the mutant's block, or its function if none of the block was
+        recorded. The likeliest to fail come first: tests that reach what few others do
+        in its function, then tests of its own room, then quick ones; and of each test
+        function one before its others."""
         file = mutant.file
         block, around = block_of((self._tree / file).read_text(), mutant.line)
         reaching = self._tests[file, block]
@@ -102,7 +130,7 @@ class Reach:
             for test in self._tests[file, other]:
                 score[test] += round(1000 / len(self._tests[file, other]))
         # Few tests of a function are recorded; its others may reach the block, too.
-        functions = {test.partition("[")[0] for test in reaching}
+        functions = {test.partition("[")[0] for test in reaching or score}
         others = (t for t in self.seconds if t.partition("[")[0] in functions)
         found = (reaching & self.seconds.keys()).union(others)
         return self._in_turn(found, f"tests/{room_of(file)}/", score)
