@@ -33,7 +33,8 @@ class Layer:
     """An operation: its scales, zero points and signs, and each choice that is a bit.
 
     `flags` is the value of all bits but of those that say how an image is resized,
-    which are `resizing`: whether corners are aligned, and centres half pixels.
+    which are `resizing`: whether corners are aligned, and centres half pixels. Small
+    sums begin with `first_sum`.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Layer:
     channels: int = 37
     alpha: float = 0.3
     beta: float = 1.0
+    first_sum: int = -100
 
     def __or__(self, others: Mapping[str, Any]) -> Layer:
         """The layer with other values of these fields."""
@@ -93,6 +95,10 @@ LAYERS = (
     Layer("shifts", (0.5, 0.0625, 2.0**-8), (0, 0, 0)) | {"channels": 6},
     Layer("symmetric", (0.02, 0.031, 0.0173), (7, 0, -77)) | {"channels": 16},
     Layer("cut", (0.013, 0.02, 0.0191), (-20, 0, 30)) | {"narrow": True, "channels": 9},
+    # Ties that are small once a zero point is added: a product that was rounded before
+    # is another number than one of a fused multiplication and addition.
+    Layer("sixths", (0.5, 1.0, 0.5), (-100, 0, -100), count=6)
+    | {"channels": 15, "first_sum": 530},
 )
 
 
@@ -122,12 +128,12 @@ def _limits() -> list[Layer]:
 LIMITS = _limits()
 
 _RESIZED = {
-    "output_index": [0, 1, 2, 3, 4, 5, 6, 9, 12],
-    "input_size": [4, 5, 4, 8, 7, 6, 13, 5, 13],
-    "output_size": [8, 3, 7, 4, 7, 9, 7, 10, 13],
+    "output_index": [0, 1, 2, 3, 4, 5, 6, 9, 12, 0],
+    "input_size": [4, 5, 4, 8, 7, 6, 13, 5, 13, 5],
+    "output_size": [8, 3, 7, 4, 7, 9, 7, 10, 13, 1],
 }
 """Positions, the sizes of whose images are of every kind: whole multiples, quotients,
-the same, and neither."""
+the same, and neither; and one pixel."""
 
 _NUMBERS: Mapping[str, float] = {
     "row_size": 10,
@@ -183,7 +189,7 @@ _SAME = {
 @cache
 def accumulators(layer: Layer, rule: str) -> Array:
     """Sums: small ones one by one, which has all ties, then of each size and sign."""
-    small = np.arange(-100, 60, dtype=np.int64)
+    small = np.arange(layer.first_sum, layer.first_sum + 160, dtype=np.int64)
     random = np.random.default_rng(layer.seed)
     bits = 40 if is_of_words(rule) else 31
     sizes = np.exp2(random.uniform(4, bits, CODES - small.size - 4))
