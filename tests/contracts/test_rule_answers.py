@@ -279,6 +279,8 @@ def test_every_rule_has_an_answer():
             if not answer.startswith("refused: "):
                 answered.add((contract, rule))
     assert every - answered == NEVER
+    limited = (ANSWERS / LIMIT_FILE).read_text().splitlines()
+    assert {tuple(line.partition(":")[0].split()) for line in limited} == every
 
 
 def test_every_rule_has_its_file():
