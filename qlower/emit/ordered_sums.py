@@ -17,7 +17,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.tensors import reshape
 from qlower.model.nests import Combine, Emitter, Index, Nest, scalar_constant
-from qlower.operators.orders import Summing
+from qlower.operators.orders import Order, Summing
 from qlower.operators.products import Operand, Products, Steps
 
 Loops = Mapping[str, AffineExpr]
@@ -128,11 +128,13 @@ def accumulate(nest: Nest, factors: Sequence[SSAValue], *, fused: bool) -> Combi
 
 @dataclass(frozen=True)
 class _Lanes:
-    """Every `stride`-th term from `first` on, as far as all lanes have equally many."""
+    """Every `stride`-th term from `first` up to `end`, as far as all lanes have equally
+    many."""
 
     terms: Terms
     stride: int
     first: int
+    end: int
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -141,7 +143,7 @@ class _Lanes:
 
     @property
     def count(self) -> int:
-        return (self.terms.count - self.first) // self.stride
+        return (self.end - self.first) // self.stride
 
     @property
     def type(self) -> Attribute:
@@ -240,9 +242,10 @@ class NestSums(Summing[SSAValue]):
         count: int,
         build: Callable[[Summing[SSAValue]], SSAValue],
         first: int = 0,
+        end: int | None = None,
     ) -> Sequence[SSAValue]:
-        at = self._terms.lane_axis
-        lanes = NestSums(self._emit, _Lanes(self._terms, count, first))
+        at, end = self._terms.lane_axis, self.count if end is None else end
+        lanes = NestSums(self._emit, _Lanes(self._terms, count, first, end))
         (sums,) = lanes.nest.build([build(lanes)])
         before, after = range(at), range(at, len(self._terms.shape))
         return [
@@ -307,6 +310,20 @@ class NestSums(Summing[SSAValue]):
     def _loops(self, outer: int = 0) -> Sequence[AffineExpr]:
         """The loops over the result, in a nest with that number of loops before."""
         return [AffineDimExpr(outer + at) for at in range(len(self._terms.shape))]
+
+
+def sums_in(
+    order: Order,
+    emit: Emitter,
+    factors: Factors,
+    start: SSAValue | None = None,
+    block: int | None = None,
+) -> SSAValue:
+    """The sums [loops of the result] of products in an order, from 0 or the start."""
+    if order.build is None:
+        return chain(emit, factors, start, fused=order.fused)
+    sums = NestSums(emit, factors, start, block)
+    return sums.nest.build([order.build(sums)])[0]
 
 
 def _term(nest: Nest, factors: Sequence[SSAValue]) -> SSAValue:

@@ -75,9 +75,14 @@ class ArraySums(Summing[Array]):
         return [self._part(range(s, s + size)).chain(fused=True) for s in starts]
 
     def every(
-        self, count: int, build: Callable[[Summing[Array]], Array], first: int = 0
+        self,
+        count: int,
+        build: Callable[[Summing[Array]], Array],
+        first: int = 0,
+        end: int | None = None,
     ) -> Sequence[Array]:
-        end = first + (self.count - first) // count * count
+        end = self.count if end is None else end
+        end = first + (end - first) // count * count
         return [
             build(self._part(range(first + lane, end, count))) for lane in range(count)
         ]

@@ -56,10 +56,14 @@ class Summing(ABC, Generic[T]):
 
     @abstractmethod
     def every(
-        self, count: int, build: Callable[[Summing[T]], T], first: int = 0
+        self,
+        count: int,
+        build: Callable[[Summing[T]], T],
+        first: int = 0,
+        end: int | None = None,
     ) -> Sequence[T]:
-        """Return sums that are built of every `count`-th term, from number `first` on,
-        as far as all have equally many."""
+        """Return sums that are built of every `count`-th term, from number `first` up
+        to `end` (by default all), as far as all have equally many."""
 
     @abstractmethod
     def grouped(self, size: int) -> Summing[T]:
@@ -69,10 +73,17 @@ class Summing(ABC, Generic[T]):
     def chain(self, first: int = 0, *, fused: bool = False) -> T:
         """Return the sum of all terms from number `first` on, added in turn from 0."""
 
-    def lanes(self, count: int, first: int = 0, *, fused: bool = False) -> Sequence[T]:
-        """Return sums from 0, each of every `count`-th term, as far as all have equally
-        many."""
-        return self.every(count, lambda terms: terms.chain(fused=fused), first)
+    def lanes(
+        self,
+        count: int,
+        first: int = 0,
+        end: int | None = None,
+        *,
+        fused: bool = False,
+    ) -> Sequence[T]:
+        """Return sums from 0, each of every `count`-th term up to `end`, as far as all
+        have equally many."""
+        return self.every(count, lambda terms: terms.chain(fused=fused), first, end)
 
     @abstractmethod
     def groups(self, size: int) -> T:

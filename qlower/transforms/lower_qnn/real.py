@@ -17,7 +17,7 @@ from qlower.contracts.real_sums import (
 )
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
-from qlower.emit.ordered_sums import Factors, NestSums, chain
+from qlower.emit.ordered_sums import Factors, sums_in
 from qlower.emit.window_rows import as_rows
 from qlower.model.nests import Nest, broadcast_indices
 from qlower.operators.orders import ORDERS
@@ -42,12 +42,8 @@ def lower_products(lowering: Lowering, op: qnn.RealOp) -> Sequence[SSAValue]:
         start = _whole(lowering, bias[0], shape)
         start = lowering.reshape(start, loops)
         bias = []
-    if order.build is None:
-        sums = chain(lowering.emit, factors, start, fused=order.fused)
-    else:
-        nest_sums = NestSums(lowering.emit, factors, start, block_of(contract, op))
-        total = order.build(nest_sums)
-        sums = nest_sums.nest.build([total])[0]
+    block = None if order.build is None else block_of(contract, op)
+    sums = sums_in(order, lowering.emit, factors, start, block)
     sums = lowering.reshape(sums, shape)
     if _gives_its_sum(rule):
         return [sums]

@@ -17,13 +17,15 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects import qnn
+from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
+from qlower.model.nests import Index
 
 from ...scalars import PACKET, Scalars
 from ..context import OperatorContext
-from ..nests import finish, start
+from ..nests import emitter, finish, start
 from ..operands import ACTIVATION_NAMES
-from .matrix_vector import Product, hybrid_product, real_product
+from .matrix_products import Product, hybrid_product, real_product
 from .real import reshaped
 
 INPUT_WEIGHTS, STATE_WEIGHTS, PEEPHOLE, BIASES, NORMALIZATION = 1, 5, 9, 12, 20
@@ -71,29 +73,33 @@ def import_real_lstm(op: OperatorContext) -> None:
     )
 
     x = reshaped(op, op.value(0), (batch * steps, inputs))
-    element = of_input(x)
-    scalars = Scalars(start(op, (batch * steps, rows)))
-    bias = scalars.nest.constant(lstm.biases(), f32)
-    (sums,) = scalars.nest.build([scalars.add(element(scalars), bias)])
+    bias = emitter(op).constant(lstm.biases(), f32)
+    sums = _added(op, of_input(x), bias, (1,))
     of_inputs = reshaped(op, sums, (*lstm.ordered(steps, batch), rows))
 
     state, cell = op.state(STATE), op.state(CELL)
-    emitter = start(op, ()).emitter
-    result = emitter.empty((*lstm.ordered(steps, batch), lstm.outputs), f32)
+    emit = emitter(op)
+    result = emit.empty((*lstm.ordered(steps, batch), lstm.outputs), f32)
     for step in range(steps):
-        element = of_state(state)
-        scalars = Scalars(start(op, (batch, rows)))
         place = lstm.ordered(AffineConstantExpr(step), AffineDimExpr(0))
-        before = scalars.nest.input(of_inputs, [*place, 1])
-        (sums,) = scalars.nest.build([scalars.add(element(scalars), before)])
+        sums = _added(op, of_state(state), of_inputs, (*place, 1))
         sums = reshaped(op, sums, (batch, len(lstm.gates), lstm.units))
         cell = lstm.next_cell(sums, cell)
         state = lstm.next_state(sums, cell)
         part = reshaped(op, state, (*lstm.ordered(1, batch), lstm.outputs))
-        result = emitter.inserted(part, result, (*lstm.ordered(step, 0), 0))
+        result = emit.inserted(part, result, (*lstm.ordered(step, 0), 0))
     finish(op, result)
     op.keep(STATE, state)
     op.keep(CELL, cell)
+
+
+def _added(
+    op: OperatorContext, sums: SSAValue, other: SSAValue, places: Sequence[Index]
+) -> SSAValue:
+    """Sums [rows, outputs] and the elements at these places of another tensor."""
+    steps = Scalars(start(op, shape_of(sums)))
+    one, more = steps.nest.input(sums, (0, 1)), steps.nest.input(other, places)
+    return steps.nest.build([steps.add(one, more)])[0]
 
 
 def _read(op: OperatorContext, batch: int) -> _Lstm:
@@ -187,12 +193,14 @@ class _Lstm:
         if not self.op.has(PROJECTION):
             return hidden
         shape = (self.outputs, self.units)
-        element = self.product([PROJECTION], shape)(hidden)
+        sums = self.product([PROJECTION], shape)(hidden)
         bias: Array = np.zeros(self.outputs, np.float32)
         if self.op.has(PROJECTION_BIAS):
             bias = self._real(PROJECTION_BIAS, (self.outputs,))
         steps = Scalars(start(self.op, (self.batch, self.outputs)))
-        value = steps.add(element(steps), steps.nest.constant(bias, f32))
+        value = steps.add(
+            steps.nest.input(sums, (0, 1)), steps.nest.constant(bias, f32)
+        )
         return steps.nest.build([self._clipped(steps, value, "proj_clip")])[0]
 
     def _argument(
