@@ -161,16 +161,36 @@ func.func private @dynamic_zero_point(%low: f32, %scale: f32) -> i32 {
 
 // MlasQuantizeLinear: rne(clamp(F(x / s))) + z, 0 of NaN
 func.func private @dynamic_code(%x: f32, %scale: f32, %zero: i32) -> i32 {
+  %result = func.call @code_between(%x, %scale, %zero, 0, 255) : (f32, f32, i32, i32, i32) -> i32
+}
+
+func.func private @code_between(%x: f32, %scale: f32, %zero: i32, %least: i32, %most: i32) -> i32 {
   %steps = arith.divf %x, %scale : f32
+  %result = func.call @stored_between(%steps, %zero, %least, %most) : (f32, i32, i32, i32) -> i32
+}
+
+func.func private @stored_between(%steps: f32, %zero: i32, %least: i32, %most: i32) -> i32 {
   %offset = arith.sitofp %zero : i32 to f32
-  %low = arith.subf 0.0, %offset : f32
-  %high = arith.subf 255.0, %offset : f32
+  %first = arith.sitofp %least : i32 to f32
+  %last = arith.sitofp %most : i32 to f32
+  %low = arith.subf %first, %offset : f32
+  %high = arith.subf %last, %offset : f32
   %is_above = arith.cmpf ogt, %steps, %low : f32
   %not_low = arith.select %is_above, %steps, %low : f32
   %is_below = arith.cmpf olt, %not_low, %high : f32
   %within = arith.select %is_below, %not_low, %high : f32
   %whole = fixed.convert %within {rounding = half_even} : f32 to i32
   %result = arith.addi %whole, %zero : i32
+}
+
+// MlasRequantizeOutput, by the scales of two operands and the result
+func.func private @requantized(%sum: i32, %one: f32, %other: f32, %output: f32, %zero: i32,
+    %least: i32, %most: i32) -> i32 {
+  %real = arith.sitofp %sum : i32 to f32
+  %product = arith.mulf %one, %other : f32
+  %factor = arith.divf %product, %output : f32
+  %steps = arith.mulf %real, %factor : f32
+  %result = func.call @stored_between(%steps, %zero, %least, %most) : (f32, i32, i32, i32) -> i32
 }
 
 // ---------------------------------------------------------------- functions of these

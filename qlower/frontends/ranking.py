@@ -6,14 +6,16 @@ Tensors are [rows..., size].
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects.types import shape_of
+from qlower.emit.reductions import axes_nest
 from qlower.model.nests import Emitter, Nest
 
 from .scalars import Scalars
@@ -99,3 +101,24 @@ def running_sums(
         return [steps.select(counts, steps.add(before[0], value), before[0])]
 
     return nest.reduce([init], add)[0]
+
+
+def place_of_extreme(
+    emit: Emitter, source: SSAValue, axis: int, predicate: str
+) -> SSAValue:
+    """The place, i64, along an axis of the first real number of which the predicate
+    holds for all others: `gt` of the largest, `lt` of the least."""
+    nest, indices = axes_nest(emit, shape_of(source), [axis])
+    steps = Scalars(nest)
+    element = nest.input(source, indices)
+    place = steps.place(nest.parallel, i64)
+    start = -inf if predicate == "gt" else inf
+    shape = nest.output_shape
+    starts = emit.filled(shape, element.type, start), emit.filled(shape, i64, 0)
+
+    def combine(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        is_better = steps.compare(predicate, element, before[0])
+        found = zip((element, place), before, strict=True)
+        return [steps.select(is_better, *pair) for pair in found]
+
+    return nest.reduce(starts, combine)[1]

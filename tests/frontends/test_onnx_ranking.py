@@ -30,6 +30,25 @@ def test_ranks(qdq: str, tmp_path: Path) -> None:
 
 @pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
+def test_places_of_extremes(qdq: str, tmp_path: Path) -> None:
+    """Of equal numbers the first; largest and least of stored integers."""
+    build = Layers(18)
+    x = build.value(4, 5, 6)
+    stored = build.pair(x, 0.5, 3)
+    for kind in ("ArgMax", "ArgMin"):
+        for value, axis, keepdims in ((x, 1, 0), (stored, -1, 1), (stored, 0, 0)):
+            place = build.node(kind, [value], axis=axis, keepdims=keepdims)
+            build.output(build.node("Identity", [place]), "i8")
+    for kind in ("ReduceMax", "ReduceMin"):
+        for axes, keepdims in (([1], 0), ([0, 2], 1)):
+            along = build.constant(np.array(axes))
+            extreme = build.node(kind, [stored, along], keepdims=keepdims)
+            build.returned(build.pair(extreme, 0.5, 3))
+    build.check(tmp_path, qdq)
+
+
+@pytest.mark.parts(2)
+@pytest.mark.parametrize("qdq", LEVELS)
 def test_running_sums(qdq: str, tmp_path: Path) -> None:
     build = Layers()
     for axis in (0, 1, -1):

@@ -296,14 +296,24 @@ def test_a_fused_operator_is_called_what_the_file_calls_it(tmp_path: Path) -> No
     assert "node 2 AveragePool 'n2': an input of rank 6 is not supported" in found
 
 
-def test_weights_that_are_an_input(tmp_path: Path) -> None:
+def test_a_scale_that_is_an_input(tmp_path: Path) -> None:
     build = OnnxBuilder()
-    image, weights = (1, 3, 4, 4), (2, 3, 1, 1)
-    operands = [build.input("a", image, "u1"), build.input("b", weights, "i1")]
-    build.output(build.node("ConvInteger", operands), "i4")
+    operands = [build.input("a", (2, 3), "u1"), build.input("b", (), "f4"), ""]
+    operands += build.parameters(0.2, 5, "u1")
+    build.output(build.node("QLinearSigmoid", operands, domain=MICROSOFT), "u1")
     found = message(build.save(tmp_path / "model.onnx"))
-    assert "'b' is an input of the model; expected a constant" in found
+    assert "scale 'b' is an input of the model; expected a constant" in found
     assert "offline" not in found
+
+
+def test_sizes_that_other_pixels_decide(tmp_path: Path) -> None:
+    build = OnnxBuilder(18)
+    x = build.pair(build.input("x", (1, 2, 8, 8)), 0.1, 3)
+    sizes = build.constant(np.array([1, 2, 4, 4]))
+    options = {"mode": "linear", "antialias": 1}
+    build.output(build.node("Resize", [x, "", "", sizes], **options))
+    found = message(build.save(tmp_path / "model.onnx"))
+    assert "antialias 1 is not supported; expected 0" in found
 
 
 def test_other_scales_than_before(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from ..context import NodeContext
 FAMILIES = (
     *("activation", "attention", "blocked", "border", "contraction", "conv_transpose"),
     *("dynamic", "einsum", "elementwise", "embedding", "functions", "integer_products"),
-    *("joining", "layout", "normalization", "pooling", "quantizers", "ranking"),
-    *("real",),
+    *("joining", "layout", "normalization", "open_quantization", "pooling"),
+    *("quantizers", "ranking", "real"),
     *("real_layers", "real_pools", "real_softmax", "rearranging", "recurrent"),
     *("reductions", "resizing", "sampling", "selection", "slicing"),
 )

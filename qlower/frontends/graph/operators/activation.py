@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from xdsl.dialects.builtin import Float32Type, i64
 
 from qlower.dialects import qnn
 
 from ...entry import RESULT, Entry, quantized, takes
+from ...ranking import place_of_extreme
 from ..bounds import bounds
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..values import Value
-from .real import import_bounded
+from .real import import_bounded, real_operand
 
 
 def import_softmax(node: NodeContext) -> None:
@@ -62,16 +64,24 @@ def import_bounds(node: NodeContext) -> None:
     node.importer.skip(quantizer.node)
 
 
-def import_arg_max(node: NodeContext) -> None:
+def import_arg_max(node: NodeContext, predicate: str = "gt") -> None:
+    """The place of the first of the largest along an axis, or with `lt` of the least;
+    of stored integers the largest by an operation of its own."""
     value = node.value(0)
     rank = len(value.order)
     axis = node.axis(node.integer("axis", 0), rank)
     kept = tuple(d for d in value.order if d != axis)
     order = tuple(d - (d > axis) for d in kept)
     type = node.typed(i64, [n for d, n in enumerate(value.shape) if d != axis], order)
-    operation = qnn.ArgMaxOp(value.ssa, type, axis=value.order.index(axis))
     is_kept = node.flag("keepdims", True)
-    found = Value(node.emit(operation, "position" if is_kept else None), order)
+    suffix = "position" if is_kept else None
+    at = value.order.index(axis)
+    if predicate == "gt" and not value.is_real:
+        position = node.emit(qnn.ArgMaxOp(value.ssa, type, axis=at), suffix)
+    else:
+        emit = node.builder.emitter(node.place(), suffix)
+        position = place_of_extreme(emit, real_operand(node, 0).ssa, at, predicate)
+    found = Value(position, order)
     if is_kept:
         found = node.in_order(found)
         shape = [1 if d == axis else size for d, size in enumerate(value.shape)]
@@ -97,5 +107,8 @@ IMPORTERS = {
     (MICROSOFT, "QLinearSoftmax"): takes(f"{quantized('x')}, {RESULT}", import_softmax),
     ("", "Relu"): takes("x", import_bounds),
     ("", "Clip"): takes("x, min?, max?", import_bounds),
-    ("", "ArgMax"): takes("x: STORED; select_last_index: 0", import_arg_max),
+    ("", "ArgMax"): takes("x; select_last_index: 0", import_arg_max),
+    ("", "ArgMin"): takes(
+        "x; select_last_index: 0", partial(import_arg_max, predicate="lt")
+    ),
 }

@@ -13,7 +13,7 @@ from ...entry import takes
 from ..context import OTHER_STORED_TYPES, NodeContext
 from ..nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
 from ..operands import STORED_TYPES
-from .dynamic import quantize_by
+from .open_quantization import dequantize_open, is_open, quantize_open
 from .real import real_operand
 
 LARGEST_EXACT_SCALE = 1e36
@@ -22,8 +22,8 @@ LARGEST_EXACT_SCALE = 1e36
 
 def import_quantize(node: NodeContext) -> None:
     """Quantize float32; of what was dequantized, change the scale, if it is another."""
-    if not node.is_constant(1):
-        node.define(quantize_by(node, real_operand(node, 0)))
+    if is_open(node, 1, 2):
+        quantize_open(node)
         return
     value = node.real(0)
     if not _has_one_step(node):
@@ -50,6 +50,9 @@ def import_dequantize(node: NodeContext) -> None:
 
     Constants that one scale doesn't describe are left to the operators that take them.
     """
+    if is_open(node, 1, 2):
+        dequantize_open(node)
+        return
     if node.is_constant(0):
         if _is_plain(node):
             node.define(replace(node.stored(0, 1, 2), is_real=True))

@@ -257,15 +257,6 @@ def linear(
 
 
 IMPORTERS = {
-    **{
-        (domain, "QLinearConv"): takes(
-            f"{quantized('x', 'weights')}, scale, zero_point, bias?", import_conv
-        )
-        for domain in ("", MICROSOFT)
-    },
-    ("", "QLinearMatMul"): takes(
-        f"{quantized('x', 'y')}, scale, zero_point", import_matmul
-    ),
     (MICROSOFT, "QGemm"): takes(
         f"{quantized('x', 'weights')}, bias?, scale?, zero_point?; transA: 0",
         import_gemm,

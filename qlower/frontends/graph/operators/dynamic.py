@@ -85,17 +85,6 @@ def _code(steps: Scalars, x: SSAValue, scale: SSAValue, point: SSAValue) -> SSAV
     return steps.cast(CODE(steps, x, scale, zero), i8)
 
 
-def quantize_by(node: NodeContext, value: Value) -> Value:
-    """QuantizeLinear to uint8 by a scale and a zero point that run time knows."""
-    scale = node.real(1)
-    point = node.value(2)
-    if math.prod(scale.shape) != 1 or point.element != CODES:
-        raise node.error(
-            "a scale that is no constant is supported for uint8 only, and one of them"
-        )
-    return _codes_of(node.builder.emitter(node.place()), value, (scale, point))
-
-
 def _codes_of(emit: Emitter, value: Value, step: tuple[Value, Value]) -> Value:
     """`rne(clamp(F(x / s))) + z`, for a scale and a zero point in one element each."""
     scale, point = step

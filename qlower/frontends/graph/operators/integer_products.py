@@ -261,5 +261,4 @@ FACTORS = "x, y, x_zero_point?, y_zero_point?"
 
 IMPORTERS = {
     ("", "MatMulInteger"): takes(FACTORS, import_matmul_integer),
-    ("", "ConvInteger"): takes(FACTORS, import_conv_integer),
 }

@@ -8,6 +8,7 @@ from functools import partial
 from xdsl.dialects.builtin import TensorType, f32, i32, i64
 
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType, StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.operators.shapes import reduced
 
@@ -51,7 +52,8 @@ def import_global_lp_pool(node: NodeContext) -> None:
 def import_reduction(node: NodeContext, function: str) -> None:
     value = node.value(0)
     is_whole_numbers = function == "sum" and value.element in (i32, i64)
-    if not is_whole_numbers:
+    is_stored = function in ANY_ORDER.values() and not value.is_real
+    if not (is_whole_numbers or is_stored):
         value = real_operand(node, 0)
     rank, keeps = len(value.shape), node.flag("keepdims", True)
     axes = node.axes(1, rank)
@@ -59,6 +61,8 @@ def import_reduction(node: NodeContext, function: str) -> None:
     axes = axes or (range(rank) if is_whole else ())
     if is_whole_numbers:
         _sum_integers(node, value, axes, keeps=keeps)
+    elif is_stored:
+        _reduce_codes(node, value, axes, function, keeps=keeps)
     else:
         reduce(node, value, axes, function, keeps=keeps)
 
@@ -73,6 +77,32 @@ def _sum_integers(
     found = Value(sums, identity(len(shape_of(sums))))
     shape = reduced(value.shape, sorted(axes), keeps)
     whole = node.reshaped(found, shape)
+    node.define(whole)
+
+
+def _reduce_codes(
+    node: NodeContext,
+    value: Value,
+    axes: Collection[int],
+    function: str,
+    *,
+    keeps: bool,
+) -> None:
+    """The largest or least stored integers along axes, of the operand's scale."""
+    value = node.in_order(value)
+    element, shape = value.element, value.shape
+    if not isinstance(element, QuantizedType):
+        raise node.error(f"a {function} of {element} is not supported")
+    emit = node.builder.emitter(node.place(), "codes")
+    type = TensorType(element.storage_type, shape)
+    codes = emit.add(StorageCastOp(value.ssa, type)).result
+    compute, start = Scalars.larger, element.storage_min
+    if function == "minimum":
+        compute, start = Scalars.smaller, element.storage_max
+    found = folded(emit, codes, axes, compute, start, is_unsigned=not element.signed)
+    cast = StorageCastOp(found, TensorType(element, shape_of(found)))
+    stored = Value(node.emit(cast, "stored"), identity(len(shape_of(found))))
+    whole = node.reshaped(stored, reduced(shape, sorted(axes), keeps))
     node.define(whole)
 
 

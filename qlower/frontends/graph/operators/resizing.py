@@ -41,6 +41,7 @@ MAX_SIZE = 1 << 20
 def import_resize(node: NodeContext) -> None:
     """Sizes, or scales that give them rounded down."""
     value = node.value(0)
+    node.expect("keep_aspect_ratio_policy", "stretch")
     mode = node.text("mode", "nearest", ["nearest", "linear", "cubic"])
     if mode != "nearest":
         sizes = _image_sizes(node, value)
@@ -58,6 +59,7 @@ def import_resize(node: NodeContext) -> None:
 
 def _image_sizes(node: NodeContext, value: Value) -> list[tuple[int, float]]:
     """The sizes of an image of real numbers whose channels stay, and the scales."""
+    node.expect("antialias", 0)
     sizes = _sizes(node, value)
     if len(sizes) != 4 or any(scale != 1 for _, scale in sizes[:2]):
         raise node.error(

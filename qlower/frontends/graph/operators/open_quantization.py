@@ -1,0 +1,296 @@
+"""Quantized operators whose scales, zero points or weights only run time knows.
+
+Stored integers have the scale 1 in their types; every step is part of a loop nest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType, f32, i32
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant.ops import StorageCastOp
+from qlower.model.nests import Index, widen
+
+from ...entry import quantized, takes
+from ...scalars import Scalars, Steps, text
+from ..context import OTHER_STORED_TYPES, NodeContext
+from ..nodes import MICROSOFT
+from ..operands import STORED_TYPES
+from ..orders import identity
+from ..values import Value, real_value
+from ..window import read_window
+from .contraction import import_conv, import_matmul
+from .integer_products import (
+    FACTORS,
+    import_conv_integer,
+    matmul_integer,
+    stored_operand,
+)
+from .real import body_of, elementwise, real_operand
+from .rearranging import pick
+
+CODE, REQUANTIZED = (text("_mlas", name) for name in ("code_between", "requantized"))
+
+
+def is_open(node: NodeContext, *numbers: int) -> bool:
+    """Whether one of these operands is there and no constant."""
+    return any(node.has(number) and not node.is_constant(number) for number in numbers)
+
+
+def _words(node: NodeContext, number: int) -> Value:
+    """The stored integers of an operand as i32."""
+    if node.is_constant(number):
+        array = node.array(number, "operand").astype(np.int32)
+        ssa = node.builder.constant(array, i32, node.place(node.name(number)))
+        return Value(ssa, identity(array.ndim))
+    value = node.value(number)
+    element = value.element
+    if not isinstance(element, QuantizedType):
+        return value
+    type = TensorType(element.storage_type, value.type.get_shape())
+    plain = node.emit(StorageCastOp(value.ssa, type), f"plain_{number}")
+    unsigned = not element.signed
+
+    def word(steps: Scalars, code: SSAValue) -> SSAValue:
+        return widen(steps.nest, code, i32, unsigned=unsigned)
+
+    words = elementwise(node, [replace(value, ssa=plain)], body_of(word))
+    return replace(words, is_real=False)
+
+
+def _spread(node: NodeContext, value: Value, shape: Sequence[int]) -> Value:
+    """Scales or zero points, one for all or for an index or block of an axis, as a
+    tensor that broadcasts to one of this shape."""
+    sizes = value.shape
+    if math.prod(sizes) == 1:
+        return node.reshaped(value, ())
+    axis = node.axis(node.integer("axis", 1), len(shape))
+    block = node.integer("block_size", 0, 0)
+    along = -(-shape[axis] // block) if block else shape[axis]
+    expected = [along if d == axis else size for d, size in enumerate(shape)]
+    if list(sizes) not in (expected, [along]):
+        raise node.error(
+            f"scales or zero points of shape {list(sizes)} for {list(shape)}; expected"
+            f" {expected if block else [along]}"
+        )
+    if len(sizes) == 1:
+        column = [along if d == axis else 1 for d in range(len(shape))]
+        value = node.reshaped(value, column)
+    if not block:
+        return value
+    return pick(node, value, axis, [at // block for at in range(shape[axis])])
+
+
+def _result_type(node: NodeContext, zero_point: int) -> QuantizedType:
+    """The type of stored integers by that of a zero point, with the scale 1."""
+    if is_open(node, zero_point):
+        element = node.value(zero_point).element
+        if isinstance(element, QuantizedType):
+            return element
+    type = node.graph.stored_type(node.node)
+    if node.has(zero_point):
+        type = node.constant(zero_point, "zero point").type
+    if type in STORED_TYPES:
+        return QuantizedType.per_tensor(8, STORED_TYPES[type], 1.0)
+    if type in OTHER_STORED_TYPES:
+        return OTHER_STORED_TYPES[type]
+    raise node.error(f"stored values of type {type} are not supported")
+
+
+def _define(
+    node: NodeContext, operands: list[Value], code: Steps, element: QuantizedType
+) -> None:
+    """Make codes the node's result; `code` gives them as i32."""
+    ends = element.storage_min, element.storage_max
+
+    def compute(steps: Scalars, *given: SSAValue) -> SSAValue:
+        word = code(steps, *given, *(steps.constant(end, i32) for end in ends))
+        return steps.step(arith.TruncIOp(word, element.storage_type))
+
+    codes = elementwise(node, operands, body_of(compute))
+    type = TensorType(element, codes.type.get_shape())
+    stored = node.emit(StorageCastOp(codes.ssa, type))
+    node.define(Value(stored, codes.order))
+
+
+def _zero(node: NodeContext) -> Value:
+    ssa = node.builder.constant(np.zeros((), np.int32), i32, node.place())
+    return Value(ssa, ())
+
+
+def dequantize_open(node: NodeContext) -> None:
+    """`F(F(q - z) s)`"""
+    codes = _words(node, 0)
+    shape = codes.shape
+    scale = _spread(node, real_operand(node, 1), shape)
+    point = _spread(node, _words(node, 2), shape) if node.has(2) else _zero(node)
+
+    def real(
+        steps: Scalars, code: SSAValue, point: SSAValue, scale: SSAValue
+    ) -> SSAValue:
+        centred = steps.cast(steps.subtract(code, point), f32)
+        return steps.multiply(centred, scale)
+
+    node.define(elementwise(node, [codes, point, scale], body_of(real)))
+
+
+def quantize_open(node: NodeContext) -> None:
+    """`rne(clamp(F(x / s))) + z`"""
+    value = node.in_order(real_operand(node, 0))
+    shape = value.shape
+    scale = _spread(node, real_operand(node, 1), shape)
+    point = _spread(node, _words(node, 2), shape) if node.has(2) else _zero(node)
+    _define(node, [value, scale, point], CODE, _result_type(node, 2))
+
+
+def matmul_open(node: NodeContext) -> None:
+    """QLinearMatMul: exact sums, `rne(F(F(sum) F(F(s_a s_b) / s_y))) + z`."""
+    sums = matmul_integer(node, stored_operand(node, 0, 2), 3, 5, "sums")
+    _requantize(node, sums, ())
+
+
+def _requantize(node: NodeContext, sums: Value, last: Sequence[int]) -> None:
+    """Store sums by the scales 1, 4 and 6 and the zero point 7; the scales of weights
+    have dimensions of size 1 behind them."""
+    scales = [real_operand(node, number) for number in (1, 4, 6)]
+    if math.prod(scales[1].shape) > 1:
+        scales[1] = node.reshaped(scales[1], (*scales[1].shape, *last))
+    operands = [sums, *scales, _words(node, 7) if node.has(7) else _zero(node)]
+    operands = [
+        node.reshaped(value, ()) if math.prod(value.shape) == 1 and at else value
+        for at, value in enumerate(operands)
+    ]
+    _define(node, operands, REQUANTIZED, _result_type(node, 7))
+
+
+def conv_open(node: NodeContext) -> None:
+    """QLinearConv: exact sums and a bias in their steps, stored as those of a
+    QLinearMatMul."""
+    node.expect("channels_last", 0)
+    sums = _convolved(node, 3, 2, 5)
+    rank = len(sums.shape)
+    if node.has(8):
+        bias = node.reshaped(_words(node, 8), (sums.shape[1], *_ones(rank)))
+        sums = elementwise(node, [sums, bias], body_of(Scalars.add))
+    _requantize(node, sums, _ones(rank))
+
+
+def conv_integer_open(node: NodeContext) -> None:
+    node.define(_convolved(node, 1, 2, 3))
+
+
+def _ones(rank: int) -> list[int]:
+    return [1] * (rank - 2)
+
+
+def _convolved(node: NodeContext, weights: int, point: int, other: int) -> Value:
+    """The sums [N, O, ...] of an image's products with the operand `weights`; the
+    operands `point` and `other` are zero points."""
+    image, filters = _words(node, 0), _words(node, weights)
+    rank = len(image.shape)
+    if rank not in (3, 4) or len(filters.shape) != rank:
+        raise node.error(
+            f"an input of rank {rank} with weights of rank {len(filters.shape)} is not"
+            " supported; expected 4 (or 3, for a row)"
+        )
+    parts: list[SSAValue] = []
+    for value, number in ((image, point), (filters, other)):
+        value = node.in_order(value)
+        if node.has(number):
+            taken = _words(node, number)
+            if math.prod(taken.shape) == 1:
+                taken = node.reshaped(taken, ())
+            else:
+                taken = node.reshaped(taken, (*taken.shape, *[1] * (rank - 1)))
+            value = elementwise(node, [value, taken], body_of(Scalars.subtract))
+        if rank == 3:
+            value = node.reshaped(value, (*value.shape[:2], 1, *value.shape[2:]))
+        parts.append(value.ssa)
+    shapes = [
+        (*value.shape[:2], *[1] * (4 - rank), *value.shape[2:])
+        for value in (image, filters)
+    ]
+    sums = _slide(node, parts, shapes)
+    whole = real_value(sums)
+    if rank == 3:
+        whole = node.reshaped(whole, (*whole.shape[:2], whole.shape[3]))
+    return replace(whole, is_real=False)
+
+
+def _slide(
+    node: NodeContext, parts: Sequence[SSAValue], shapes: Sequence[tuple[int, ...]]
+) -> SSAValue:
+    """The sums [N, O, H, W] of an image [N, C, H, W] and filters [O, C / groups, H, W],
+    both of i32, less their zero points."""
+    (batch, channels, *sizes), (count, depth, *kernel) = shapes
+    groups = node.integer("group", 1, 1)
+    if channels != depth * groups or count % groups:
+        raise node.error(
+            f"{channels} input channels and {count} filters of {depth} channels do not"
+            f" divide into {groups} groups"
+        )
+    window = read_window(node, (sizes[0], sizes[1]), (kernel[0], kernel[1]))
+    top, below, left, behind = window.pad
+    emit = node.builder.emitter(node.place(), "sums")
+    padded = (batch, channels, top + sizes[0] + below, left + sizes[1] + behind)
+    node.check_elements(math.prod(padded))
+    node.check_elements(batch * count * math.prod(window.sizes))
+    around = emit.inserted(parts[0], emit.filled(padded, i32, 0), (0, 0, top, left))
+    share = count // groups
+    bounds = (batch, groups, share, *window.sizes, depth, *kernel)
+    nest = node.nest(bounds, "sums", reductions=3)
+    nest.window(range(len(bounds)))
+    group = AffineDimExpr(1)
+    places: list[Index] = [0, group * depth + AffineDimExpr(5)]
+    for axis in range(2):
+        first = AffineDimExpr(3 + axis) * window.stride[axis]
+        places.append(first + AffineDimExpr(6 + axis) * window.dilation[axis])
+    pixel = nest.input(around, places)
+    weight = nest.input(parts[1], [group * share + AffineDimExpr(2), 5, 6, 7])
+    product = nest.add(arith.MuliOp(pixel, weight)).result
+    zeros = nest.emitter.filled(nest.output_shape, i32, 0)
+    (sums,) = nest.reduce([zeros], nest.adding(product))
+    shape = (batch, count, *window.sizes)
+    return emit.add(qnn.ReshapeOp(sums, TensorType(i32, shape))).result
+
+
+def _either(
+    numbers: Sequence[int],
+    known: Callable[[NodeContext], None],
+    unknown: Callable[[NodeContext], None],
+) -> Callable[[NodeContext], None]:
+    """Import a node by whether any of these operands is known at run time only."""
+
+    def build(node: NodeContext) -> None:
+        (unknown if is_open(node, *numbers) else known)(node)
+
+    return build
+
+
+STEP = "scale, zero_point"
+
+IMPORTERS = {
+    **{
+        (domain, "QLinearConv"): takes(
+            f"{quantized('x', 'weights')}, {STEP}, bias?",
+            _either(range(1, 9), import_conv, conv_open),
+        )
+        for domain in ("", MICROSOFT)
+    },
+    ("", "QLinearMatMul"): takes(
+        f"{quantized('x', 'y')}, {STEP}",
+        _either((1, 2, 4, 5, 6, 7), import_matmul, matmul_open),
+    ),
+    ("", "ConvInteger"): takes(
+        FACTORS, _either((1, 3), import_conv_integer, conv_integer_open)
+    ),
+}
