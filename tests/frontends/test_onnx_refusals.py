@@ -310,7 +310,7 @@ def test_sizes_that_other_pixels_decide(tmp_path: Path) -> None:
     build = OnnxBuilder(18)
     x = build.pair(build.input("x", (1, 2, 8, 8)), 0.1, 3)
     sizes = build.constant(np.array([1, 2, 4, 4]))
-    options = {"mode": "linear", "antialias": 1}
+    options: dict[str, Any] = {"mode": "linear", "antialias": 1}
     build.output(build.node("Resize", [x, "", "", sizes], **options))
     found = message(build.save(tmp_path / "model.onnx"))
     assert "antialias 1 is not supported; expected 0" in found
