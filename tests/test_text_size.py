@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.small_model import SMALL_MODEL
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Region
 
 import qlower
 from qlower.diagnostics import QlowerError
 from qlower.text.aliases import LARGEST_EXPANSION
 from qlower.text.parsing import parse_module
+from qlower.text.verification import verify_module
 
 Bomb = Callable[[int], str]
 """Text that stands for 2^n elements."""
@@ -105,3 +108,15 @@ def test_what_ended_makes_nothing_less_deep():
         text = _chain("#a0 = [1]", f"#a$n = [{beside}#a$m]", 200) + _used("#a200")
         with pytest.raises(QlowerError, match="more than 150 attributes are nested"):
             parse_module(text)
+
+
+def test_what_was_built_too_deep_is_refused_too():
+    """Regions that no text held."""
+    block = Block()
+    module = ModuleOp([ModuleOp(Region(block))])
+    for _ in range(5_000):
+        inner = Block()
+        block.add_op(ModuleOp(Region(inner)))
+        block = inner
+    with pytest.raises(QlowerError, match="regions are nested too deeply"):
+        verify_module(module)

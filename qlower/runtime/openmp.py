@@ -82,7 +82,7 @@ def _candidates() -> Iterator[str | None]:
         yield chosen
         return
     yield None
-    yield from _mapped()
+    yield from mapped_runtimes()
     for name in _NAMES:
         found = ctypes.util.find_library(name)
         if found is not None:
@@ -95,7 +95,7 @@ def _candidates() -> Iterator[str | None]:
         yield from (str(file.locate()) for file in present if _is_runtime(file.name))
 
 
-def _mapped() -> Iterator[str]:
+def mapped_runtimes() -> Iterator[str]:
     """The runtimes that this process has loaded."""
     try:
         lines = Path("/proc/self/maps").read_text().splitlines()

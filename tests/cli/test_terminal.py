@@ -9,6 +9,7 @@ import pytest
 from support.small_model import SMALL_MODEL
 
 from qlower.cli import main
+from qlower.cli.progress import progress
 
 NAME = "a\x1b]0;mine\x07\x9b31m\u202eb"
 CONTROLS = {"\x1b", "\x07", "\x9b", "\u202e"}
@@ -87,3 +88,7 @@ def test_lines_fit_the_terminal(
     out = capsys.readouterr().out
     assert out
     assert not [long for long in out.splitlines() if len(long) > 80]
+
+
+def test_things_of_no_known_number_are_gone_through() -> None:
+    assert list(progress(iter([1, 2]), "things")) == [1, 2]

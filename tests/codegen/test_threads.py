@@ -180,3 +180,14 @@ def test_teams_of_several_callers(tmp_path: Path):
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(call, range(60)))
+
+
+def test_a_runtime_that_is_loaded_is_found(monkeypatch: pytest.MonkeyPatch):
+    mapped = "7f00-7f01 r-xp 00000000 00:00 1    /opt/a b/libgomp-1a.so.1.0.0\n"
+
+    def read(path: Path) -> str:
+        assert path == Path("/proc/self/maps")
+        return f"{mapped}{mapped}7f02-7f03 rw-p 0 00:00 0 [heap]\n"
+
+    monkeypatch.setattr(Path, "read_text", read)
+    assert list(openmp.mapped_runtimes()) == ["/opt/a b/libgomp-1a.so.1.0.0"]

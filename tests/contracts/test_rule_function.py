@@ -264,3 +264,20 @@ def test_wrong_choices_are_refused(choices: dict[str, str], message: str) -> Non
 def test_wrong_names_are_refused(name: str) -> None:
     with pytest.raises(qlower.QlowerError, match="is not CHOICE VALUE, once"):
         load_contract(name)
+
+
+@pytest.mark.parametrize("rule", ["linear", "depthwise_conv2d"])
+def test_one_arithmetic_is_that_of_all_contractions(rule: str) -> None:
+    contract = qlower.arithmetic("tflite", multiplier="12 bits, floor")
+    sums = np.arange(-3000, 3000, 7)
+    scales: dict[str, Any] = {
+        "input_scale": 0.0123,
+        "weight_scale": 0.0471,
+        "output_scale": 0.037,
+    }
+    own, common, base = (
+        qlower.rule(name, kind)(sums, **scales)
+        for name, kind in ((contract, rule), (contract, "conv2d"), ("tflite", rule))
+    )
+    np.testing.assert_array_equal(own, common)
+    assert (own != base).any()

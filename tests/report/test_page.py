@@ -23,6 +23,7 @@ from qlower.frontends.load import load_text
 from qlower.report.layers import Limits
 from qlower.report.measures import Measure
 from qlower.report.page import policy
+from qlower.verification.equal import equal
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 ROOM = Path(qlower.__file__).parent / "report"
@@ -433,3 +434,18 @@ def test_layers_take_little_room() -> None:
     assert few.elements == 24
     assert many.elements == 8
     assert 600 * many.cells < 3_000_000 < 600 * few.cells
+
+
+def test_only_an_input_that_was_drawn_is_called_drawn(report: qlower.Report) -> None:
+    assert ("input", "drawn by seed 0") in report.about
+    image = np.zeros((1, 2, 2, 1), np.int8)
+    given = qlower.make_report(small(), image, against="tvm", native=False)
+    assert not [text for name, text in given.about if name == "input"]
+
+
+def test_the_verdict_is_about_both_contracts(report: qlower.Report) -> None:
+    """One that is compared with itself is equal everywhere."""
+    counted, itself = (
+        equal("tflite", other, small()).table.notes[0] for other in ("tvm", "tflite")
+    )
+    assert report.verdict[-1] == f"For all inputs: {counted}" != itself

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 from training.test_improvement_steps import LONE, work
 
 from qlower.diagnostics import QlowerError
-from qlower.model.weights import weight_specs
+from qlower.model.weights import WeightSpec, weight_specs
 from qlower.text.parsing import parse_module
 
 pytest.importorskip("torch", reason="torch is not installed")
@@ -106,3 +108,14 @@ def test_weights_are_quotients_of_float32_and_biases_of_float64() -> None:
     found = quantizing.stored_parameter(bias, given)
     exact = 0.15000000596046448 / float(bias.scales[0])
     assert found.tolist() == [round(exact)] * 2
+
+
+@pytest.mark.parametrize(("code", "type"), [((1 << 23) - 1, "32"), (1 << 23, "64")])
+def test_codes_that_float32_would_round_are_float64(code: int, type: str) -> None:
+    spec = SimpleNamespace(
+        stored=np.array([0, -code], np.int32), real=np.array([0.0, -code])
+    )
+    parameter = import_module("qlower.torch.quantizing").initial_parameter(
+        cast(WeightSpec, spec)
+    )
+    assert str(parameter.dtype) == f"torch.float{type}"

@@ -651,6 +651,7 @@ def test_real_outputs_are_compared_in_real_units(tmp_path: Path):
     (record, _) = found.table.records()
     assert record["mean_real"] == record["largest_real"] == 0.125
     assert "in real numbers" in str(found)
+    assert record["differing"] == 4 * 5
 
 
 @pytest.mark.parts(5)

@@ -73,6 +73,16 @@ func.func @pad_length(%0: tensor<4x!a>) {
 
 !a = !quant.uniform<i8:f32, 0.5>
 
+func.func @pad_less_than_none(%0: tensor<4x!a>) {
+  // CHECK: error: qnn.pad: low [-1]: -1 is outside [0, 2147483647]
+  %x = qnn.pad %0 {low = [-1], high = [1]} : (tensor<4x!a>) -> tensor<4x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
 func.func @pad_shape(%0: tensor<4x!a>) {
   // CHECK: error: qnn.pad: shape [5] of result does not match the expected [6]
   %x = qnn.pad %0 {low = [1], high = [1]} : (tensor<4x!a>) -> tensor<5x!a>

@@ -154,6 +154,14 @@ func.func @f(%x: tensor<3xf32>, %z: tensor<1xf32>) -> tensor<4xf32> {
 
 // -----
 
+func.func @f(%x: tensor<3xf32>, %z: tensor<f32>) -> tensor<4xf32> {
+  // CHECK: error: stablehlo.pad: interior -1 is less than 0
+  %0 = stablehlo.pad %x, %z, low = [1], high = [0], interior = [-1] : (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 func.func @f(%x: tensor<3x4xf32>, %i: tensor<2x1xi32>) -> tensor<2x5xf32> {
   // CHECK: error: stablehlo.gather: [1, 5] is no box of tensor<3x4xf32>
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>}> : (tensor<3x4xf32>, tensor<2x1xi32>) -> tensor<2x5xf32>
