@@ -288,3 +288,37 @@ def test_ncnn_has_a_kernel_of_its_own_for_three_by_three(
     ]
     (found,) = evaluate_function(function, arguments)
     assert bool(found) is expected
+
+
+@pytest.mark.parametrize(
+    ("size", "outputs", "fuses"), [(3, 4, True), (5, 8, True), (5, 4, False)]
+)
+def test_ncnn_fuses_the_bias_of_some_depthwise_kernels(
+    size: int, outputs: int, fuses: bool
+):
+    """Its own kernel's, and those of channels with several outputs."""
+    rule = load_contract("ncnn").rule("depthwise_conv2d")
+    step = np.float32(0.0123) * np.float32(0.0471)
+    sums = np.arange(50_000, 50_200, dtype=np.int32)
+    product = sums.astype(np.float32) * step
+    bias = np.float32(1.5) - product  # the rounded product makes a tie
+    reals = ((sums * np.float64(step) + bias).astype(np.float32), product + bias)
+    fused, plain = (np.trunc(r + np.copysign(np.float32(0.5), r)) for r in reals)
+    differing = fused != plain
+    assert differing.any()
+    values = {
+        **dict.fromkeys(rule.values, np.int32(1)),
+        **dict.fromkeys(("kernel_height", "kernel_width"), np.int32(size)),
+        **{name: np.float32(1) for name in rule.values if name.endswith("_scale")},
+        **{name: np.int32(0) for name in rule.values if name.endswith("_point")},
+        **{"input_scale": np.float32(0.0123), "weight_scale": np.float32(0.0471)},
+        **{"activation_min": np.float32(-np.inf), "weights_symmetric": np.True_},
+        "output_unsigned": np.False_,
+        **{"activation_max": np.float32(np.inf), "real_bias": bias[differing]},
+        **{"accumulator": sums[differing], "element": np.int32(0)},
+        **{"element_count": np.int32(400), "input_channels": np.int32(4)},
+        "channel_count": np.int32(outputs),
+    }
+    (found,) = rule.evaluate(values)
+    expected = (fused if fuses else plain)[differing].clip(-127, 127)
+    np.testing.assert_array_equal(found, expected)
