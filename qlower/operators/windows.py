@@ -7,7 +7,7 @@ own words; they differ in what they allow, not in the numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,55 @@ class WindowAxis:
     def results(self) -> int:
         """How many places the window takes, where it fits."""
         return self.room // self.stride + 1
+
+    def in_same(self) -> WindowAxis:
+        """The window with the padding of `same_padding`."""
+        before, after = same_padding(self.size, self.extent, self.stride)
+        return replace(self, before=before, after=after)
+
+    def lengthened(self) -> WindowAxis:
+        """The window with a last result for elements that others leave out: it starts
+        inside of the axis or of the padding before it, and more padding lies behind."""
+        steps = -(-self.room // self.stride)
+        if steps * self.stride >= self.size + self.before:
+            steps -= 1
+        after = steps * self.stride + self.extent - self.size - self.before
+        return replace(self, after=max(self.after, after))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window that slides along several axes."""
+
+    axes: tuple[WindowAxis, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], kernel: Sequence[int]) -> Window:
+        """A window that moves by one element at a time, without padding."""
+        return cls(tuple(map(WindowAxis, sizes, kernel)))
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        return tuple(axis.taps for axis in self.axes)
+
+    @property
+    def stride(self) -> tuple[int, ...]:
+        return tuple(axis.stride for axis in self.axes)
+
+    @property
+    def dilation(self) -> tuple[int, ...]:
+        return tuple(axis.dilation for axis in self.axes)
+
+    @property
+    def pad(self) -> tuple[int, ...]:
+        """The elements before and after each axis: of images top, bottom, left and
+        right."""
+        return tuple(end for axis in self.axes for end in (axis.before, axis.after))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The results along each axis."""
+        return tuple(axis.results for axis in self.axes)
 
 
 def window_extent(taps: int, dilation: int) -> int:

@@ -68,7 +68,7 @@ def test_pools(qdq: str, type: str, tmp_path: Path) -> None:
     ("attributes", "said"),
     [
         ({"ceil_mode": 1}, "ceil_mode 1 is not supported; expected 0"),
-        ({"kernel_shape": [9, 2, 2]}, "a window of 9 is larger than the padded volume"),
+        ({"kernel_shape": [9, 2, 2]}, "a window of 9 is larger than the padded image"),
         ({"pads": [1] * 6}, "padded volume is not supported; expected no pads"),
     ],
 )

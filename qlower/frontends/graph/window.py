@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
-from qlower.operators.windows import same_padding, window_extent
+from qlower.operators.windows import Window, WindowAxis
 
 from .context import NodeContext
 from .orders import channels_last, identity
@@ -18,19 +18,6 @@ MAX_DILATION = 1 << 12
 MAX_PAD = 1 << 16
 
 PADDINGS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
-
-Pair = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """`stride` and `dilation` are [h, w], `pad` is [top, bottom, left, right], and
-    `sizes` are the result's rows and columns."""
-
-    stride: Pair
-    pad: tuple[int, int, int, int]
-    dilation: Pair
-    sizes: Pair
 
 
 def as_image(
@@ -89,8 +76,8 @@ def define_image(node: NodeContext, ssa: SSAValue, image: Value, is_last: bool) 
 
 def read_window(
     node: NodeContext,
-    image: Pair,
-    kernel: Pair,
+    image: Sequence[int],
+    kernel: Sequence[int],
     *,
     has_ceil_mode: bool = False,
 ) -> Window:
@@ -101,45 +88,35 @@ def read_window(
     it reaches beyond the padding behind: that is lengthened.
     """
     rank = len(node.shape(0)) - 2
-    declared = node.integer_list("kernel_shape", list(kernel)[2 - rank :], 1)
-    if tuple(declared) != kernel[2 - rank :]:
+    still = len(image) - rank
+    declared = node.integer_list("kernel_shape", kernel[still:], 1)
+    if declared != list(kernel[still:]):
         raise node.error(f"kernel_shape {declared}, expected {list(kernel)}")
-    ones = [1] * rank
-    stride = _pair(node.integer_list("strides", ones, 1, MAX_STRIDE))
-    dilation = _pair(node.integer_list("dilations", ones, 1, MAX_DILATION))
-    given = node.integer_list("pads", [0] * (2 * rank), 0, MAX_PAD)
-    if rank == 1:
-        given = [0, given[0], 0, given[1]]
+    pads = node.integer_list("pads", [0] * (2 * rank), 0, MAX_PAD)
+    strides, dilations, before, after = (
+        [missing] * still + given
+        for missing, given in (
+            (1, node.integer_list("strides", [1] * rank, 1, MAX_STRIDE)),
+            (1, node.integer_list("dilations", [1] * rank, 1, MAX_DILATION)),
+            (0, pads[:rank]),
+            (0, pads[rank:]),
+        )
+    )
     is_ceil = has_ceil_mode and node.flag("ceil_mode", False)
     mode = node.text("auto_pad", "NOTSET", ("", *PADDINGS)) or "NOTSET"
-    pads: list[int] = []
-    sizes: list[int] = []
-    for axis in range(2):
-        before, after = given[axis], given[axis + 2]
-        extent = window_extent(kernel[axis], dilation[axis])
+    axes: list[WindowAxis] = []
+    for sizes in zip(image, kernel, strides, before, after, dilations, strict=True):
+        axis = WindowAxis(*sizes)
         if mode != "NOTSET":
-            before = after = 0
+            axis = replace(axis, before=0, after=0)
         if mode.startswith("SAME"):
-            before, after = same_padding(image[axis], extent, stride[axis])
-            if mode == "SAME_LOWER":
-                before, after = after, before
-        room = image[axis] + before + after - extent
-        if room < 0:
+            axis = axis.in_same()
+        if mode == "SAME_LOWER":
+            axis = replace(axis, before=axis.after, after=axis.before)
+        if axis.room < 0:
             raise node.error(
-                f"a window of {extent} is larger than the padded image of"
-                f" {image[axis] + before + after}"
+                f"a window of {axis.extent} is larger than the padded image of"
+                f" {axis.size + axis.before + axis.after}"
             )
-        steps = room // stride[axis]
-        if is_ceil:
-            steps = -(-room // stride[axis])
-            if steps * stride[axis] >= image[axis] + before:
-                steps -= 1
-            after = max(after, steps * stride[axis] + extent - image[axis] - before)
-        pads += [before, after]
-        sizes.append(steps + 1)
-    top, bottom, left, right = pads
-    return Window(stride, (top, bottom, left, right), dilation, (sizes[0], sizes[1]))
-
-
-def _pair(values: Sequence[int]) -> Pair:
-    return (1, values[0]) if len(values) == 1 else (values[0], values[1])
+        axes.append(axis.lengthened() if is_ceil else axis)
+    return Window(tuple(axes))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.model.nests import Nest
+from qlower.operators.windows import Window
 
 from ...entry import quantized, takes
 from .. import volumes
@@ -25,7 +25,7 @@ from ..nodes import MICROSOFT
 from ..orders import identity
 from ..schema import Array
 from ..values import Element, Value
-from ..window import Window, as_image, from_image, read_window
+from ..window import as_image, from_image, read_window
 from .real import elementwise, number
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
@@ -53,7 +53,7 @@ def import_conv(node: NodeContext) -> None:
         assert isinstance(element, QuantizedType), "the operand is stored"
         image = volume.seen(value, element.zero_point, taps_last=True)
         flat = stored.reshape(filters, 1, 1, -1)
-        operation, _ = make(node, image, (3, flat), window=volumes.POINT)
+        operation, _ = make(node, image, (3, flat), is_point=True)
         volume.define(operation, image)
         return
     image = as_image(node, value, is_last)
@@ -69,23 +69,21 @@ def convolution(
     bias: SSAValue | None,
     result: Element,
     activation: str = "",
-    window: Window | None = None,
+    *,
+    is_point: bool = False,
 ) -> tuple[qnn.Conv2DOp | qnn.DepthwiseConv2DOp, Window]:
     """The operation that the node's attributes ask for, and its window.
 
     `weights` are [O, KH, KW, C / groups], those of the operand of that number;
-    `quantization` gives their type if dimension `axis` has the filters. A `window` of
-    one pixel may be given.
+    `quantization` gives their type if dimension `axis` has the filters. With `is_point`
+    the window is one pixel, whatever the attributes say.
     """
     number, filters = weights
-    batch, height, width, channels = image.type.get_shape()
-    count, kernel_height, kernel_width, depth = filters.shape
+    batch, *sizes, channels = image.type.get_shape()
+    count, *kernel, depth = filters.shape
     groups = group_count(node, channels, count, depth)
-    kernel = (kernel_height, kernel_width)
-    if window is None:
-        window = read_window(node, (height, width), kernel)
-    else:
-        window = replace(window, sizes=(height, width))
+    read = Window.of if is_point else partial(read_window, node)
+    window = read(sizes, kernel)
     is_depthwise = depth == 1 and channels > 1
     element = quantization(3 if is_depthwise else 0)
     if is_depthwise:

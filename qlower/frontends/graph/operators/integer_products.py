@@ -22,6 +22,7 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Emitter, Index, Nest, widen
+from qlower.operators.windows import Window
 
 from ...entry import takes
 from ..context import NodeContext
@@ -29,7 +30,7 @@ from ..operands import STORED_TYPES
 from ..orders import identity
 from ..schema import Array
 from ..values import Value
-from ..window import Window, as_image, define_image, from_image, image_step
+from ..window import as_image, define_image, from_image, image_step
 from .contraction import convolution, filter_count, filters_of
 from .elementwise import broadcast
 

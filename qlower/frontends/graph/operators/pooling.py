@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 
 from xdsl.dialects.builtin import Float32Type
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
+from qlower.operators.windows import Window
 
 from ...entry import RESULT, quantized, takes
 from .. import volumes
@@ -17,55 +17,42 @@ from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..values import Value, real_value
 from ..volumes import Volume
-from ..window import Pair, Window, as_image, from_image, read_window
+from ..window import as_image, from_image
 from . import real_pools
 from .real import real_operand
-
-MAX_KERNEL = 1 << 16
-
-
-def kernel_of(node: NodeContext) -> tuple[int, int]:
-    """Rows and columns of a pool's window."""
-    rank = len(node.shape(0)) - 2
-    if rank not in (1, 2):
-        raise node.error(f"an input of rank {rank + 2} is not supported; expected 4")
-    sizes = node.integer_list("kernel_shape", None, 1, MAX_KERNEL)
-    if len(sizes) != rank:
-        raise node.error(f"kernel_shape {sizes}: expected {rank} numbers")
-    return (1, sizes[0]) if rank == 1 else (sizes[0], sizes[1])
 
 
 def import_average_pool(node: NodeContext) -> None:
     if len(node.shape(0)) == volumes.RANK:
         _import_average_of_volume(node, real_operand(node, 0))
         return
-    real_pools.import_average_pool(node, kernel_of(node))
+    real_pools.import_average_pool(node)
 
 
-def _averages(node: NodeContext, volume: Volume, value: Value, image: Value) -> Value:
+def _averages(node: NodeContext, volume: Volume, image: Value) -> Value:
     """The windows of a volume as windows of images: all taps in raster order; before
     opset 19, with narrow steps, the taps of each column first."""
-    width = value.shape[-1] + volume.low[2] + volume.high[2]
+    *sides, columns = volume.window.kernel
+    last = volume.window.axes[-1]
     has_loops = (
         node.graph.model.opset >= real_pools.LOOPS_SINCE
-        or volume.stride[2] > real_pools.LARGEST_STEP
-        or max(volume.kernel) > real_pools.LARGEST_SIDE
-        or width > real_pools.WIDEST
+        or last.stride > real_pools.LARGEST_STEP
+        or max(*sides, columns) > real_pools.LARGEST_SIDE
+        or last.room + last.extent > real_pools.WIDEST
     )
     function = "loop_average_pool" if has_loops else "volume_average_pool"
-    *sides, columns = volume.kernel
     kernel = (math.prod(sides), columns)
     batch, places, _, channels = image.type.get_shape()
     shape = (batch * places, *kernel, channels)
     windows = node.reshaped(image, shape)
-    pool = real_pools.pool_of(windows, volumes.POINT, kernel, function)
+    pool = real_pools.pool_of(windows, Window.of(kernel, kernel), function)
     means = real_value(node.emit(pool, "mean"))
     return node.reshaped(means, (batch, places, 1, channels))
 
 
 def _import_average_of_volume(node: NodeContext, value: Value) -> None:
     """The mean of all taps, those in the padding among them if there is one."""
-    sizes = node.integer_list("kernel_shape", None, 1, MAX_KERNEL)
+    sizes = node.integer_list("kernel_shape", None, 1, real_pools.MAX_KERNEL)
     volume = volumes.read_volume(node, value.shape, sizes)
     if volume.is_padded and not node.flag("count_include_pad", False):
         raise node.error(
@@ -81,7 +68,7 @@ def _import_average_of_volume(node: NodeContext, value: Value) -> None:
         type = node.typed(type, (batch, places, 1, channels), image.order)
         volume.define(qnn.AvgPool2DOp(image.ssa, type, kernel=(1, taps)), image)
         return
-    volume.define(_averages(node, volume, value, image).ssa, image)
+    volume.define(_averages(node, volume, image).ssa, image)
 
 
 def import_qlinear_average_pool(node: NodeContext) -> None:
@@ -90,15 +77,14 @@ def import_qlinear_average_pool(node: NodeContext) -> None:
     if len(value.shape) == volumes.RANK and not is_last:
         _import_average_of_volume(node, value)
         return
-    kernel = kernel_of(node)
     image = as_image(node, value, is_last)
-    batch, height, width, channels = image.type.get_shape()
-    window = _window(node, (height, width), kernel)
+    batch, _, _, channels = image.type.get_shape()
+    window = _window(node, image)
     shape = (batch, *window.sizes, channels)
     operation = qnn.AvgPool2DOp(
         image.ssa,
         node.typed(node.quantization(3, 4), shape, image.order),
-        kernel=kernel,
+        kernel=window.kernel,
         stride=window.stride,
         pad=window.pad,
         count_include_pad=node.flag("count_include_pad", False),
@@ -106,9 +92,9 @@ def import_qlinear_average_pool(node: NodeContext) -> None:
     from_image(node, operation, image, is_last)
 
 
-def _window(node: NodeContext, image: Pair, kernel: Pair) -> Window:
+def _window(node: NodeContext, image: Value) -> Window:
     """The window of a pool, whose taps lie together."""
-    window = read_window(node, image, kernel, has_ceil_mode=True)
+    window = real_pools.read_pool(node, image)
     if window.dilation != (1, 1):
         raise node.unsupported("dilations", list(window.dilation), 1)
     return window
@@ -118,7 +104,7 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
     """On stored integers; of dequantized ones the largest is that of the largest."""
     value = node.value(0)
     if len(value.shape) == volumes.RANK and not is_last:
-        sizes = node.integer_list("kernel_shape", None, 1, MAX_KERNEL)
+        sizes = node.integer_list("kernel_shape", None, 1, real_pools.MAX_KERNEL)
         volume = volumes.read_volume(node, value.shape, sizes)
         element = value.element
         lowest: float = qnn.LOWEST
@@ -126,26 +112,26 @@ def _import_max_pool(node: NodeContext, is_last: bool) -> None:
             lowest = element.storage_min
         image = volume.seen(value, lowest, taps_last=False)
         batch, height, width, channels = image.type.get_shape()
-        window = replace(volumes.POINT, sizes=(height, 1))
         if isinstance(element, Float32Type):
-            largest = real_pools.pool_of(image, window, (1, width), "max_pool")
+            window = Window.of((height, width), (1, width))
+            largest = real_pools.pool_of(image, window, "max_pool")
             volume.define(largest, image)
             return
         type = node.typed(element, (batch, height, 1, channels), image.order)
         volume.define(qnn.MaxPool2DOp(image.ssa, type, kernel=(1, width)), image)
         return
-    kernel = kernel_of(node)
     image = as_image(node, value, is_last)
-    batch, height, width, channels = image.type.get_shape()
-    window = _window(node, (height, width), kernel)
+    batch, _, _, channels = image.type.get_shape()
+    window = _window(node, image)
     if isinstance(image.element, Float32Type):
-        real_pools.import_max_pool(node, image, window, kernel)
+        pool = real_pools.pool_of(image, window, "max_pool")
+        from_image(node, pool, image, False)
         return
     shape = (batch, *window.sizes, channels)
     operation = qnn.MaxPool2DOp(
         image.ssa,
         node.typed(image.element, shape, image.order),
-        kernel=kernel,
+        kernel=window.kernel,
         stride=window.stride,
         pad=window.pad,
     )

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
+from qlower.operators.windows import Window
 
 from ...entry import takes
 from ...import_options import AS_WRITTEN
@@ -71,7 +71,7 @@ def convolved(node: NodeContext, added: Value | None = None) -> Value:
         image = volume.seen(value, 0.0, taps_last=True)
     else:
         image = as_image(node, value, False)
-    batch, height, width, channels = image.type.get_shape()
+    batch, *places, channels = image.type.get_shape()
     filters = real_constant(node, 1)
     if volume is None:
         filters = filters_of(node, filters)
@@ -79,14 +79,14 @@ def convolved(node: NodeContext, added: Value | None = None) -> Value:
         filters = filters.reshape(len(filters), 1, 1, -1)
     count, *kernel, depth = filters.shape
     groups = group_count(node, channels, count, depth)
-    window = replace(volumes.POINT, sizes=(height, width))
+    window = Window.of(places, kernel)
     if volume is None:
-        window = read_window(node, (height, width), (kernel[0], kernel[1]))
+        window = read_window(node, places, kernel)
     sizes = (batch, *window.sizes, count)
     node.check_elements(math.prod(sizes) * depth * math.prod(kernel))
     weights = node.builder.constant(filters, f32, node.place(node.name(1)))
     bias = _bias(node, count)
-    shape = (batch, count, *(volume or window).sizes[-(rank - 2) :])
+    shape = (batch, count, *(volume.window if volume else window).sizes[-(rank - 2) :])
     order = channels_last(rank)
     start = None
     if added is not None and added.shape == shape:

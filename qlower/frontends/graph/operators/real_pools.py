@@ -5,13 +5,16 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TensorType, f32
 
 from qlower.dialects import qnn
+from qlower.operators.windows import Window
 
 from ...entry import takes
 from ..context import NodeContext
 from ..values import Value
-from ..window import Pair, Window, as_image, from_image, read_window
+from ..window import as_image, from_image, read_window
 from .real import real_operand
 from .real_layers import FALLBACK
+
+MAX_KERNEL = 1 << 16
 
 LARGEST_STEP, LARGEST_SIDE, WIDEST = 2, 32, 2045
 """Up to these steps, sides of a window and columns of a padded volume, sums are over
@@ -21,18 +24,17 @@ LOOPS_SINCE = 19
 """The opset from which on average pools are loops of ONNX Runtime's own."""
 
 
-def import_average_pool(node: NodeContext, kernel: Pair) -> None:
+def import_average_pool(node: NodeContext) -> None:
     image = as_image(node, real_operand(node, 0), False)
     sizes = image.type.get_shape()[1:3]
-    window = read_window(node, (sizes[0], sizes[1]), kernel, has_ceil_mode=True)
-    is_plain = not any(window.pad) and window.stride == (1, 1)
+    window = read_pool(node, image)
     is_new = node.graph.model.opset >= LOOPS_SINCE
     has_loops = is_new or node.importer.blocks.starts(node)
     if window.dilation != (1, 1) and not is_new:
         raise node.error(
             f"dilations {list(window.dilation)} are not supported; expected 1"
         )
-    if kernel == sizes and is_plain and not has_loops:
+    if window == Window.of(sizes, sizes) and not has_loops:
         import_global_average_pool(node)
         return
     includes = node.flag("count_include_pad", False)
@@ -42,15 +44,26 @@ def import_average_pool(node: NodeContext, kernel: Pair) -> None:
         )
     has_loops = has_loops or len(node.shape(0)) == 3
     function = "loop_average_pool" if has_loops else "average_pool"
-    pool = pool_of(image, window, kernel, function)
+    pool = pool_of(image, window, function)
     pool.count_include_pad = includes
     from_image(node, pool, image, False)
+
+
+def read_pool(node: NodeContext, image: Value) -> Window:
+    """The window of a pool over an image."""
+    rank = len(node.shape(0)) - 2
+    if rank not in (1, 2):
+        raise node.error(f"an input of rank {rank + 2} is not supported; expected 4")
+    sizes = node.integer_list("kernel_shape", None, 1, MAX_KERNEL)
+    if len(sizes) != rank:
+        raise node.error(f"kernel_shape {sizes}: expected {rank} numbers")
+    kernel = [1] * (2 - rank) + sizes
+    return read_window(node, image.type.get_shape()[1:3], kernel, has_ceil_mode=True)
 
 
 def pool_of(
     image: Value,
     window: Window,
-    kernel: Pair,
     function: str,
     fallback: str = FALLBACK,
 ) -> qnn.RealPool2DOp:
@@ -60,7 +73,7 @@ def pool_of(
         image.ssa,
         TensorType(f32, (batch, *window.sizes, channels)),
         function=function,
-        kernel=kernel,
+        kernel=window.kernel,
         stride=window.stride,
         pad=window.pad,
         dilation=window.dilation,
@@ -71,10 +84,9 @@ def pool_of(
 def import_global_average_pool(node: NodeContext) -> None:
     """The mean of the image; in blocks a pool."""
     image = as_image(node, real_operand(node, 0), False, is_whole=True)
-    batch, height, width, channels = image.type.get_shape()
+    batch, *sizes, channels = image.type.get_shape()
     if node.importer.blocks.holds(node):
-        whole = Window((1, 1), (0, 0, 0, 0), (1, 1), (1, 1))
-        pool = pool_of(image, whole, (height, width), "loop_average_pool")
+        pool = pool_of(image, Window.of(sizes, sizes), "loop_average_pool")
         from_image(node, pool, image, False)
         return
     mean = qnn.RealReduceOp(
@@ -86,13 +98,6 @@ def import_global_average_pool(node: NodeContext) -> None:
         fallback=FALLBACK,
     )
     from_image(node, mean, image, False)
-
-
-def import_max_pool(
-    node: NodeContext, image: Value, window: Window, kernel: Pair
-) -> None:
-    """The order doesn't show."""
-    from_image(node, pool_of(image, window, kernel, "max_pool"), image, False)
 
 
 IMPORTERS = {

@@ -14,15 +14,15 @@ from xdsl.dialects.builtin import TensorType, f32
 
 from qlower.dialects import qnn
 from qlower.model.windows import padded_image
+from qlower.operators.windows import Window
 
 from ...entry import takes
 from ...graph.context import NodeContext
-from ...graph.operators.pooling import kernel_of
 from ...graph.operators.real import real_operand
-from ...graph.operators.real_pools import pool_of
+from ...graph.operators.real_pools import pool_of, read_pool
 from ...graph.orders import Order, identity, stored_shape
 from ...graph.values import Value, real_value
-from ...graph.window import as_image, from_image, read_window
+from ...graph.window import as_image, from_image
 from ..translating import TORCH
 from .contraction import CONTRACT
 
@@ -30,10 +30,8 @@ from .contraction import CONTRACT
 def import_average_pool(node: NodeContext) -> None:
     """`F(sum / count)`; the padding that was asked for counts unless count_include_pad
     is 0, and what lies beyond it doesn't."""
-    kernel = kernel_of(node)
     image = as_image(node, real_operand(node, 0), False)
-    height, width = image.type.get_shape()[1:3]
-    window = read_window(node, (height, width), kernel, has_ceil_mode=True)
+    window = read_pool(node, image)
     pads = node.integer_list("pads", None, 0)
     *_, bottom, right = [0, *pads[len(pads) // 2 :]]
     top, below, left, behind = window.pad
@@ -41,9 +39,15 @@ def import_average_pool(node: NodeContext) -> None:
     if includes and (bottom, right) != (below, behind):
         padded = padded_image(image.ssa, (top, bottom, left, right))
         image = replace(image, ssa=node.emit(padded, "padded"))
-        window = replace(window, pad=(0, below - bottom, 0, behind - right))
+        inside = [
+            replace(axis, size=size, before=0, after=axis.after - asked)
+            for axis, size, asked in zip(
+                window.axes, image.type.get_shape()[1:3], (bottom, right), strict=True
+            )
+        ]
+        window = Window(tuple(inside))
         includes = False
-    pool = pool_of(image, window, kernel, "average_pool", CONTRACT)
+    pool = pool_of(image, window, "average_pool", CONTRACT)
     pool.count_include_pad = includes
     from_image(node, pool, replace(image, is_real=True), False)
 

@@ -79,14 +79,14 @@ def _convolution(
     """Finish a layer whose weights slide over an image, with a filter for each index of
     dimension `axis`: one of real numbers, with stored weights, or of stored numbers."""
     layer = layers[0 if is_real(op) else 1 if is_hybrid(op) else 2]
-    batch, height, width, _ = op.shape(0)
-    _, kernel_height, kernel_width, _ = weights = op.shape(1)
-    window = read_window(op, (height, width), (kernel_height, kernel_width))
+    batch, *image, _ = op.shape(0)
+    _, *kernel, _ = weights = op.shape(1)
+    window = read_window(op, image, kernel)
     _finish(
         op,
         layer(
             *_operands(op, axis, weights[axis]),
-            _result_type(op, (batch, *window.size, weights[axis])),
+            _result_type(op, (batch, *window.sizes, weights[axis])),
             stride=window.stride,
             pad=window.pad,
             dilation=window.dilation,

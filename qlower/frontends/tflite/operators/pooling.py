@@ -38,12 +38,12 @@ def _import_pool(
     value: SSAValue,
 ) -> None:
     batch, _, _, channels = op.shape(0)
-    kernel, window = read_pool(op)
+    window = read_pool(op)
     op.finish(
         pool(
             value,
-            op.quantized_result_type((batch, *window.size, channels)),
-            kernel=kernel,
+            op.quantized_result_type((batch, *window.sizes, channels)),
+            kernel=window.kernel,
             stride=window.stride,
             pad=window.pad,
             activation=op.activation(),

@@ -58,13 +58,13 @@ def import_real_pool(op: OperatorContext) -> None:
     """The largest element, the mean of those inside the image, or the root of the mean
     of their squares."""
     batch, _, _, channels = op.shape(0)
-    kernel, window = read_pool(op)
+    window = read_pool(op)
     op.check_type(op.output(), "FLOAT32")
     pool = qnn.RealPool2DOp(
         op.value(0),
-        op.result_type((batch, *window.size, channels)),
+        op.result_type((batch, *window.sizes, channels)),
         function=POOLS[op.operator.name],
-        kernel=kernel,
+        kernel=window.kernel,
         stride=window.stride,
         pad=window.pad,
         activation=op.activation(),

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from qlower.emit.tensors import pad
 from qlower.operators.structured import Structured
-from qlower.operators.sums import Slide, Sums
-from qlower.operators.windows import same_padding, window_extent
+from qlower.operators.sums import Slide, Sums, slides
+from qlower.operators.windows import same_padding
 
 from ..context import OperatorContext
 from ..nests import emitter, sums_of, take
-from ..window import MAX_DILATION, MAX_STRIDE, SAME, VALID
+from ..window import MAX_DILATION, MAX_STRIDE, SAME, SIDES, VALID, read_window
 from .real import finish_sums
-
-SIDES = "dhw"
 
 FILTERS_LAST, CHANNELS_LAST = (
     Structured.of(f"ndhwf|kijc nDHWc {weights} ndhwf") for weights in ("kijcf", "kijfc")
@@ -26,23 +24,10 @@ def import_conv3d(op: OperatorContext) -> None:
     *kernel, depth, _ = op.shape(1)
     if depth != channels:
         raise op.error(f"{depth} channels of weights, expected {channels}")
-    strides, dilations = _strides(op), _dilations(op)
-    pads = [(0, 0)] * 3
-    if op.option("padding", SAME, VALID) == SAME:
-        pads = [
-            same_padding(size, window_extent(taps, dilation), stride)
-            for size, taps, stride, dilation in zip(
-                image, kernel, strides, dilations, strict=True
-            )
-        ]
-    windows = Sums(
-        FILTERS_LAST,
-        [
-            Slide(stride, *pad, dilation)
-            for stride, pad, dilation in zip(strides, pads, dilations, strict=True)
-        ],
-    )
-    finish_sums(op, sums_of(op, windows, op.value(0), op.value(1)))
+    window = read_window(op, image, kernel)
+    slid = slides(window.stride, window.pad, window.dilation, len(kernel))
+    sums = sums_of(op, Sums(FILTERS_LAST, slid), op.value(0), op.value(1))
+    finish_sums(op, sums)
 
 
 def import_conv3d_transpose(op: OperatorContext) -> None:
@@ -55,7 +40,10 @@ def import_conv3d_transpose(op: OperatorContext) -> None:
     batch, *image, channels = op.shape(2)
     *kernel, filters, depth = op.shape(1)
     result = op.integers(0, "output_shape", count=5)
-    strides, dilations = _strides(op), _dilations(op)
+    strides = [op.option(f"stride_{side}", 1, MAX_STRIDE) for side in SIDES]
+    dilations = [
+        op.option(f"dilation_{side}_factor", 1, MAX_DILATION) for side in SIDES
+    ]
     is_same = op.option("padding", SAME, VALID) == SAME
     extents = [
         (taps - 1) * dilation for taps, dilation in zip(kernel, dilations, strict=True)
@@ -96,11 +84,3 @@ def _places(count: int, stride: int, before: int, size: int) -> list[int]:
         if 0 <= (place := before + number * stride) < size:
             taken[place] = number
     return taken
-
-
-def _strides(op: OperatorContext) -> list[int]:
-    return [op.option(f"stride_{side}", 1, MAX_STRIDE) for side in SIDES]
-
-
-def _dilations(op: OperatorContext) -> list[int]:
-    return [op.option(f"dilation_{side}_factor", 1, MAX_DILATION) for side in SIDES]
