@@ -6,11 +6,11 @@ import heapq
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .schema import Array, AttributeValue, Constant, Model, Port, SourceNode
+from .schema import Array, Constant, Model, Node, Port
 
 QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
 ACTIVATIONS = ("Relu", "Clip")
@@ -59,57 +59,6 @@ STORED_BY_NUMBER: Mapping[int, str] = {
 """Stored types by the numbers of ONNX, uint8 where none is given."""
 
 
-@dataclass(eq=False)
-class Node:
-    """A node; `index` is that of the file's node that it was made of."""
-
-    index: int
-    domain: str
-    kind: str
-    name: str
-    inputs: list[str]
-    outputs: list[str]
-    attributes: Mapping[str, AttributeValue] = field(
-        default_factory=dict[str, AttributeValue]
-    )
-    spelled: str = ""
-
-    @staticmethod
-    def of(source: SourceNode) -> Node:
-        return Node(
-            source.index,
-            source.domain,
-            source.kind,
-            source.name,
-            list(source.inputs),
-            list(source.outputs),
-            source.attributes,
-            source.spelled,
-        )
-
-    def like(
-        self,
-        kind: str,
-        inputs: Iterable[str],
-        outputs: Iterable[str],
-        attributes: Mapping[str, AttributeValue] | None = None,
-        *,
-        domain: str = "",
-    ) -> Node:
-        """A node that stands for this one, under its name."""
-        operands, results, given = list(inputs), list(outputs), attributes or {}
-        made = Node(self.index, domain, kind, self.name, operands, results, given)
-        made.spelled = self.spelled
-        return made
-
-    @property
-    def operator(self) -> str:
-        """The operator's name in the file, with a domain that isn't ONNX's own."""
-        if self.spelled:
-            return self.spelled
-        return f"{self.domain}.{self.kind}" if self.domain else self.kind
-
-
 @dataclass(frozen=True, slots=True)
 class QuantStep:
     """One scale and zero point, and the type of the stored values."""
@@ -133,8 +82,9 @@ class Graph:
         self.changes = 0
         """How often the graph was changed."""
         self._fresh = 0
-        for source in model.nodes:
-            self.add(Node.of(source))
+        for node in model.nodes:
+            copied = list(node.inputs), list(node.outputs)
+            self.add(replace(node, inputs=copied[0], outputs=copied[1]))
 
     # Who makes and takes a value
 
@@ -177,7 +127,7 @@ class Graph:
         """The file's word for the operator that a node was made of."""
         for source in self.model.nodes[node.index : node.index + 1]:
             if (source.index, source.name) == (node.index, node.name):
-                return Node.of(source).operator
+                return source.operator
         return node.operator
 
     # Rewriting

@@ -6,8 +6,8 @@ used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from qlower.files.arrays import Array
 
@@ -39,21 +39,46 @@ AttributeValue = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class SourceNode:
+@dataclass(eq=False)
+class Node:
     """One node; an input that isn't given has the name "".
 
-    `spelled` is what the file calls the operator, where that isn't domain and kind.
+    `index` is that of the file's node that it was made of. `spelled` is what the file
+    calls the operator, where that isn't domain and kind.
     """
 
     index: int
     domain: str
     kind: str
     name: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, AttributeValue]
+    inputs: list[str]
+    outputs: list[str]
+    attributes: Mapping[str, AttributeValue] = field(
+        default_factory=dict[str, AttributeValue]
+    )
     spelled: str = ""
+
+    def like(
+        self,
+        kind: str,
+        inputs: Iterable[str],
+        outputs: Iterable[str],
+        attributes: Mapping[str, AttributeValue] | None = None,
+        *,
+        domain: str = "",
+    ) -> Node:
+        """A node that stands for this one, under its name."""
+        operands, results, given = list(inputs), list(outputs), attributes or {}
+        made = Node(self.index, domain, kind, self.name, operands, results, given)
+        made.spelled = self.spelled
+        return made
+
+    @property
+    def operator(self) -> str:
+        """The operator's name in the file, with a domain that isn't ONNX's own."""
+        if self.spelled:
+            return self.spelled
+        return f"{self.domain}.{self.kind}" if self.domain else self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +99,7 @@ class Model:
     filename: str
     size: int
     opset: int
-    nodes: tuple[SourceNode, ...]
+    nodes: tuple[Node, ...]
     constants: Mapping[str, Constant]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]

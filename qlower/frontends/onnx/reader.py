@@ -20,8 +20,8 @@ from ..graph.schema import (
     AttributeValue,
     Constant,
     Model,
+    Node,
     Port,
-    SourceNode,
 )
 from .tensors import BadTensor, read_constant
 
@@ -146,19 +146,19 @@ class _Reader:
         except BadTensor as error:
             raise self.error(f"{what}: {error}", line) from error
 
-    def node(self, index: int, node: NodeProto) -> SourceNode:
+    def node(self, index: int, node: NodeProto) -> Node:
         kind, domain = text(node.op_type), text(node.domain)
         attributes = {
             text(attribute.name): self.attribute(attribute, index, kind)
             for attribute in node.attribute
         }
-        return SourceNode(
+        return Node(
             index,
             "" if domain in STANDARD_DOMAINS else domain,
             kind,
             text(node.name),
-            tuple(text(name) for name in node.input),
-            tuple(text(name) for name in node.output),
+            [text(name) for name in node.input],
+            [text(name) for name in node.output],
             attributes,
         )
 

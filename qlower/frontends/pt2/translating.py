@@ -21,8 +21,8 @@ from ..graph.schema import (
     AttributeValue,
     Constant,
     Model,
+    Node,
     Port,
-    SourceNode,
 )
 from .program import Argument, Call, Program, Tensor
 
@@ -143,13 +143,13 @@ class CallSite(Attributes):
         """Add a node; its results are those of the call unless others are named."""
         call = self.call
         self.translator.nodes.append(
-            SourceNode(
+            Node(
                 call.index,
                 domain,
                 kind,
                 call.results[0] if call.results else "",
-                tuple(inputs),
-                tuple(call.results if results is None else results),
+                list(inputs),
+                list(call.results if results is None else results),
                 attributes or {},
                 call.target,
             )
@@ -204,7 +204,7 @@ class Translator:
     def __init__(self, program: Program, table: Mapping[str, Translate]) -> None:
         self.program = program
         self.table = table
-        self.nodes: list[SourceNode] = []
+        self.nodes: list[Node] = []
         self.constants = dict(program.constants)
         self._changed: dict[str, str] = {}
         self._sharing: dict[str, set[str]] = {}
