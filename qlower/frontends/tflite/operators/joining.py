@@ -7,10 +7,12 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.emit.movement import padded
+from qlower.operators.movement import Pad
 
 from ...entry import takes
 from ..context import OperatorContext
-from ..nests import finish, start
+from ..nests import emitter, finish
 from ..types import MAX_ELEMENTS, MAX_RANK
 from .plain import is_plain
 from .real_images import import_plain_resize_nearest, import_real_resize_bilinear
@@ -64,13 +66,11 @@ def import_pad(op: OperatorContext) -> None:
     for padding in paddings:
         op.check_range("padding", padding, 0, MAX_PADDING)
     low, high = paddings[0::2], paddings[1::2]
-    padded = [sum(sizes) for sizes in zip(low, shape, high, strict=True)]
+    movement = Pad(low, high)
     if op.has(2) and is_plain(op):
         op.check_type(op.input(2), op.input(0).type)
-        emitter = start(op, padded).emitter
-        element = op.input_type(0).element_type
-        filled = emitter.filled(padded, element, op.array(2).item())
-        finish(op, emitter.inserted(op.value(0), filled, low))
+        around = emitter(op).constant(op.array(2), op.input_type(2).element_type)
+        finish(op, padded(emitter(op), movement, op.value(0), around))
         return
     value = None
     if op.has(2):
@@ -83,7 +83,7 @@ def import_pad(op: OperatorContext) -> None:
     op.finish(
         qnn.PadOp(
             op.moved(0),
-            op.result_type(padded),
+            op.result_type(movement.result_shape(shape)),
             low=low,
             high=high,
             value=value,

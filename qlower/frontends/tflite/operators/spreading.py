@@ -8,41 +8,33 @@ import math
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i32
-from xdsl.ir import SSAValue
 
 from qlower.dialects.types import shape_of
+from qlower.emit.movement import padded
 from qlower.files.arrays import Array
-from qlower.model.nests import extract, to_index
+from qlower.model.nests import extract
+from qlower.operators.movement import Pad
 
 from ...entry import takes
 from ...scalars import Scalars, nearest
 from ..context import OperatorContext
-from ..nests import finish_map, read, start
+from ..nests import emitter, finish, finish_map, read, start
 from ..types import MAX_ELEMENTS, MAX_RANK
+from .layout import result_shape
 
 
 def import_dilate(op: OperatorContext) -> None:
     """Neighbours of a dimension come to be as far apart as its dilation says."""
     shape = op.shape(0)
     dilations = op.integers(1, "dilations", count=len(shape))
-    result: list[int] = []
-    for size, dilation in zip(shape, dilations, strict=True):
+    for dilation in dilations:
         op.check_range("dilation", dilation, 1, MAX_ELEMENTS)
-        result.append((size - 1) * dilation + 1)
-    op.check_range("number of elements", math.prod(result), 1, MAX_ELEMENTS)
+    none = [0] * len(shape)
+    movement = Pad(none, none, [dilation - 1 for dilation in dilations])
+    result_shape(op, movement, shape, MAX_ELEMENTS)
     _check_default(op, 2, 0)
-    nest = start(op, result)
-    steps = Scalars(nest)
-    is_element = steps.constant(1, i1)
-    places: list[SSAValue] = []
-    for dim, dilation in enumerate(dilations):
-        positions = np.arange(result[dim])
-        place = nest.constant(positions // dilation, i32, (dim,))
-        places.append(to_index(nest, place))
-        is_here = nest.constant(positions % dilation == 0, i1, (dim,))
-        is_element = steps.logical("and", is_element, is_here)
-    value = extract(nest, op.elements(0), places)
-    finish_map(op, nest, steps.select(is_element, value, read(op, nest, 2)))
+    around = op.stored(op.value(2))
+    finish(op, padded(emitter(op), movement, op.elements(0), around))
 
 
 def import_sparse_to_dense(op: OperatorContext) -> None:

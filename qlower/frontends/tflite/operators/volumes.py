@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from qlower.emit.tensors import pad
+from qlower.emit.movement import moved
+from qlower.operators.movement import Pad
 from qlower.operators.structured import Structured
 from qlower.operators.sums import Slide, Sums, slides
 from qlower.operators.windows import same_padding
@@ -58,29 +59,18 @@ def import_conv3d_transpose(op: OperatorContext) -> None:
             f"{op.input(2)}: an image of {[batch, *image, channels]} by a kernel of"
             f" {[*kernel, filters, depth]} does not give {result}"
         )
-    # one zero beyond each side of the image is what stands between
-    source = pad(emitter(op), op.value(2), [0] * 5, (0, 1, 1, 1, 0), 0.0)
-    places = [
-        _places(
-            count,
-            stride,
-            extent - same_padding(size, extent + 1, stride)[0] * is_same,
-            size + extent,
-        )
-        for count, (size, extent, stride) in zip(image, sizes, strict=True)
+    low = [
+        extent - same_padding(size, extent + 1, stride)[0] * is_same
+        for size, extent, stride in sizes
     ]
-    source = take(op, source, [range(batch), *places, range(channels)])
+    high = [
+        size + extent - before - (count - 1) * stride - 1
+        for (size, extent, stride), count, before in zip(sizes, image, low, strict=True)
+    ]
+    between = [stride - 1 for stride in strides]
+    around = Pad([0, *low, 0], [0, *high, 0], [0, *between, 0], 0.0)
+    source = moved(emitter(op), around, op.value(2))
     turned = [range(taps)[::-1] for taps in kernel]
     weights = take(op, op.value(1), [*turned, range(filters), range(channels)])
     windows = Sums(CHANNELS_LAST, [Slide(dilation=each) for each in dilations])
     finish_sums(op, sums_of(op, windows, source, weights), 3)
-
-
-def _places(count: int, stride: int, before: int, size: int) -> list[int]:
-    """The elements of `count` that are `stride` apart from place `before` on; elsewhere
-    the zero after them."""
-    taken = [count] * size
-    for number in range(count):
-        if 0 <= (place := before + number * stride) < size:
-            taken[place] = number
-    return taken
