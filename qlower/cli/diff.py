@@ -14,7 +14,7 @@ from qlower.cli.progress import clear_status, progress
 from qlower.explain.diff import diff
 from qlower.frontends.load import as_model
 from qlower.frontends.model_files import SUFFIXES
-from qlower.sides.make_side import SideLike, UnknownSide
+from qlower.sides.make_side import SideLike, UnknownSide, short_titles
 from qlower.sides.versions import version_of
 from qlower.tables.json_text import json_text
 
@@ -30,7 +30,8 @@ def run(options: argparse.Namespace) -> int:
     model = as_model(given_model(options))
     if not has_model and Path(options.b).suffix == ".mlir":
         other = as_model(model_of(options.b, options))
-        second = version_of(options.b, model, other, options.contract, "jit")
+        title = short_titles(options.a, options.b)[1] or options.b
+        second = version_of(title, model, other, options.contract, "jit")
     inputs = given_arrays(model.inputs, options).values()
     try:
         found = diff(

@@ -28,7 +28,7 @@ from qlower.observe.axes import unusual_axes
 from qlower.observe.place import Place, parse_place
 from qlower.process.float_environment import default_floats
 from qlower.sides.live import Live
-from qlower.sides.make_side import SideLike, make_side
+from qlower.sides.make_side import SideLike, make_side, short_titles
 from qlower.sides.sides import Computed, Side, Values, result_specs
 from qlower.sides.versions import Version
 
@@ -79,8 +79,9 @@ def diff(
     examples = ordered_input_set(specs, arrays)
     place = None if at is None else parse_place(loaded.module, at)
     runs = len(examples.runs)
-    first = make_side(a, loaded, contract, runs, match)
-    second = make_side(b, other, contract, runs, match)
+    titles = short_titles(a, b)
+    first = make_side(a, loaded, contract, runs, match, titles[0])
+    second = make_side(b, other, contract, runs, match, titles[1])
     if isinstance(second, Version) and b_layer_contracts:
         raise QlowerError("layers of another version have that model's contracts")
     comparison = _Comparison(first, second, loaded, examples.runs)

@@ -43,8 +43,9 @@ def make_side(
     contract: str | None,
     runs: int,
     match: Mapping[str, str] | None = None,
+    title: str | None = None,
 ) -> Side:
-    """The side that is meant.
+    """The side that is meant. Models and dumps are called `title`, or by their paths.
 
     `[CONTRACT:]EXECUTOR` or `CONTRACT`: a contract's name or an `.mlir` file, and
     `interp`, `jit` or a CPU of this machine (`x86-64-v3`). Without a contract it is
@@ -68,15 +69,15 @@ def make_side(
         return live_side(text, name, model)
     default: Executor = "interp" if runs <= FEW_RUNS else "jit"
     if model.path is not None and Path(text) == model.path:
-        return Computed(text, model, contract, default)
+        return Computed(title or text, model, contract, default)
     if has_real_numbers(Path(text)):
         return real_side(Path(text), model, match)
     if Path(text).suffix in MODELS and os.path.exists(text):
-        return version_of(text, model, as_model(text), contract, default)
+        return version_of(title or text, model, as_model(text), contract, default)
     chosen, executor, cpu = _split(text)
     if executor is None and not is_contract(text) and os.path.exists(text):
         path = Path(text)
-        return match_dump(str(path), read_dump(path), model, runs)
+        return match_dump(title or text, read_dump(path), model, runs)
     if chosen is not None and not is_contract(chosen):
         close = get_close_matches(text, [*contract_names(), *LIVE], n=1)
         raise UnknownSide(
@@ -87,6 +88,19 @@ def make_side(
             f"x86-64-v3; systems: {', '.join(LIVE)}",
         )
     return Computed(text, model, chosen or contract, executor or default, cpu)
+
+
+def short_titles(*sides: SideLike) -> list[str | None]:
+    """The ends of paths that tell them apart, by which a table may call files."""
+    paths = [
+        Path(os.path.abspath(side)).parts if isinstance(side, str | PathLike) else ()
+        for side in sides
+    ]
+    for length in range(1, max(map(len, paths)) + 1):
+        ends = ["/".join(path[-length:]) for path in paths]
+        if len(set(ends)) == len(ends):
+            return [end or None for end in ends]
+    return [None] * len(sides)
 
 
 def _split(text: str) -> tuple[str | None, Executor | None, str | None]:

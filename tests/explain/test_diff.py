@@ -16,6 +16,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array
 from qlower.process.extras import install_line
 from qlower.sides.live import LIVE, live_side
+from qlower.sides.make_side import SideLike, short_titles
 from qlower.sides.sides import Computed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -195,3 +196,20 @@ def test_a_side_with_a_cpu_is_compiled_for_that() -> None:
 
 class Stopped(Exception):
     """Nothing is compiled."""
+
+
+@pytest.mark.parametrize(
+    ("sides", "titles"),
+    [
+        (("a/model.tflite", "b/v2.tflite"), ["model.tflite", "v2.tflite"]),
+        (("a/model.tflite", "b/model.tflite"), ["a/model.tflite", "b/model.tflite"]),
+        (("/x/dump.npz", "tflite"), ["dump.npz", "tflite"]),
+        (("m.tflite", "./m.tflite"), [None, None]),
+        (({}, Path("x/y.npz")), [None, "y.npz"]),
+        (({}, {}), [None, None]),
+    ],
+)
+def test_files_are_called_by_what_tells_them_apart(
+    sides: tuple[SideLike, SideLike], titles: list[str | None]
+) -> None:
+    assert short_titles(*sides) == titles

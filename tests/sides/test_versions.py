@@ -39,7 +39,8 @@ def test_the_layer_with_other_weights_is_named(tmp_path: Path, capsys: Capture) 
     printed = capsys.readouterr().out
     assert "the first layer that differs by itself is pointwise" in printed
     assert (
-        f"{new}: {len(list(layers(qlower.load(old).module)))} layers by name" in printed
+        f"\nnew.mlir: {len(list(layers(qlower.load(old).module)))} layers by name"
+        in printed
     )
     assert "exact result:" not in printed
     assert main(["diff", old, old, "--input", IMAGE]) == 0
