@@ -32,10 +32,13 @@ func.func @main(%image: tensor<1x2x2x4x!in>) -> tensor<1x2x2x8x!out> {
 // FLOATS-NOT: {{vmul|vcvt|__aeabi}}
 // FLOATS: ssat {{r[0-9]+|lr}}, #8,
 
+// A sum with 2^23 + 2^22 rounds to the nearest: 0x1.8p23, whose bits are subtracted again.
 // WASM: i32x4.dot_i16x8_s
 // WASM: f32x4.mul
-// WASM-NEXT: f32x4.nearest
-// WASM-NEXT: i32x4.trunc_sat_f32x4_s
+// WASM: v128.const 0x1.8p23
+// WASM: f32x4.add
+// WASM-NOT: trunc_sat
+// WASM: i8x16.narrow_i16x8_s
 
 // RISCV: fmadd.s
 // RISCV-NEXT: fcvt.l.s

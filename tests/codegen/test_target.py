@@ -157,7 +157,8 @@ def test_other_targets(
 ):
     target = resolve_target(triple, None, features)
     assert (target.vector_bits, target.signed_dot.kind) == (bits, kind)
-    is_tuned = triple.startswith("thumb") or features == "+v"
+    is_wide = features == "+v" or kind is DotKind.PAIRS
+    is_tuned = triple.startswith("thumb") or is_wide
     assert target.is_experimental == (not is_tuned)
     assert target.is_bare_metal == bare
     assert target.pointer_bytes == (8 if "64" in triple else 4)

@@ -161,7 +161,8 @@ class PointCode:
             operand.magnitude if argument.uses else math.inf
             for operand, argument in zip(self.nest.inputs, used, strict=True)
         ]
-        if accumulators and region is self.nest.op.epilogue and divides(region):
+        is_bounded = divides(region) or self.target.adds_to_round
+        if accumulators and region is self.nest.op.epilogue and is_bounded:
             bounds += accumulator_magnitudes(
                 self.nest.op, [operand.magnitude for operand in self.nest.inputs]
             )

@@ -194,7 +194,12 @@ class Target:
     must have left it as it was. Where it `masks_lanes`, an instruction reads or writes
     some lanes of a vector's memory and leaves the rest alone, so that vectors may have
     any number of lanes. Where it `widens_in_memory`, a load or store of narrow numbers
-    takes as many lanes as a register has of wide ones, which it extends or cuts.
+    takes as many lanes as a register has of wide ones, which it extends or cuts. Where
+    it `hides_addresses`, a compiler of its own follows LLVM, and code has to keep LLVM
+    from what would help a processor: from computing addresses outside of loops, and
+    from taking lanes of narrow integers apart. Where it `adds_to_round`, adding a large
+    float rounds a small one to the nearest integer, in fewer instructions than the
+    conversion has.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
@@ -223,6 +228,8 @@ class Target:
     prefers_integers: bool = False
     masks_lanes: bool = False
     widens_in_memory: bool = False
+    hides_addresses: bool = False
+    adds_to_round: bool = False
     pointer_bytes: int = 8
     alignment: int = 64
     relocation: str = "pic"
@@ -286,7 +293,9 @@ class Target:
     @property
     def prefers_unsigned(self) -> bool | None:
         """The sign of bytes that all products take most easily; None if either is."""
-        if self.signed_dot.kind in (DotKind.UNSIGNED_BYTES, DotKind.PAIRS):
+        if self.signed_dot.kind is DotKind.PAIRS:
+            return None if self.signed_dot.loads_bytes else True
+        if self.signed_dot.kind is DotKind.UNSIGNED_BYTES:
             return True
         return False if self.unsigned_dot.kind is DotKind.SIGNED_BYTES else None
 

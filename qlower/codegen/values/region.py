@@ -137,6 +137,12 @@ def _cast(opcode: str) -> Builder:
     return lambda e, op, v: e.f.cast(opcode, v[0], _scalar(op))
 
 
+def _from_integer(opcode: str) -> Builder:
+    return lambda e, op, v: rounding.from_integer(
+        e.f, e.context.target, opcode, v[0], _scalar(op)
+    )
+
+
 def _round(mode: str) -> Builder:
     return lambda e, op, v: rounding.round_float(e.f, e.context.target, mode, v[0])
 
@@ -349,8 +355,8 @@ BUILDERS: dict[str, Builder] = {
     "arith.negf": lambda e, op, v: e.f.unary("fneg", v[0]),
     "arith.minimumf": _extreme("minimum"),
     "arith.maximumf": _extreme("maximum"),
-    "arith.sitofp": _cast("sitofp"),
-    "arith.uitofp": _cast("uitofp"),
+    "arith.sitofp": _from_integer("sitofp"),
+    "arith.uitofp": _from_integer("uitofp"),
     "arith.extf": _cast("fpext"),
     "arith.truncf": _cast("fptrunc"),
     "arith.bitcast": lambda e, op, v: e.f.bitcast(v[0], v[0].type.of(_scalar(op))),

@@ -14,6 +14,12 @@ from qlower.codegen.targets.resolve import Target
 _SAFE_FOR_I32 = 2.0**31 - 2.0**12
 """A float that is a little greater still fits i32."""
 
+_FROM, _BITS_OF_FROM = 2.0**23 + 2.0**22, 0x4B400000
+"""A float, and its bits; around it floats are integers."""
+
+_SAFE_FOR_SUM = 2.0**22 - 2.0**3
+"""Where a little greater floats are added to `_FROM`, the sum is such an integer."""
+
 
 def round_float(f: Function, target: Target, mode: str, x: Value) -> Value:
     """`x` rounded to an integral float: floor, ceil, trunc, roundeven or round.
@@ -55,6 +61,23 @@ def _away_from_zero(f: Function, x: Value) -> Value:
     half = 0.5 - 2.0**-25 if x.type.bits == 32 else 0.5 - 2.0**-54
     step = f.intrinsic("copysign", constant(x.type, half), x)
     return f.binary("fadd", x, step)
+
+
+def from_integer(
+    f: Function, target: Target, opcode: str, x: Value, scalar: str
+) -> Value:
+    """`x` as a float by `opcode`, sitofp or uitofp."""
+    lanes = target.vector_bits // 32
+    if not target.hides_addresses or x.type.lanes < lanes or x.type.bits >= 32:
+        return f.cast(opcode, x, scalar)
+    # LLVM takes lanes of narrow integers apart, also where it joins the two casts
+    extension = "sext" if opcode == "sitofp" else "zext"
+    parts: list[Value] = []
+    for first in range(0, x.type.lanes, lanes):
+        part = f.shuffle(x, range(first, first + lanes))
+        wide = f.hidden(f.cast(extension, part, "i32"))
+        parts.append(f.cast("sitofp", wide, scalar))
+    return f.concatenate_all(parts)
 
 
 def extreme(f: Function, target: Target, name: str, a: Value, b: Value) -> Value:
@@ -120,6 +143,11 @@ def convert_float(
     if is_safe and mode == "half_even" and target.converts_in_hardware:
         name = f"llvm.lrint.{result.mangled}.{x.type.mangled}"
         return f.call(name, result, [x])
+    is_nearest = is_safe and mode == "half_even"
+    if is_nearest and target.adds_to_round and magnitude < _SAFE_FOR_SUM:
+        # the sum's last bit has the value 1
+        bits = f.bitcast(f.binary("fadd", x, constant(x.type, _FROM)), result)
+        return f.binary("sub", bits, constant(result, _BITS_OF_FROM))
     if is_safe and mode == "half_away":
         return f.cast("fptosi", _away_from_zero(f, x), scalar)
     integral = {

@@ -168,7 +168,9 @@ class Products(PointCode):
 
         def load(piece: Piece) -> LoadFactors:
             chunk = f.add(f.scale(piece.tap, packed.chunks), piece.chunk)
-            offset = f.scale(chunk, step)
+            base, offset = weights, f.scale(chunk, step)
+            if self.target.hides_addresses:
+                base, offset = f.hidden(f.at(base, offset)), constant(I64, 0)
 
             def load_part(part: Part) -> list[list[Value]]:
                 at_part = f.add(offset, constant(I64, part.number * step))
@@ -176,7 +178,7 @@ class Products(PointCode):
                 loaded: list[list[Value]] = []
                 for vector in range(vectors):
                     at = f.add(at_part, constant(I64, vector * apart))
-                    loaded.append(dot.load_weights(f, f.at(weights, at), used))
+                    loaded.append(dot.load_weights(f, f.at(base, at), used))
                 if with_rows:
                     loaded.append(self.ones(part))
                 return loaded

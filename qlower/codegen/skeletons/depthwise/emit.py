@@ -295,7 +295,8 @@ class _Tile(PointCode):
         for index, step in enumerate(plan.steps):
             for part in range(packed.parts):
                 at = constant(I64, index * step_bytes + part * dot.chunk_bytes)
-                weight = dot.load_weights(f, f.at(weights, at), len(step.taps))
+                place = f.at(weights, at)
+                weight = dot.ready(f, dot.load_weights(f, place, len(step.taps)))
                 for column in range(columns):
                     x = factors(column, step)
                     totals[column] = dot.multiply(f, totals[column], x, weight)

@@ -10,6 +10,7 @@ from qlower.codegen.skeletons.products.byte_products import (
 )
 from qlower.codegen.skeletons.products.step import VectorStep
 from qlower.codegen.skeletons.products.word_products import (
+    LoadedPairs,
     LoadedSingles,
     NarrowScalars,
     PairedWords,
@@ -34,7 +35,9 @@ def vector_step(target: Target, scalar: str, *, signed: bool) -> VectorStep:
             return LoadedSingles(lanes, lanes, dot, scalar=scalar, extends=True)
         return _single_class(dot, lanes)(lanes, lanes, dot, scalar=scalar)
     if dot.kind is DotKind.PAIRS:
-        return (PairedWords if scalar == "i16" else Pairs)(lanes, lanes, dot)
+        if scalar == "i16":
+            return PairedWords(lanes, lanes, dot)
+        return (LoadedPairs if dot.loads_bytes else Pairs)(lanes, lanes, dot)
     return (SelectedBytes if dot.selects_lane else BroadcastBytes)(lanes, lanes, dot)
 
 
@@ -57,7 +60,7 @@ def wide_step(
     target: Target, channels: int, scalar: str, *, signed: bool
 ) -> VectorStep:
     """The step of the target's vectors, in several registers where a vector is narrow:
-    activations are then loaded by 16.
+    activations are then loaded by 16, or by the 8 that a load widens.
 
     No lane is idle if there are as many channels as the vector has.
     """
@@ -66,4 +69,6 @@ def wide_step(
     if step.dot.selects_lane:
         while lanes < _WIDEST_LANES and 2 * lanes <= channels:
             lanes *= 2
+    elif isinstance(step, LoadedPairs) and 2 * lanes <= channels:
+        lanes *= 2
     return replace(step, lanes=lanes)

@@ -156,6 +156,10 @@ class DotStep(WeightLayout, ABC):
     ) -> Value:
         """`total` plus the products of a chunk."""
 
+    def ready(self, f: Function, weights: list[Value]) -> list[Value]:
+        """Loaded weights as `multiply` takes them."""
+        return weights
+
     def products(self, size: int, before: int) -> int:
         """How many products of a chunk `size` <= `depth` activations take part in.
 
@@ -182,9 +186,12 @@ class DotStep(WeightLayout, ABC):
     ) -> list[Value]:
         """Each x with each w: `totals` [x][w] plus their products."""
         flat = list(totals)
+        ready: dict[int, list[Value]] = {}
         for x, w in self.order(len(xs), len(ws)):
             at = x * len(ws) + w
-            flat[at] = self.multiply(f, flat[at], xs[x], ws[w])
+            if w not in ready:
+                ready[w] = self.ready(f, ws[w])
+            flat[at] = self.multiply(f, flat[at], xs[x], ready[w])
         return flat
 
     def order(self, xs: int, ws: int) -> list[tuple[int, int]]:

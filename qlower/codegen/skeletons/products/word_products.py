@@ -13,7 +13,14 @@ from typing import ClassVar, Self
 import numpy as np
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.values import I64, Type, Value, constant, vector_constant
+from qlower.codegen.llvm.values import (
+    I64,
+    POINTER,
+    Type,
+    Value,
+    constant,
+    vector_constant,
+)
 from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
     Activations,
@@ -183,6 +190,100 @@ class Pairs(PairedProducts, SummingStep):
             f.cast("sext" if signed else "zext", f.interleave(*pair), "i16")
             for pair in ((a, b), (c, d))[: self.used(len(taps))]
         ]
+
+
+class LoadedPairs(PairedProducts, SummingStep):
+    """Pairs of bytes that a load widens, eight at a time: one instruction then puts a
+    pair into all lanes."""
+
+    depth = 2
+    run_length = 8
+    factors = 1
+    weights_are_joined = True
+    # a product is two instructions
+    cost = StepCost(load=2.5, weight=0.3, fixed=0.3, tile=30.0, part=4.0)
+
+    def reads_again(self, length: int) -> bool:
+        return length >= self.depth
+
+    def products(self, size: int, before: int) -> int:
+        return self.depth if self.reads_again(before + size) else size
+
+    def ones(self, size: int, before: int) -> list[Value]:
+        is_cut = size < self.depth and self.reads_again(before + size)
+        pattern = [int(not is_cut), int(is_cut or size == self.depth)]
+        return [vector_constant("i16", pattern * self.lanes)]
+
+    def activation_loads(self, size: int) -> int:
+        whole, rest = divmod(size, self.run_length)
+        return whole + rest.bit_count()
+
+    def registers(self, rows: int, summed: int, loads: int) -> int:
+        # activations as they were loaded, and pairs of them
+        return rows * summed + rows + 1
+
+    def broadcast(
+        self, f: Function, address: Value, size: int, signed: bool
+    ) -> list[Value]:
+        """The pairs of `size` activations, a power of two, each in all lanes."""
+        loaded = f.load(Type("i8", size), address, 1)
+        if size < self.run_length:
+            word = f.bitcast(loaded, Type(f"i{8 * size}"))
+            count = self.run_length // size
+            loaded = f.bitcast(f.splat(word, count), Type("i8", self.run_length))
+        wide = f.cast("sext" if signed else "zext", loaded, "i16")
+        pairs = f.bitcast(wide, Type("i32", self.run_length // 2))
+        return [
+            f.bitcast(
+                f.shuffle(pairs, [pair] * self.lanes), Type("i16", 2 * self.lanes)
+            )
+            for pair in range(-(-size // 2))
+        ]
+
+    def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
+        return [address]
+
+    def ready(self, f: Function, weights: list[Value]) -> list[Value]:
+        (weight,) = weights
+        if weight.type != POINTER:
+            return weights
+        # no earlier: registers are few, and LLVM leaves loads where they are
+        return self.load_factors(f, weight, 0, 1)
+
+    def multiply(
+        self, f: Function, total: Value, x: list[Value], w: list[Value]
+    ) -> Value:
+        n = self.vector_lanes
+        sums: list[Value] = []
+        for first in range(0, self.lanes, n):
+            part = f.shuffle(total, range(first, first + n))
+            a, b = (
+                [f.shuffle(factor, range(2 * first, 2 * (first + n)))]
+                for (factor,) in (x, w)
+            )
+            # LLVM would sum up one total after the other, and hold factors until then
+            sums.append(f.in_turn(super().multiply(f, part, a, b)))
+        return f.concatenate_all(sums)
+
+    def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
+        found: list[Value] = []
+        at = 0
+        for size in (8, 4, 2, 1):
+            if part.size - at < size:
+                continue
+            if size == 1 and self.reads_again(part.before + part.size):
+                at, size = at - 1, 2
+            place = f.at(part.address, constant(I64, at))
+            found += self.broadcast(f, place, size, part.signed)
+            at += size
+        return [[pair] for pair in found]
+
+    def interleave(
+        self, f: Function, taps: Sequence[Value], signed: bool
+    ) -> list[Value]:
+        extension = "sext" if signed else "zext"
+        wide = [f.cast(extension, tap, "i16") for tap in (taps[0], taps[-1])]
+        return [f.interleave(*wide)]
 
 
 class PairedWords(PairedProducts):
