@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -205,15 +204,6 @@ def add_full_names(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show layers by their full names in the model's file, not by short ones",
     )
-
-
-def add_choices(
-    parser: ArgumentParser, option: str, choices: Sequence[str], metavar: str, help: str
-) -> None:
-    """An option that lists some of the choices; without it all of them."""
-    listed = ",".join(choices)
-    help = f"{help} (default: all)"
-    parser.add_argument(option, default=listed, metavar=metavar, help=help)
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 // quantized: int8 activations, weights in [-127, 127].
 // # Formula
 // F(...) is one float32 rounding, rne rounds half to even.
-// - conv2d (transposed, too), depthwise_conv2d, linear: `y = clamp(rne(F(float(acc) * m)) + z)`, m = F(F(s_x s_w) / s_y),
+// - conv2d, depthwise_conv2d, linear: `y = clamp(rne(F(float(acc) * m)) + z)`, m = F(F(s_x s_w) / s_y),
 //   with the bias rne(b / s), s = F(s_x s_w)
 // - add, mul, mean, quantize, dequantize: as in `tflite-xnnpack`
 // - requantize, concat: dequantize, then quantize
@@ -34,11 +34,6 @@ func.func @quantize_bias() -> i32 {
   %step = arith.mulf %input_scale, %weight_scale : f32
   %steps = arith.divf %real_bias, %step : f32
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
-}
-
-// The delegate takes transposed convolutions, too.
-func.func @conv2d(%accumulator: i32) -> i32 {
-  %result = func.call @contraction(%accumulator) : (i32) -> i32
 }
 
 // A dequantization and a quantization, in float32.

@@ -16,25 +16,17 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    OpImpl,
-    PythonValues,
-    impl,
-)
+from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
     AffineMap,
 )
 
-from qlower.dialects import kernel
 from qlower.dialects.kernel import linear_form
 
 from .values import Array, PartialTensor, Poison, Tensor
@@ -232,25 +224,6 @@ def evaluate_nest(
         results = epilogue(common, accumulators)
         for write, result in zip(writes, results, strict=True):
             np.copyto(write.block(box)(first), result)
-
-
-LoopIndex = TypeVar("LoopIndex", kernel.IndexOp, IndexOp)
-
-
-def indexing(
-    op_type: type[LoopIndex],
-) -> OpImpl[InterpreterFunctions, LoopIndex]:
-    """The method of an operation that gives the counter of a loop."""
-
-    def run(
-        _functions: InterpreterFunctions,
-        interpreter: Interpreter,
-        op: LoopIndex,
-        _args: PythonValues,
-    ) -> PythonValues:
-        return (loop_counter(interpreter, op.dim.value.data),)
-
-    return impl(op_type)(run)
 
 
 def loop_counter(interpreter: Interpreter, dim: int) -> Array:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from qlower.interp import Array
 from qlower.observe.place import Index, show
 from qlower.tables.table import Column, Table, Tabled
-from qlower.verification.verdict import named_inputs, pack
+from qlower.verification.verdict import pack
 
 Order: TypeAlias = Literal["any", "memory"]
 """In which order products are added: any at all, with the bias anywhere, or the bias
@@ -190,9 +190,12 @@ class Fits(Tabled[Fit]):
 
     def inputs(self) -> dict[str, Array]:
         """The worst inputs, by layer, what of it, and what it reads."""
-        return named_inputs(
-            (f"{row.layer} {row.what}", row.worst) for row in self.layers
-        )
+        return {
+            f"{row.layer} {row.what}<-{source}": array
+            for row in self.layers
+            if row.worst is not None
+            for source, array in row.worst.inputs.items()
+        }
 
 
 def _given(row: Fit) -> str:

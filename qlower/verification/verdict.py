@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -152,7 +151,10 @@ class Equality(Tabled[LayerVerdict]):
             Column("decided", "numbers", lambda row: row.numbers or None, rank=1),
             Column("how", "how", _reason, right=False, least=20),
         ]
-        counts = count_kinds(row.verdict for row in self.layers)
+        counts = ", ".join(
+            f"{sum(row.verdict == kind for row in self.layers)} {kind}"
+            for kind in ("equal", "differs", "undecided")
+        )
         numbers = sum(row.numbers for row in self.layers)
         notes = [
             f"{counted(len(self.layers), 'layer')}: {counts}; {numbers:,} accumulators "
@@ -180,30 +182,12 @@ class Equality(Tabled[LayerVerdict]):
 
     def inputs(self) -> dict[str, Array]:
         """The counterexamples, by layer and the input or layer that it reads."""
-        return named_inputs((row.layer, row.counterexample) for row in self.layers)
-
-
-def count_kinds(verdicts: Iterable[Kind]) -> str:
-    """How many verdicts there are of each kind, in words."""
-    counts = Counter(verdicts)
-    return ", ".join(f"{counts[kind]} {kind}" for kind in get_args(Kind))
-
-
-class HasInputs(Protocol):
-    """An example that shows something, with the inputs of a layer that it needs."""
-
-    @property
-    def inputs(self) -> Mapping[str, Array]: ...
-
-
-def named_inputs(examples: Iterable[tuple[str, HasInputs | None]]) -> dict[str, Array]:
-    """The inputs of examples, by their names and the input or layer that they read."""
-    return {
-        f"{name}<-{source}": array
-        for name, example in examples
-        if example is not None
-        for source, array in example.inputs.items()
-    }
+        return {
+            f"{row.layer}<-{source}": array
+            for row in self.layers
+            if row.counterexample is not None
+            for source, array in row.counterexample.inputs.items()
+        }
 
 
 def _show_channels(row: LayerVerdict) -> str:

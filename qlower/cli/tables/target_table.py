@@ -73,9 +73,11 @@ def target_table() -> Table[TargetSummary]:
     ]
     rows = [row for one in (*ARCHITECTURES, C99) for row in TargetSummary.of(one)]
     notes = [
-        "Run `qlower targets TARGET` to list CPUs and features. Other triples: Linux "
-        "with musl, and bare metal, such as aarch64-none-elf. c99-none is C source for "
-        "the compiler of any other processor (`qlower compile --emit c`)."
+        "Code for riscv64 is tuned and tested with `--features +v`, for wasm32 with "
+        "`--features +simd128`: under QEMU, and in wasmtime and node. Run `qlower "
+        "targets TARGET` to list CPUs and features. Other triples: Linux with musl, "
+        "and bare metal, such as aarch64-none-elf. c99-none is C source for the "
+        "compiler of any other processor (`qlower compile --emit c`)."
     ]
     return Table("targets", rows, columns, notes=notes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_choices, add_contract, add_model, add_timing
+from qlower.cli.options import add_contract, add_model, add_timing
 from qlower.cli.output import add_format, add_plot
 from qlower.cli.parser import ArgumentParser
 from qlower.cli.usage.examples import add_data
@@ -39,7 +39,12 @@ def add_options(parser: ArgumentParser) -> None:
         help="the float model (.tflite, .onnx, .pt2) whose weights were quantized "
         "(default: the real values of the stored weights)",
     )
-    add_choices(parser, "--methods", METHODS, "A,B,...", "what is tried")
+    parser.add_argument(
+        "--methods",
+        default=",".join(METHODS),
+        metavar="A,B,...",
+        help="what is tried (default: all)",
+    )
     parser.add_argument(
         "--labels", metavar="FILE", help="the right classes, to show top-1 accuracy"
     )

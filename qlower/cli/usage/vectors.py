@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_choices, add_contract, add_model
+from qlower.cli.options import add_contract, add_model
 from qlower.cli.output import add_format
 from qlower.cli.parser import ArgumentParser
 
@@ -36,8 +36,12 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="LAYER",
         help="only these layers: a number, a name or a glob (default: all)",
     )
-    kinds = "the kinds to write, of npy, hex and c"
-    add_choices(parser, "--files", FILES, "LIST", kinds)
+    parser.add_argument(
+        "--files",
+        default=",".join(FILES),
+        metavar="LIST",
+        help="the kinds to write, of npy, hex and c (default: all)",
+    )
     parser.add_argument(
         "--seed", type=int, default=0, help="the seed of drawn inputs (default: 0)"
     )

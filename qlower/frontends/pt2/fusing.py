@@ -124,9 +124,6 @@ def _fuse_contraction(graph: Graph, node: Node, executor: Executor) -> str | Non
     for number, what in ((0, "input is"), (1, "weights are")):
         if number not in group.dequantizers:
             return f"its {what} not quantized"
-    strides = node.attributes.get("strides", ())
-    if isinstance(strides, tuple) and len(strides) > 2:
-        return "there is no such layer on volumes"
     operands = [
         *_operand(group.dequantizers[0]),
         *_operand(group.dequantizers[1]),
@@ -187,8 +184,6 @@ def _fuse_closed(graph: Graph, node: Node, executor: Executor) -> str | None:
     group = find_group(graph, node)
     if len(group.dequantizers) != len(node.inputs):
         return "not all of its operands are quantized"
-    if node.kind == "AdaptiveAveragePool" and node.attributes["sizes"] != (1, 1):
-        return "it gives more than one mean"
     problem = open_result(graph, group)
     if problem is not None:
         return problem

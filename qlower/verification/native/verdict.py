@@ -9,7 +9,7 @@ from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.interp import Array
 from qlower.tables.table import Cell, Column, Table, Tabled, counted
 from qlower.verification.native.whole import Whole
-from qlower.verification.verdict import Kind, count_kinds
+from qlower.verification.verdict import Kind
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,10 @@ class Native(Tabled[list[NativeVerdict]]):
             Column("looked at", "numbers", lambda r: r[0].numbers or None, rank=1),
             Column("how", "how", _reason, right=False, least=20),
         ]
-        counts = count_kinds(row.verdict for row in self.layers)
+        counts = ", ".join(
+            f"{sum(row.verdict == kind for row in self.layers)} {kind}"
+            for kind in ("equal", "differs", "undecided")
+        )
         numbers = sum(row.numbers for row in self.layers)
         notes = [
             f"{counted(len(self.layers), 'function')} of machine code for "
