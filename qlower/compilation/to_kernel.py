@@ -1,8 +1,8 @@
 """From the arith to the kernel level: the passes in their order.
 
 arith --set-target, form-kernels, check-defined, drop-channels, tabulate-words,
-prove-epilogues, fuse-layers, tabulate-functions, match-signs, plan-memory,
-schedule-contractions--> kernel
+prove-epilogues, fuse-layers, tabulate-functions, match-signs, split-layers,
+plan-memory, schedule-contractions--> kernel
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from qlower.transforms.prove_epilogues import (
     ProveEpiloguesPass,
     prove_epilogues,
 )
+from qlower.transforms.split_layers import SplitLayersPass
 from qlower.transforms.tabulate_functions import TabulateFunctionsPass
 from qlower.transforms.tabulate_words import TabulateWordsPass
 
@@ -48,6 +49,7 @@ def kernel_passes(target: Target) -> list[ModulePass]:
         FuseLayersPass(),
         TabulateFunctionsPass(),
         MatchSignsPass(),
+        SplitLayersPass(),
         PlanMemoryPass(target.alignment),
         ScheduleContractionsPass(),
     ]

@@ -34,6 +34,7 @@ PASSES = {
         "qlower.codegen.program.schedules:ScheduleContractionsPass"
     ),
     "set-target": "qlower.codegen.targets.set_target:SetTargetPass",
+    "split-layers": "qlower.transforms.split_layers:SplitLayersPass",
     "tabulate-functions": "qlower.transforms.tabulate_functions:TabulateFunctionsPass",
     "tabulate-words": "qlower.transforms.tabulate_words:TabulateWordsPass",
 }

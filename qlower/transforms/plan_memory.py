@@ -104,14 +104,7 @@ def plan_memory(
     Returns the bytes of the arena.
     """
     block = function.body.block
-    for op in block.ops:
-        if isinstance(op, NestOp | CopyOp | ScanOp):
-            op.buffers = None
-        if isinstance(op, NestOp | ScanOp):
-            op.scratch = None
-    for op in block.ops:
-        if isinstance(op, CopyOp) and is_read_in_place(op):
-            op.buffers = ArrayAttr([UnstoredAttr()])
+    place_padding(block)
     is_tight = (
         target is not None
         and target.optimize == RAM
@@ -142,6 +135,18 @@ def plan_memory(
             scratch = plan.storages[op]
             op.scratch = ScratchAttr(scratch.offset, scratch.size)
     return plan.bytes
+
+
+def place_padding(block: Block) -> None:
+    """Takes buffers from all ops but copies whose padding needs no memory."""
+    for op in block.ops:
+        if isinstance(op, NestOp | CopyOp | ScanOp):
+            op.buffers = None
+        if isinstance(op, NestOp | ScanOp):
+            op.scratch = None
+    for op in block.ops:
+        if isinstance(op, CopyOp) and is_read_in_place(op):
+            op.buffers = ArrayAttr([UnstoredAttr()])
 
 
 @dataclass(frozen=True)
