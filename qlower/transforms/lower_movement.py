@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     ConstantOp: TypeAlias = qnn.ConstantOp | stablehlo.ConstantOp | tosa.ConstOp
     MovementOp: TypeAlias = qnn.MovementOp | stablehlo.MovementOp | tosa.MovementOp
-    PadOp: TypeAlias = stablehlo.PadOp | tosa.PadOp
+    PadOp: TypeAlias = stablehlo.PadOp | stablehlo.ReduceWindowOp | tosa.PadOp
     ConcatOp: TypeAlias = stablehlo.ConcatenateOp | tosa.ConcatOp
 
 

@@ -233,6 +233,77 @@ def test_reductions(
         np.testing.assert_array_equal(theirs, wanted.reshape(kept))
 
 
+WINDOWS = {
+    "pool": ([1, 2, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], [0] * 8),
+    "same": (
+        [1, 3, 3, 1],
+        [1, 2, 1, 1],
+        [1, 1, 1, 1],
+        [1, 1, 1, 1],
+        [0, 0, *[1] * 4, 0, 0],
+    ),
+    "dilated": ([2, 2, 1, 3], [1] * 4, [1, 2, 3, 1], [1, 3, 1, 2], [1, 0, *[2] * 6]),
+    "one": ([1] * 4, [1, 3, 1, 2], [1] * 4, [1] * 4, [0] * 8),
+}
+"""Sizes, strides, dilations of the operand and of the window, and padding."""
+
+
+def windowed(x: Array, init: int, step: str, window: Sequence[Sequence[int]]) -> Array:
+    """StableHLO's definition, a window at a time."""
+    sizes, strides, gaps, dilations, padding = window
+    low, high = padding[::2], padding[1::2]
+    spread = [(size - 1) * gap + 1 for size, gap in zip(x.shape, gaps, strict=True)]
+    ends = zip(low, spread, high, strict=True)
+    padded = np.full([sum(parts) for parts in ends], init, object)
+    starts = zip(low, spread, gaps, strict=True)
+    padded[tuple(slice(at, at + size, gap) for at, size, gap in starts)] = x
+    spans = [(n - 1) * d + 1 for n, d in zip(sizes, dilations, strict=True)]
+    views = np.lib.stride_tricks.sliding_window_view(padded, spans)
+    moves = [slice(None, None, stride) for stride in strides]
+    views = views[(*moves, *(slice(None, None, d) for d in dilations))]
+    combine = {"add": np.add, "maximum": np.maximum}[step]
+    axes = range(4, 8)
+    flat = np.moveaxis(views, axes, range(4)).reshape(-1, *views.shape[:4])
+    return np.asarray(combine(combine.reduce(flat, axis=0), init), object)
+
+
+@pytest.mark.parts(2)
+@pytest.mark.parametrize("step", ["add", "maximum"])
+@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize("element", ["i8", "i32"])
+def test_windows(name: str, step: str, element: str, tmp_path: Path) -> None:
+    """Pools: sums wrap, and the init counts around the operand, too."""
+    shape, init = (2, 6, 5, 3), -7
+    random = np.random.default_rng(0)
+    x = array(random.integers(-(2**31), 2**31, 180).tolist(), element).reshape(shape)
+    total = windowed(x, init, step, WINDOWS[name])
+    wanted = array(total.reshape(-1).tolist(), element).reshape(total.shape)
+    keys = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    lists = [
+        f"{key} = array<i64: {str(list(numbers))[1:-1]}>"
+        for key, numbers in zip(keys, WINDOWS[name], strict=False)
+    ]
+    pads = np.reshape(WINDOWS[name][-1], (4, 2)).tolist()
+    given = f"tensor<2x6x5x3x{element}>"
+    result = f"tensor<{'x'.join(map(str, total.shape))}x{element}>"
+    text = f"""
+    func.func @main(%x: {given}, %n: tensor<{element}>) -> {result} {{
+      %y = "stablehlo.reduce_window"(%x, %n) <{{
+        {", ".join(lists)}, padding = dense<{pads}> : tensor<4x2xi64>
+      }}> ({{
+      ^bb0(%a: tensor<{element}>, %b: tensor<{element}>):
+        %m = stablehlo.{step} %a, %b : tensor<{element}>
+        stablehlo.return %m : tensor<{element}>
+      }}) : ({given}, tensor<{element}>) -> {result}
+      return %y : {result}
+    }}"""
+    n = array([init], element).reshape(())
+    check(tmp_path / "window.mlir", text, [x, n], wanted)
+    if has_interpreter():
+        (theirs,) = run_interpreter(text, [x, n])
+        np.testing.assert_array_equal(theirs, wanted)
+
+
 def test_positions(tmp_path: Path) -> None:
     text = """
     func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3xi32> {

@@ -287,3 +287,63 @@ func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>, %r: tensor<2x8xf32>, %z: tens
   %0 = stablehlo.iota dim = 0 : tensor<129xi8>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>) {
+  // CHECK: error: stablehlo.reduce_window: the window spans 3 elements along dimension 0, which has 2
+  %0 = "stablehlo.reduce_window"(%x, %n) <{window_dimensions = array<i64: 3, 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2x8xi32>, tensor<i32>) -> tensor<2x8xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>) {
+  // CHECK: error: stablehlo.reduce_window: window_dimensions
+  %0 = "stablehlo.reduce_window"(%x, %n) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2x8xi32>, tensor<i32>) -> tensor<2x8xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>) {
+  // CHECK: error: stablehlo.reduce_window: window_strides
+  %0 = "stablehlo.reduce_window"(%x, %n) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 0>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2x8xi32>, tensor<i32>) -> tensor<2x8xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>) {
+  // CHECK: error: stablehlo.reduce_window: padding
+  %0 = "stablehlo.reduce_window"(%x, %n) <{window_dimensions = array<i64: 1, 2>, padding = dense<[[0, 0], [-1, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2x8xi32>, tensor<i32>) -> tensor<2x8xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8xi32>, %n: tensor<i32>) {
+  // CHECK: error: stablehlo.reduce_window: padding
+  %0 = "stablehlo.reduce_window"(%x, %n) <{window_dimensions = array<i64: 1, 2>, padding = dense<[[0, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2x8xi32>, tensor<i32>) -> tensor<2x8xi32>
+  return
+}

@@ -146,5 +146,13 @@ func.func @reductions(%x: tensor<2x3x4xi32>, %n: tensor<i32>) -> tensor<3xi32> {
   %2 = stablehlo.iota dim = 1 : tensor<2x4xf32>
   // CHECK-NEXT: stablehlo.iota dim = 0 : tensor<100xi8>
   %3 = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<100xi8>
+  // CHECK-NEXT: "stablehlo.reduce_window"(%x, %n) <{padding = dense<1> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 2, 3>}> ({
+  // CHECK: stablehlo.add
+  // CHECK: -> tensor<4x4x4xi32>
+  %4 = "stablehlo.reduce_window"(%x, %n) <{padding = dense<1> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 2, 3>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2x3x4xi32>, tensor<i32>) -> tensor<4x4x4xi32>
   return %0 : tensor<3xi32>
 }

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
+    DenseIntElementsAttr,
     Float32Type,
     FunctionType,
     IntegerAttr,
@@ -22,6 +23,8 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
+
+from qlower.operators.shapes import check_count
 
 from ..operations import ShapedOp
 from ..quant import QuantizedType
@@ -127,6 +130,15 @@ def parse_types(
 def integers(attribute: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     """The elements of a list of integers."""
     return tuple(attribute.get_values())
+
+
+def paddings(given: DenseIntElementsAttr | None, axes: int) -> list[tuple[int, int]]:
+    """The elements before and after each axis, 0 where the attribute is missing."""
+    numbers = [0] if given is None else [int(number) for number in given.get_values()]
+    if len(numbers) == 1:
+        numbers *= 2 * axes
+    check_count("padding", numbers, 2 * axes)
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def _check_type(type: Attribute) -> None:

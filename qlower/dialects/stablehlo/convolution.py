@@ -37,7 +37,7 @@ from .attributes import (
     parse_layouts,
     parse_pairs,
 )
-from .base import integers, parse_types
+from .base import integers, paddings, parse_types
 from .contraction import ContractionOp
 
 Integers = DenseArrayBase.constr(i64)
@@ -101,10 +101,6 @@ class ConvolutionOp(ContractionOp, name="stablehlo.convolution"):
     def windows(self) -> list[Window]:
         """The spatial dimensions, by their numbers."""
         count = len(self.layouts[0]) - 2
-        padding = [0] * (2 * count)
-        if self.padding is not None:
-            padding = [int(number) for number in self.padding.get_values()]
-            padding = padding * (2 * count) if len(padding) == 1 else padding
 
         def numbers(
             given: DenseArrayBase[IntegerType] | None, default: int
@@ -115,7 +111,7 @@ class ConvolutionOp(ContractionOp, name="stablehlo.convolution"):
             Window(stride, *pads, image, weight, bool(back))
             for stride, pads, image, weight, back in zip(
                 numbers(self.window_strides, 1),
-                zip(padding[::2], padding[1::2], strict=True),
+                paddings(self.padding, count),
                 numbers(self.lhs_dilation, 1),
                 numbers(self.rhs_dilation, 1),
                 numbers(self.window_reversal, 0),

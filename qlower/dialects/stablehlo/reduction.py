@@ -1,22 +1,26 @@
-"""Sums and the like along dimensions of integers, and their positions."""
+"""Sums and the like of integers along dimensions and in windows; and positions."""
 
 from __future__ import annotations
 
+from abc import ABC
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    DenseIntElementsAttr,
     Float32Type,
     IntegerAttr,
+    IntegerType,
     TensorType,
     i1,
     i64,
 )
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Attribute, Block, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -26,12 +30,15 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
-from qlower.operators.shapes import Shape
+from qlower.operators.movement import Pad
+from qlower.operators.shapes import Shape, check_least, check_one_each
+from qlower.operators.windows import WindowAxis
 
 from ..types import element_type, shape_of
 from .attributes import parse_integers
-from .base import StablehloOp, integers, parse_types, plain_integer
+from .base import StablehloOp, integers, paddings, parse_types, plain_integer
 from .elementwise import FUNCTIONS
 
 _COMBINING = frozenset(
@@ -39,46 +46,22 @@ _COMBINING = frozenset(
 )
 
 
-class ReduceOp(StablehloOp, name="stablehlo.reduce"):
-    """
-    Signless integers combined along dimensions, which go: sums and products modulo 2^N,
-    the largest, the smallest. Each result starts from `init`. The order doesn't matter.
-
-    ```mlir
-    %y = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
-      : (tensor<4x8xi32>, tensor<i32>) -> tensor<4xi32>
-    ```
-    """
+class CombiningOp(StablehloOp, ABC):
+    """Signless integers combined in any order, from `init` on, by a body of one
+    operation."""
 
     STEPS: ClassVar = {step.name: step for step in FUNCTIONS if step.name in _COMBINING}
 
     input = operand_def(TensorType[Attribute])
     init = operand_def(TensorType[Attribute])
     output = result_def(TensorType[Attribute])
-    dimensions = prop_def(DenseArrayBase.constr(i64))
     body = region_def("single_block")
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """The dimensions that go."""
-        return integers(self.dimensions)
 
     @property
     def step(self) -> str:
         """The name of the operation that combines two elements."""
         first, *_ = self.body.block.ops
         return first.name
-
-    def result_shape(self) -> Shape:
-        shape = shape_of(self.input)
-        if not self.axes or len(set(self.axes)) != len(self.axes):
-            raise VerifyException(f"dimensions {list(self.axes)}: each one once")
-        for axis in self.axes:
-            if not 0 <= axis < len(shape):
-                raise VerifyException(
-                    f"dimension {axis} is out of range [0, {len(shape) - 1}]"
-                )
-        return tuple(size for at, size in enumerate(shape) if at not in self.axes)
 
     def check(self) -> None:
         element = plain_integer(self.input.type)
@@ -105,6 +88,36 @@ class ReduceOp(StablehloOp, name="stablehlo.reduce"):
                 "the body must be one operation on its two arguments, of "
                 + ", ".join(self.STEPS)
             )
+
+
+class ReduceOp(CombiningOp, name="stablehlo.reduce"):
+    """
+    Signless integers combined along dimensions, which go: sums and products modulo 2^N,
+    the largest, the smallest. Each result starts from `init`. The order doesn't matter.
+
+    ```mlir
+    %y = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+      : (tensor<4x8xi32>, tensor<i32>) -> tensor<4xi32>
+    ```
+    """
+
+    dimensions = prop_def(DenseArrayBase.constr(i64))
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The dimensions that go."""
+        return integers(self.dimensions)
+
+    def result_shape(self) -> Shape:
+        shape = shape_of(self.input)
+        if not self.axes or len(set(self.axes)) != len(self.axes):
+            raise VerifyException(f"dimensions {list(self.axes)}: each one once")
+        for axis in self.axes:
+            if not 0 <= axis < len(shape):
+                raise VerifyException(
+                    f"dimension {axis} is out of range [0, {len(shape) - 1}]"
+                )
+        return tuple(size for at, size in enumerate(shape) if at not in self.axes)
 
     @classmethod
     def parse(cls, parser: Parser) -> ReduceOp:
@@ -149,6 +162,85 @@ class ReduceOp(StablehloOp, name="stablehlo.reduce"):
         axes = list(self.axes)
         printer.print_string(f") applies {self.step} across dimensions = {axes}")
         self.print_end(printer)
+
+
+class ReduceWindowOp(CombiningOp, name="stablehlo.reduce_window"):
+    """
+    Signless integers combined within windows that slide along every dimension, as pools
+    do. `init` is around the operand, in the gaps that `base_dilations` make, and where
+    each result starts from.
+
+    ```mlir
+    %y = "stablehlo.reduce_window"(%x, %least) <{
+      window_dimensions = array<i64: 1, 2, 2, 1>,
+      window_strides = array<i64: 1, 2, 2, 1>
+    }> ({
+    ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+      %m = stablehlo.maximum %a, %b : tensor<i8>
+      stablehlo.return %m : tensor<i8>
+    }) : (tensor<1x4x4x3xi8>, tensor<i8>) -> tensor<1x2x2x3xi8>
+    ```
+    """
+
+    window_dimensions = prop_def(DenseArrayBase.constr(i64))
+    window_strides = opt_prop_def(DenseArrayBase.constr(i64))
+    base_dilations = opt_prop_def(DenseArrayBase.constr(i64))
+    window_dilations = opt_prop_def(DenseArrayBase.constr(i64))
+    padding = opt_prop_def(DenseIntElementsAttr)
+
+    # It has upstream's generic form only.
+    print = Operation.print
+
+    @property
+    def movement(self) -> Pad:
+        """The operand with `init` around and between its elements."""
+        rank = len(shape_of(self.input))
+        low, high = zip(*paddings(self.padding, rank), strict=True)
+        gaps = [step - 1 for step in self._steps("base_dilations")]
+        return Pad(low, high, gaps, names=("padding", "padding", "base_dilations - 1"))
+
+    @property
+    def filler(self) -> SSAValue:
+        """The value around and between the elements."""
+        return self.init
+
+    @property
+    def windows(self) -> list[WindowAxis]:
+        """The window along each dimension of the operand that `movement` gives."""
+        taps = integers(self.window_dimensions)
+        lists = zip(
+            self.movement.result_shape(shape_of(self.input)),
+            taps,
+            self._steps("window_strides"),
+            self._steps("window_dilations"),
+            strict=True,
+        )
+        return [
+            WindowAxis(size, count, stride, dilation=dilation)
+            for size, count, stride, dilation in lists
+        ]
+
+    def _steps(self, name: str) -> tuple[int, ...]:
+        """A list with a number for each dimension, 1 where there is none."""
+        shape, given = shape_of(self.input), self.properties.get(name)
+        steps = (1,) * len(shape)
+        if isa(given, DenseArrayBase[IntegerType]):
+            steps = integers(given)
+        check_one_each(name, steps, shape)
+        check_least(name, steps, 1)
+        return steps
+
+    def result_shape(self) -> Shape:
+        if not shape_of(self.input):
+            raise VerifyException("one number has no windows")
+        self._steps("window_dimensions")
+        for axis, window in enumerate(self.windows):
+            if window.room < 0:
+                raise VerifyException(
+                    f"the window spans {window.extent} elements along dimension {axis},"
+                    f" which has {window.size}"
+                )
+        return tuple(window.results for window in self.windows)
 
 
 @irdl_op_definition

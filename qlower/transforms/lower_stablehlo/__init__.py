@@ -43,6 +43,7 @@ LOWERINGS: Rows = {
     stablehlo.MovementOp: lower_movement,
     stablehlo.PadOp: lower_pad,
     stablehlo.ReduceOp: reduction.lower_reduce,
+    stablehlo.ReduceWindowOp: reduction.lower_reduce_window,
     stablehlo.UniformDequantizeOp: elementwise.lower_dequantize,
     stablehlo.UniformQuantizeOp: elementwise.lower_quantize,
     stablehlo.ShiftOp: elementwise.lower_shift,
