@@ -7,10 +7,9 @@ products of int8 stay real.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ..graph.bounds import RANGES, bounds, is_redundant, remove_activations
-from ..graph.nodes import Graph, Node
+from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node
+from ..graph.operators import IMPORTERS
 from ..graph.passes import remove_identities, separate_dequantizers
 from ..graph.qdq import Group, find_group
 from ..import_options import INTEGER
@@ -24,7 +23,7 @@ from .rewriting import (
     remove_inverse_pairs,
     use_uint8,
 )
-from .selectors import MOVING, SELECTORS, UNARY, Fused, StaysReal
+from .selectors import SELECTORS, Fused, StaysReal
 from .simplifying import (
     add_biases,
     fold_quantized,
@@ -129,29 +128,22 @@ def _check_activation(graph: Graph, group: Group, activation: Node) -> None:
         )
 
 
-UNLIMITED = 1 << 16
-
-REWRITTEN: Mapping[str, tuple[int, int]] = {
-    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), (2, 3)),
-    **dict.fromkeys((*MOVING, *UNARY), (1, UNLIMITED)),
-    **dict.fromkeys(("ArgMax", "Concat", "Dropout", "Identity"), (1, UNLIMITED)),
-    "Relu": (1, 1),
-    **dict.fromkeys(("Add", "Mul", "MatMul"), (2, 2)),
-    **dict.fromkeys(("Conv", "ConvTranspose", "Gemm"), (2, 3)),
-    "Clip": (1, 3),
-    "Where": (3, 3),
-}
-"""The fewest and the most operands of all nodes that are looked at."""
+REWRITTEN = (
+    *(QUANTIZE, DEQUANTIZE, *SELECTORS, "Clip", "ConvTranspose", "Dropout", "Identity"),
+    "Relu",
+)
+"""All nodes that are looked at."""
 
 SEVERAL_RESULTS = ("Dropout", "MaxPool", "Split")
 
 
 def check_arity(graph: Graph) -> None:
-    """Refuse a node that may be rewritten without all operands and results."""
+    """Refuse a node that may be rewritten without all operands and results, as its
+    signature has them."""
     for node in graph.nodes:
         if node.kind not in REWRITTEN:
             continue
-        low, high = REWRITTEN[node.kind]
+        low, high = IMPORTERS["", node.kind].inputs
         if (
             not low <= len(node.inputs) <= high
             or not all(node.inputs[:low])

@@ -262,6 +262,6 @@ def _repeated(node: NodeContext, value: Value, axis: int, factor: int) -> Value:
 
 IMPORTERS = {
     ("", "Resize"): takes(
-        "x: STORED | FLOAT, roi, scales?, sizes?; axes: None", import_resize
+        "x: STORED | FLOAT, roi?, scales?, sizes?; axes: None", import_resize
     )
 }
