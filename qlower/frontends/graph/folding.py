@@ -6,15 +6,21 @@ With fixed shapes these nodes have integers for results that depend on no input.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .context import NodeContext
 from .nodes import MOST_FOLDED, TYPE_NAMES, Node, cast, filled
+from .operators.layout import RESHAPES, Read
+from .operators.slicing import read_slice
 from .schema import Array, Constant
 
 Integers = NDArray[np.int64]
+
+Fold: TypeAlias = Callable[[NodeContext, list[Integers]], Array | None]
+"""The result of a node with these operands; None if it isn't known."""
 
 
 def is_folded(node: Node) -> bool:
@@ -74,31 +80,18 @@ def _concat(node: NodeContext, operands: list[Integers]) -> Array:
     return np.concatenate(operands, node.integer("axis", None, -8, 7))
 
 
-def _unsqueeze(node: NodeContext, operands: list[Integers]) -> Array | None:
-    axes = node.axes(1, operands[0].ndim + 1)
-    return None if axes is None else np.expand_dims(operands[0], tuple(axes))
+def _slice(node: NodeContext, operands: list[Integers]) -> Array:
+    return operands[0][np.ix_(*read_slice(node, operands[0].shape))]
 
 
-def _squeeze(node: NodeContext, operands: list[Integers]) -> Array:
-    axes = node.axes(1, operands[0].ndim)
-    return np.squeeze(operands[0], None if axes is None else tuple(axes))
-
-
-def _slice(node: NodeContext, operands: list[Integers]) -> Array | None:
-    if len(operands) < 3:
-        return None
-    data, starts, ends = operands[:3]
-    axes = node.axes(3, data.ndim) or list(range(starts.size))
-    steps = operands[4].reshape(-1) if len(operands) > 4 else np.ones_like(starts)
-    box = [slice(None)] * data.ndim
-    for at, axis in enumerate(axes):
-        box[axis] = slice(int(starts[at]), int(ends[at]), int(steps[at]))
-    return data[tuple(box)]
+def _reshaped(read: Read) -> Fold:
+    """A rule of folding of an operator that gives another shape."""
+    return lambda node, operands: operands[0].reshape(read(node, operands[0].shape))
 
 
 def _made(
     make: Callable[[Node, Array], Constant | None],
-) -> Callable[[NodeContext, list[Integers]], Array | None]:
+) -> Fold:
     """A rule of folding that makes any constant in the same way."""
 
     def fold(node: NodeContext, operands: list[Integers]) -> Array | None:
@@ -106,10 +99,6 @@ def _made(
         return made and made.array
 
     return fold
-
-
-def _reshape(node: NodeContext, operands: list[Integers]) -> Array:
-    return operands[0].reshape([int(size) for size in operands[1].reshape(-1)])
 
 
 def _quotient(node: NodeContext, operands: list[Integers]) -> Array | None:
@@ -140,15 +129,13 @@ def _binary(
     return lambda node, operands: function(operands[0], operands[1])
 
 
-FOLDERS: Mapping[str, Callable[[NodeContext, list[Integers]], Array | None]] = {
+FOLDERS: Mapping[str, Fold] = {
     "Gather": _gather,
     "Concat": _concat,
-    "Unsqueeze": _unsqueeze,
-    "Squeeze": _squeeze,
     "Slice": _slice,
+    **{kind: _reshaped(read) for kind, (_, read) in RESHAPES.items()},
     "Cast": _made(cast),
     "ConstantOfShape": _made(filled),
-    "Reshape": _reshape,
     "Add": _binary(np.add),
     "Sub": _binary(np.subtract),
     "Mul": _binary(np.multiply),

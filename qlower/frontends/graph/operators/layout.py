@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
-from ...entry import takes
+from qlower.operators.shapes import Shape
+
+from ...entry import Entry, takes
 from ..context import NodeContext
 from ..orders import identity, reshaped_order, transposed_order
 
+Read: TypeAlias = Callable[[NodeContext, Shape], Sequence[int]]
+"""The shape that an operator gives a tensor of some shape."""
 
-def import_reshape(node: NodeContext) -> None:
+
+def read_reshape(node: NodeContext, shape: Shape) -> Sequence[int]:
     """0 is the input's size unless `allowzero`; -1 what is left over."""
-    shape = node.shape(0)
     wanted = node.integers(1, "shape")
     if not node.integer("allowzero", 0, 0, 1):
         for at, size in enumerate(wanted):
@@ -25,35 +30,32 @@ def import_reshape(node: NodeContext) -> None:
     unknown = wanted.count(-1)
     if unknown > 1 or known < 1 or elements % known or min(wanted, default=1) < -1:
         raise node.error(f"shape {wanted} does not hold the elements of {list(shape)}")
-    reshape(node, [elements // known if size == -1 else size for size in wanted])
+    return [elements // known if size == -1 else size for size in wanted]
 
 
-def import_flatten(node: NodeContext) -> None:
-    shape = node.shape(0)
+def read_flatten(node: NodeContext, shape: Shape) -> Sequence[int]:
     axis = node.integer("axis", 1, -len(shape), len(shape))
     axis += len(shape) if axis < 0 else 0
-    reshape(node, [math.prod(shape[:axis]), math.prod(shape[axis:])])
+    return [math.prod(shape[:axis]), math.prod(shape[axis:])]
 
 
-def import_squeeze(node: NodeContext) -> None:
-    shape = node.shape(0)
+def read_squeeze(node: NodeContext, shape: Shape) -> Sequence[int]:
     axes = node.axes(1, len(shape))
     if axes is None:
         axes = [d for d, size in enumerate(shape) if size == 1]
     for axis in axes:
         node.check_range(f"size of dimension {axis}", shape[axis], 1, 1)
-    reshape(node, [size for d, size in enumerate(shape) if d not in axes])
+    return [size for d, size in enumerate(shape) if d not in axes]
 
 
-def import_unsqueeze(node: NodeContext) -> None:
-    shape = list(node.shape(0))
+def read_unsqueeze(node: NodeContext, shape: Shape) -> Sequence[int]:
     given = node.integers(1, "axes") if node.has(1) else node.integer_list("axes")
     rank = len(shape) + len(given)
     axes = {node.axis(axis, rank, "axes") for axis in given}
     if len(axes) != len(given):
         raise node.error(f"axes {given} repeat a dimension")
     sizes = iter(shape)
-    reshape(node, [1 if d in axes else next(sizes) for d in range(rank)])
+    return [1 if d in axes else next(sizes) for d in range(rank)]
 
 
 def reshape(node: NodeContext, shape: Sequence[int]) -> None:
@@ -90,11 +92,20 @@ def import_identity(node: NodeContext) -> None:
     node.define(node.value(0))
 
 
+def _reshaping(signature: str, read: Read) -> Entry[NodeContext]:
+    return takes(signature, lambda node: reshape(node, read(node, node.shape(0))))
+
+
+RESHAPES: Mapping[str, tuple[str, Read]] = {
+    "Reshape": ("x, shape", read_reshape),
+    "Flatten": ("x", read_flatten),
+    "Squeeze": ("x, axes?", read_squeeze),
+    "Unsqueeze": ("x, axes?", read_unsqueeze),
+}
+"""Operands of each operator that gives another shape, and which one."""
+
 IMPORTERS = {
-    ("", "Reshape"): takes("x, shape", import_reshape),
-    ("", "Flatten"): takes("x", import_flatten),
-    ("", "Squeeze"): takes("x, axes?", import_squeeze),
-    ("", "Unsqueeze"): takes("x, axes?", import_unsqueeze),
+    **{("", kind): _reshaping(*entry) for kind, entry in RESHAPES.items()},
     ("", "Transpose"): takes("x", import_transpose),
     ("", "Identity"): takes("x", import_identity),
     ("", "Dropout"): takes("x, ratio?, training?", import_identity),

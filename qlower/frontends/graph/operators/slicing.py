@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from qlower.operators.shapes import Shape
+
 from ...entry import takes
 from ...signature import UNLIMITED
 from ..context import NodeContext
@@ -12,10 +14,9 @@ from ..values import Value, slice_of
 from .rearranging import pick
 
 
-def import_slice(node: NodeContext) -> None:
+def read_slice(node: NodeContext, shape: Shape) -> list[range]:
     """NumPy's `x[start:end:step]` for each of the axes."""
-    value = node.value(0)
-    rank = len(value.shape)
+    rank = len(shape)
     if "starts" in node.node.attributes:
         starts = node.integer_list("starts", None)
         ends = node.integer_list("ends", None, -(1 << 63), 1 << 63)
@@ -29,20 +30,26 @@ def import_slice(node: NodeContext) -> None:
             f"{len(starts)} starts, {len(ends)} ends, {len(steps)} steps, {len(axes)}"
             f" axes of {rank} dimensions"
         )
-    ranges = [range(size) for size in value.shape]
+    ranges = [range(size) for size in shape]
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         if step == 0:
             raise node.error("a step of 0; expected any other number")
-        found = range(*slice(start, end, step).indices(value.shape[axis]))
-        if not found:
-            raise node.error(f"nothing is left of dimension {axis}: {start} to {end}")
-        if step < 0:
-            value = pick(node, value, axis, found)
-        else:
-            ranges[axis] = found
+        ranges[axis] = range(*slice(start, end, step).indices(shape[axis]))
+    return ranges
+
+
+def import_slice(node: NodeContext) -> None:
+    """Import a slice, in which dimensions that go back are picked one by one."""
+    value = node.value(0)
+    ranges = read_slice(node, value.shape)
     for axis, found in enumerate(ranges):
-        if value.shape[axis] < len(found):
-            ranges[axis] = range(value.shape[axis])
+        if not found:
+            raise node.error(
+                f"nothing is left of dimension {axis}: {found.start} to {found.stop}"
+            )
+        if found.step < 0:
+            value = pick(node, value, axis, found)
+            ranges[axis] = range(len(found))
     node.define(take(node, value, ranges, 0))
 
 
