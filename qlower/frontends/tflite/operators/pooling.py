@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 
 from ...entry import takes
 from ..context import OperatorContext
+from ..types import Element
 from ..window import read_pool
 from .plain import real_reduction
 from .quantized import reduced
-from .real import import_plain_mean, import_real_pool
+from .real import import_plain_mean
 
 SCALE_TOLERANCE = 1e-6
 """What TFLite allows between the scales of an average pool's input and result."""
+
+
+POOLS = {
+    "AVERAGE_POOL_2D": "average_pool",
+    "L2_POOL_2D": "l2_pool",
+    "MAX_POOL_2D": "max_pool",
+}
+
+
+def import_real_pool(op: OperatorContext) -> None:
+    """The largest element, the mean of those inside the image, or the root of the mean
+    of their squares."""
+    op.check_type(op.output(), "FLOAT32")
+    function = POOLS[op.operator.name]
+    pool = partial(qnn.RealPool2DOp, function=function, fallback="tflite")
+    _import_pool(op, pool, op.value(0), op.result_type)
 
 
 def import_avg_pool2d(op: OperatorContext) -> None:
@@ -24,25 +45,26 @@ def import_avg_pool2d(op: OperatorContext) -> None:
         abs(before.scale - after.scale) > SCALE_TOLERANCE
     ):
         raise op.error(f"quantization {after} of the result, expected {before}")
-    _import_pool(op, qnn.AvgPool2DOp, op.quantized(0))
+    _import_pool(op, qnn.AvgPool2DOp, op.quantized(0), op.quantized_result_type)
 
 
 def import_max_pool2d(op: OperatorContext) -> None:
     """The kernel looks at the result's quantization only."""
-    _import_pool(op, qnn.MaxPool2DOp, op.moved(0))
+    _import_pool(op, qnn.MaxPool2DOp, op.moved(0), op.quantized_result_type)
 
 
 def _import_pool(
     op: OperatorContext,
-    pool: type[qnn.AvgPool2DOp | qnn.MaxPool2DOp],
+    pool: Callable[..., qnn.QnnOp],
     value: SSAValue,
+    result_type: Callable[[Sequence[int]], TensorType[Element]],
 ) -> None:
     batch, _, _, channels = op.shape(0)
     window = read_pool(op)
     op.finish(
         pool(
             value,
-            op.quantized_result_type((batch, *window.sizes, channels)),
+            result_type((batch, *window.sizes, channels)),
             kernel=window.kernel,
             stride=window.stride,
             pad=window.pad,

@@ -22,7 +22,6 @@ from ...scalars import Scalars, folded, mapped
 from ..context import OperatorContext
 from ..nests import emitter, finish, start
 from ..weights import read_real_bias
-from ..window import read_pool
 from .plain import activated, reduced_shape
 
 
@@ -45,32 +44,6 @@ def product_batch(op: OperatorContext, lhs: SSAValue, rhs: SSAValue) -> tuple[in
     if batch is None or left[-1] != right[-2]:
         raise op.error(f"no product of matrices {list(left)} and {list(right)}")
     return batch
-
-
-POOLS = {
-    "AVERAGE_POOL_2D": "average_pool",
-    "L2_POOL_2D": "l2_pool",
-    "MAX_POOL_2D": "max_pool",
-}
-
-
-def import_real_pool(op: OperatorContext) -> None:
-    """The largest element, the mean of those inside the image, or the root of the mean
-    of their squares."""
-    batch, _, _, channels = op.shape(0)
-    window = read_pool(op)
-    op.check_type(op.output(), "FLOAT32")
-    pool = qnn.RealPool2DOp(
-        op.value(0),
-        op.result_type((batch, *window.sizes, channels)),
-        function=POOLS[op.operator.name],
-        kernel=window.kernel,
-        stride=window.stride,
-        pad=window.pad,
-        activation=op.activation(),
-        fallback="tflite",
-    )
-    op.finish(pool)
 
 
 def import_plain_mean(op: OperatorContext) -> None:
