@@ -9,6 +9,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant.ops import StorageCastOp
+from qlower.dialects.types import shape_of
 from qlower.model.nests import Nest
 
 from .nodes import QUANTIZE
@@ -109,6 +111,23 @@ class NodeContext(NodeOperands):
     ) -> Nest:
         """A nest over `bounds`, named like the result or as a step."""
         return Nest(self.builder.emitter(self.place(), suffix), bounds, reductions)
+
+    def plain(self, value: Value, suffix: str = "stored") -> SSAValue:
+        """A value's elements as they are stored, without their meaning."""
+        element = value.element
+        if not isinstance(element, QuantizedType):
+            return value.ssa
+        type = TensorType(element.storage_type, shape_of(value.ssa))
+        return self.emit(StorageCastOp(value.ssa, type), suffix)
+
+    def meant(
+        self, stored: SSAValue, element: Element, suffix: str | None = None
+    ) -> SSAValue:
+        """Stored elements with the meaning of a type."""
+        if not isinstance(element, QuantizedType):
+            return stored
+        type = TensorType(element, shape_of(stored))
+        return self.emit(StorageCastOp(stored, type), suffix)
 
     def in_order(self, value: Value, order: Order | None = None) -> Value:
         """The value stored in an order, by default that of the model's dimensions."""

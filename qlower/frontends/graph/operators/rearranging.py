@@ -14,8 +14,6 @@ from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType
-from qlower.dialects.quant.ops import StorageCastOp
 from qlower.emit.movement import taken
 from qlower.model.nests import Nest, extract, to_index
 
@@ -36,18 +34,11 @@ def pick(node: NodeContext, value: Value, axis: int, indices: Sequence[int]) -> 
     sizes[at] = len(indices)
     node.check_elements(math.prod(sizes))
     node.importer.charge(len(indices))
-    element = value.element
-    table = value.ssa
-    if isinstance(element, QuantizedType):
-        plain = TensorType(element.storage_type, value.type.get_shape())
-        table = node.emit(StorageCastOp(table, plain), f"stored_{axis}")
+    table = node.plain(value, f"stored_{axis}")
     places: list[Sequence[int]] = [range(size) for size in value.type.get_shape()]
     places[at] = indices
     picked = taken(node.builder.emitter(node.place(), f"picked_{axis}"), table, places)
-    if isinstance(element, QuantizedType):
-        cast = StorageCastOp(picked, TensorType(element, sizes))
-        picked = node.emit(cast, f"cast_{axis}")
-    return replace(value, ssa=picked)
+    return replace(value, ssa=node.meant(picked, value.element, f"cast_{axis}"))
 
 
 def import_tile(node: NodeContext) -> None:
@@ -162,18 +153,13 @@ def import_gather_elements(node: NodeContext) -> None:
     given = [node.axis(at, value.shape[axis], "index") for at in node.integers(1, "i")]
     shape = node.shape(1, rank=rank)
     value = node.in_order(value)
-    element, table = value.element, value.ssa
-    if isinstance(element, QuantizedType):
-        plain = TensorType(element.storage_type, value.shape)
-        table = node.emit(StorageCastOp(table, plain), "stored")
+    table = node.plain(value)
     nest = node.nest(shape, "gathered")
     loops: list[SSAValue] = [nest.add(IndexOp(loop)).result for loop in range(rank)]
     places = nest.emitter.constant(np.array(given, np.int32).reshape(shape), i32)
     loops[axis] = to_index(nest, nest.input(places, range(rank)))
     (picked,) = nest.build([extract(nest, table, loops)])
-    if isinstance(element, QuantizedType):
-        picked = node.emit(StorageCastOp(picked, TensorType(element, shape)))
-    node.define(replace(value, ssa=picked))
+    node.define(replace(value, ssa=node.meant(picked, value.element)))
 
 
 def padded(

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import i64
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType
-from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.model.nests import extract
 
@@ -56,7 +54,7 @@ def gather(node: NodeContext, value: Value, axis: int) -> None:
     count = len(shape_of(indices))
     result = (*value.shape[:axis], *shape_of(indices), *value.shape[axis + 1 :])
     node.check_elements(math.prod(result))
-    table = _plain(node, value)
+    table = node.plain(value)
     nest = node.nest(result, "gathered")
     loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     index = nest.input(indices, range(axis, axis + count))
@@ -101,23 +99,11 @@ def _slice(
     node.define(taken)
 
 
-def _plain(node: NodeContext, value: Value) -> SSAValue:
-    """A tensor's elements as they are stored."""
-    element = value.element
-    if not isinstance(element, QuantizedType):
-        return value.ssa
-    type = TensorType(element.storage_type, value.type.get_shape())
-    return node.emit(StorageCastOp(value.ssa, type), "stored")
-
-
 def _finish(node: NodeContext, stored: SSAValue, like: Value) -> None:
     """Stored elements, in the order of the result's dimensions, with the meaning of
     those of a value."""
-    shape = shape_of(stored)
-    if isinstance(like.element, QuantizedType):
-        cast = StorageCastOp(stored, TensorType(like.element, shape))
-        stored = node.emit(cast)
-    node.define(replace(like, ssa=stored, order=identity(len(shape))))
+    order = identity(len(shape_of(stored)))
+    node.define(replace(like, ssa=node.meant(stored, like.element), order=order))
 
 
 def import_qlinear_where(node: NodeContext) -> None:
@@ -130,12 +116,9 @@ def import_qlinear_where(node: NodeContext) -> None:
             type = node.typed(result, value.shape, value.order)
             step = node.emit(qnn.RequantizeOp(value.ssa, type), f"operand_{number}")
             value = replace(value, ssa=step)
-        operands.append(replace(value, ssa=_plain(node, value)))
+        operands.append(replace(value, ssa=node.plain(value)))
     chosen = elementwise(node, operands, body_of(Scalars.select))
-    type = TensorType(result, chosen.type.get_shape())
-    node.define(
-        replace(chosen, ssa=node.emit(StorageCastOp(chosen.ssa, type)), is_real=False)
-    )
+    node.define(replace(chosen, ssa=node.meant(chosen.ssa, result), is_real=False))
 
 
 def _comparison(predicate: str) -> Entry[NodeContext]:
