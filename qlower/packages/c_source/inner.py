@@ -218,8 +218,9 @@ def sums_of_rows(helpers: Helpers, rows: int) -> str:
         "    const int16_t *a = x;",
         "    for (int32_t half = 0; half < (2 * words); half++) {",
         *(
-            f"      s{number} += (uint32_t)((a[{2 * row}] * w[{_byte(column)}])"
-            f" + (a[{2 * row + 1}] * w[{_byte(column) + 2}]));"
+            f"      s{number} += (uint32_t)(a[{2 * row + tap}]"
+            f" * w[{_byte(column) + 2 * tap}]);"
+            for tap in range(2)
             for number, (row, column) in enumerate(sums)
         ),
         f"      a += {2 * rows};",

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 INTRINSICS = """\
 #if defined(__GNUC__)
+/* Pairs of products would be added first, which takes two registers more. */
+#if !defined(__clang__)
+#define QLOWER_FUNCTION static __attribute__((noinline, optimize("no-tree-reassoc")))
+#else
 #define QLOWER_FUNCTION static __attribute__((noinline))
+#endif
 #else
 #define QLOWER_FUNCTION static
 #endif
