@@ -73,7 +73,7 @@ def cache_limit() -> int:
 def cache_size() -> tuple[Counter[str], int]:
     """How many files the cache has, by the suffix, and the bytes of all."""
     entries = _entries()
-    counts = Counter(path.suffix for path, _ in entries)
+    counts = Counter(os.path.splitext(path)[1] for path, _ in entries)
     return counts, sum(state.st_size for _, state in entries)
 
 
@@ -82,7 +82,7 @@ def clear() -> int:
     removed = 0
     for path, state in _entries():
         with suppress(FileNotFoundError):
-            path.unlink()
+            os.unlink(path)
             removed += state.st_size
     return removed
 
@@ -162,17 +162,19 @@ def _checksum(path: Path, body: Sequence[bytes]) -> bytes:
     return digest.digest()
 
 
-def _entries() -> list[tuple[Path, os.stat_result]]:
-    """The cache's files, the one that was not used for longest first."""
+def _entries() -> list[tuple[str, os.stat_result]]:
+    """The paths of the cache's files, the one that was not used for longest first:
+    strings, as a `Path` of each of thousands takes longer than the look at them."""
     folder = cache_folder()
     if folder is None:
         return []
-    found: list[tuple[Path, os.stat_result]] = []
+    suffixes = (*KINDS, ".tmp")
+    found: list[tuple[str, os.stat_result]] = []
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as files:
         for file in files:
-            if file.name.endswith((*KINDS, ".tmp")):
+            if file.name.endswith(suffixes):
                 with suppress(FileNotFoundError):  # another process removed it
-                    found.append((Path(file), file.stat(follow_symlinks=False)))
+                    found.append((file.path, file.stat(follow_symlinks=False)))
     return sorted(found, key=lambda entry: entry[1].st_mtime_ns)
 
 
@@ -185,9 +187,10 @@ def _evict() -> None:
     _UNSEEN[folder] = 0
     entries = _entries()
     size = sum(state.st_size for _, state in entries)
+    abandoned = time.time() - _ABANDONED_SECONDS
     for path, state in entries:
-        age = time.time() - state.st_mtime
-        is_abandoned = path.suffix == ".tmp" and age > _ABANDONED_SECONDS
-        if is_abandoned or (path.suffix != ".tmp" and size > limit):
-            path.unlink(missing_ok=True)
+        is_temporary = path.endswith(".tmp")
+        if state.st_mtime < abandoned if is_temporary else size > limit:
+            with suppress(FileNotFoundError):  # another process removed it
+                os.unlink(path)
             size -= state.st_size
