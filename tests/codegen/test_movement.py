@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.native import compile_text, guarded_copies, host_target, machine_levels
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i8
+from xdsl.ir import SSAValue
 
+from qlower.codegen.nests.operand import box_of
 from qlower.codegen.targets.resolve import Target
 from qlower.model.signature import Array
 from qlower.runtime.executable import Executable
@@ -139,3 +143,14 @@ def test_interleaved_results(channels: int):
         }}"""
         for target in machine_levels().values():
             check(text, [x, scales], np.ascontiguousarray(want), target)
+
+
+def test_users_of_a_constant_are_not_looked_at(monkeypatch: pytest.MonkeyPatch):
+    """Thousands of layers may share weights, and each asks where they are."""
+
+    def refused(_: SSAValue) -> None:
+        pytest.fail("looked at all users")
+
+    shared = arith.ConstantOp.from_int_and_width(1, i8).result
+    monkeypatch.setattr(SSAValue, "uses", property(refused))
+    assert box_of(shared) is None

@@ -30,6 +30,7 @@ from qlower.dialects.kernel import (
     PACKED,
     CopyOp,
     element_byte_size,
+    is_in_box,
     linear_form,
 )
 from qlower.dialects.types import tensor_type
@@ -268,8 +269,10 @@ def _narrowed(operand: Operand) -> Operand:
 
 def box_of(value: SSAValue) -> CopyOp | None:
     """The copy in whose result a nest's result lies, if it has no buffer of its own."""
+    if not is_in_box(value):  # thousands of nests may use a constant
+        return None
     for use in value.uses:
         copy = use.operation
-        if isinstance(copy, CopyOp) and copy.source is value and copy.box_is_written:
+        if isinstance(copy, CopyOp) and copy.source is value:
             return copy
     return None

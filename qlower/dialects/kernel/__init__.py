@@ -61,7 +61,7 @@ each other.
 
 from xdsl.ir import Dialect
 
-from .copy import CopyOp, root
+from .copy import CopyOp, is_in_box, root
 from .maps import linear_form
 from .memory import (
     ARENA_ALIGNMENT,
@@ -110,6 +110,7 @@ __all__ = [
     "byte_size",
     "element_byte_size",
     "integer_byte_size",
+    "is_in_box",
     "linear_form",
     "of_step",
     "root",

@@ -122,10 +122,7 @@ class CopyOp(IRDLOperation):
     @property
     def box_is_written(self) -> bool:
         """Whether the nest that makes the source has put it into the box."""
-        producer = self.source.owner
-        return isinstance(producer, Operation) and (
-            producer.properties.get("buffers") == ArrayAttr([BoxAttr()])
-        )
+        return is_in_box(self.source)
 
     @property
     def has_code(self) -> bool:
@@ -248,6 +245,17 @@ class CopyOp(IRDLOperation):
                     f"offset {offset}, size {size}, stride {stride} leave axis {axis} "
                     f"of the {name}, which has {extent} elements"
                 )
+
+
+_IN_A_BOX = ArrayAttr([BoxAttr()])
+
+
+def is_in_box(value: SSAValue) -> bool:
+    """Whether the nest that makes a value puts it into a copy's box."""
+    producer = value.owner
+    return isinstance(producer, Operation) and (
+        producer.properties.get("buffers") == _IN_A_BOX
+    )
 
 
 def root(value: SSAValue) -> SSAValue:
