@@ -19,6 +19,7 @@
 // - concat of differing scales: `y = rne(fma(F((x - z_x) s_x), F(1 / s_y), z))`
 // - real_average_pool: `F(sum / n)`, one element after the other; real_global_average: cascades of sums
 //   of 16, of rows in eight lanes, of columns alone
+// - real_linear: chains of FMAs from 0, of up to 384 products, are added to the bias
 // - real_group_norm: `fma(x, f, fma(-f, m, bias))`, f = F(r scale)
 // - real_layer_norm: `F(F(F(F(x r) + F(-m r)) scale) + bias)`, r = F(1 / d)
 // # Ties
@@ -333,6 +334,23 @@ func.func private @store_sum(%real: f32, %output_zero_point: i32) -> i32 {
 }
 
 // ---------------------------------------------------------------- rows of real numbers
+
+// MKL's sgemm with one thread, of 16 rows or more, as measured: chains of FMAs from 0 are added to the
+// bias. One has up to 384 products, two are of one size. Of more than 768, MKL halves what is left
+// when less than 769 are; here all but the last have 384.
+func.func @real_linear(%sum: f32) -> f32 attributes {contract.product = "fused_blocks"} {
+  %raised = arith.maximumf %sum, %activation_min : f32
+  %result = arith.minimumf %raised, %activation_max : f32
+}
+
+func.func @real_linear_block(%depth: i32) -> i32 {
+  %more = arith.addi %depth, 1 : i32
+  %half = arith.shrsi %more, 1 : i32
+  %is_double = arith.cmpi sle, %depth, 768 : i32
+  %block = arith.select %is_double, %half, 384 : i32
+  %is_single = arith.cmpi sle, %depth, 384 : i32
+  %result = arith.select %is_single, %depth, %block : i32
+}
 
 // ATen/native/cpu/AvgPoolKernel.cpp, channels last: taps in raster order
 func.func @real_average_pool() -> f32

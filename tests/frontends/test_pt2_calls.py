@@ -143,3 +143,26 @@ def test_masks_of_attention(name: str, tmp_path: Path) -> None:
 
     run = qlower.jit(qlower.load(exported(attention, x, tmp_path / "model.pt2")))
     np.testing.assert_allclose(run(x.numpy()), attention(x).numpy(), atol=1e-6)
+
+
+INTEL = Path("/proc/cpuinfo")
+
+
+@pytest.mark.parts(2)
+@pytest.mark.parametrize(("rows", "depth"), [(16, 300), (33, 385), (20, 768), (4, 64)])
+def test_linear_layers_of_mkl(rows: int, depth: int, tmp_path: Path) -> None:
+    """With one thread, on the processors on which its order was measured."""
+    is_known = INTEL.is_file() and "GenuineIntel" in INTEL.read_text()
+    if not is_known or torch.backends.cpu.get_cpu_capability() != "AVX512":
+        pytest.skip("MKL adds in another order on other processors")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    weight, bias = random((17, depth), 1), random((17,), 2)
+    try:
+        compare(
+            lambda x: F.linear(x, weight, bias),
+            random((rows, depth)),
+            tmp_path / "model.pt2",
+        )
+    finally:
+        torch.set_num_threads(threads)

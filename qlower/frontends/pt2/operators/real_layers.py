@@ -1,7 +1,7 @@
 """Layers on float32: linear ones, the norms of rows, the scale of an attention.
 
-Their sums are in the order that the products of the ONNX front end have. PyTorch's
-depends on libraries and threads and isn't known, so that last bits differ.
+Sums of linear layers are in MKL's order, as far as it is known; those of products and
+convolutions in the order that the ONNX front end has, so that last bits differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...graph.context import NodeContext
 from ...graph.operators.conv_transpose import import_transposed
 from ...graph.operators.normalization import normalized
 from ...graph.operators.real import body_of, elementwise, real_operand
-from ...graph.operators.real_layers import convolved, layer, real_tensor
+from ...graph.operators.real_layers import convolved, real_tensor
 from ...graph.real_constants import real_constant
 from ...graph.values import Value, real_value
 from ...scalars import Scalars, text
@@ -52,7 +52,7 @@ def _define_rows(node: NodeContext, matrix: SSAValue, shape: Sequence[int]) -> N
 
 
 def import_linear(node: NodeContext) -> None:
-    """`x w^T + b`, the sums starting from b."""
+    """`x w^T + b`, the sums of blocks added to b."""
     input = real_operand(node, 0)
     weights = real_tensor(node, 1)
     if len(weights.shape) != 2 or input.shape[-1:] != weights.shape[1:]:
@@ -70,9 +70,9 @@ def import_linear(node: NodeContext) -> None:
         bias = value.ssa
     whole = node.in_order(input)
     shape = (*input.shape[:-1], units)
-    sums = qnn.RealLinearOp(whole.ssa, weights.ssa, bias, TensorType(f32, shape))
-    value = layer(node, sums, is_computed=False)
-    node.define(real_value(value))
+    layer = qnn.RealLinearOp(whole.ssa, weights.ssa, bias, TensorType(f32, shape))
+    layer.fallback = CONTRACT
+    node.define(real_value(node.emit(layer)))
 
 
 def import_layer_norm(node: NodeContext) -> None:
