@@ -17,7 +17,7 @@ from qlower.packages.compiled import check_emitted, compile_levels
 from qlower.packages.link import compiler_driver
 from qlower.tables.json_text import json_text
 
-_MACHINE_CODE = {"obj", "shared", "asm", "llvm"}
+_MACHINE_CODE = {"obj", "shared", "wasm", "asm", "llvm"}
 
 
 def _is_default_target(options: argparse.Namespace) -> bool:

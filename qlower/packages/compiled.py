@@ -37,6 +37,7 @@ from qlower.packages.library import library_kind, write_library
 from qlower.packages.link import link_shared
 from qlower.packages.memory import Memory, memory_use
 from qlower.packages.self_test import digest, drawn_inputs, self_test_text
+from qlower.packages.wasm_module import linked_module
 from qlower.runtime.objects import cached_parts
 from qlower.tables.table import counted
 
@@ -50,6 +51,7 @@ EMITTED = {
     "mlir": "{name}.mlir",
     "c": "{name}.c",
     "selftest": "{name}_selftest.h",
+    "wasm": "{name}.wasm",
 }
 """What `Compiled.save` can write, with the name of each file."""
 
@@ -181,9 +183,23 @@ class Compiled:
                 self._link(path)
             elif kind == "obj":
                 path.write_bytes(self.object.object_bytes)
+            elif kind == "wasm":
+                path.write_bytes(self._module())
             else:
                 path.write_text(self.text(kind))
         return names
+
+    def _module(self) -> bytes:
+        """The object as a module for engines of WebAssembly."""
+        if not self.target.triple.startswith("wasm"):
+            raise QlowerError(
+                f"cannot emit wasm for {self.target.triple}",
+                help="--target wasm32-unknown-unknown --features +simd128",
+            )
+        stack = self.memory().stack.bytes
+        if stack is None:
+            raise QlowerError("the depth of the stack isn't known")
+        return linked_module(self.object.object_bytes, self.interface, stack)
 
     def _link(self, library: Path) -> None:
         with tempfile.TemporaryDirectory() as temporary:

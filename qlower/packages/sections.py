@@ -7,11 +7,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from qlower.packages.wasm_module import CODE, DATA, sections
+
 _WRITABLE, _ALLOCATED, _EXECUTABLE = 1, 2, 4
 """Flags of an ELF section."""
-
-_WASM_CODE, _WASM_DATA = 10, 11
-"""Kinds of a WebAssembly module's sections."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,8 @@ class Sections:
 def sections_of(data: bytes) -> Sections:
     """The sizes of an object's sections: a little-endian ELF object, or WebAssembly."""
     if data.startswith(b"\0asm"):
-        sizes = dict(_wasm_sections(data))
-        return Sections(sizes.get(_WASM_CODE, 0), sizes.get(_WASM_DATA, 0), 0)
+        sizes = {number: len(body) for number, body in sections(data)}
+        return Sections(sizes.get(CODE, 0), sizes.get(DATA, 0), 0)
     found = {"code": 0, "constants": 0, "variables": 0}
     for flags, size in _elf_sections(data):
         if flags & _EXECUTABLE:
@@ -48,18 +47,3 @@ def _elf_sections(data: bytes) -> Iterator[tuple[int, int]]:
     for header in range(start, start + count * size, size):
         flags, _, _, length = struct.unpack_from(f"<4{word}", data, header + 8)
         yield flags, length
-
-
-def _wasm_sections(data: bytes) -> Iterator[tuple[int, int]]:
-    """Kind and bytes of each section."""
-    at = 8
-    while at < len(data):
-        kind, size, shift = data[at], 0, 0
-        while True:  # a number of seven bits a byte
-            at += 1
-            size |= (data[at] & 127) << shift
-            shift += 7
-            if data[at] < 128:
-                break
-        at += 1 + size
-        yield kind, size

@@ -64,8 +64,9 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="LIST",
         help="what to write, of obj and header (default), shared (a library), "
         "c (C99 source, with its header), c-example (a main.c), selftest (a header: a "
-        "test that a device runs when it starts), asm, llvm and mlir (the arith "
-        "level); or of systemverilog and comb (the circuits as MLIR); or "
+        "test that a device runs when it starts), wasm (a module for engines of "
+        "WebAssembly), asm, llvm and mlir (the arith level); or of systemverilog and "
+        "comb (the circuits as MLIR); or "
         "gates (the model as a list of integer gates)",
     )
     parser.add_argument(
