@@ -236,6 +236,38 @@ def test_real_models(name: str, tmp_path: Path) -> None:
             assert one.tobytes() == other.tobytes(), path
 
 
+AVR = Compiler(
+    (
+        *("avr-gcc", "-O2", "-mmcu=atmega2560"),
+        str(SUPPORT / "avr_output.c"),
+    ),
+    (
+        *("sh", "-c"),
+        'simavr -m atmega2560 -f 16000000 "$0" 2>&1'
+        " | sed -n 's/.*\\[32m\\(.*\\)\\.$/\\1/p'",
+    ),
+)
+"""A processor of 8 bits with 8 KB of RAM, whose int has 16; simavr prints each line of
+its serial port in green, and a point for its end."""
+
+
+@pytest.mark.long
+def test_avr(tmp_path: Path) -> None:
+    for tool in ("avr-gcc", "simavr"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} isn't installed")
+    path = models_directory() / "hello_world_int8" / "model.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    compiled, model = portable(path, "tflm"), qlower.load(path)
+    (spec,) = model.inputs
+    for number in range(-128, 128, 15):
+        x = np.full(spec.shape, number, spec.dtype)
+        (found,) = AVR.outputs(compiled, [x], tmp_path)
+        wanted = qlower.interpret(model, x, contract="tflm")
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_an_object_and_its_source_have_one_header(tmp_path: Path) -> None:
     path = tmp_path / "model.mlir"
     path.write_text(SMALL_MODEL)
