@@ -190,3 +190,21 @@ class Computing(ScopedText):
         if a.constant is not None:
             return constant(I64, a.constant // factor)
         return self.binary("udiv exact", a, constant(I64, factor))
+
+    def hidden(self, value: Value) -> Value:
+        """The same value, of which LLVM doesn't know where it comes from.
+
+        It leaves distances from such an address in loads, and adds none in registers.
+        """
+        type = value.type
+        return self._emit(
+            type, f'call {type} asm "", "=r,0"({value}) nounwind memory(none)'
+        )
+
+    def in_turn(self, value: Value) -> Value:
+        """The same value, computed after those for which this was called before."""
+        return self._emit(
+            value.type,
+            f'call {value.type} asm sideeffect "", "=r,0"({value}) '
+            "nounwind memory(inaccessiblemem: readwrite)",
+        )

@@ -206,27 +206,6 @@ class Function(Computing):
             self._constants.add(address.text)
         return address
 
-    def hidden(self, value: Value) -> Value:
-        """The same value, of which LLVM doesn't know where it comes from.
-
-        It leaves distances from such an address in loads, and adds none in registers.
-        """
-        type = value.type
-        result = self._emit(
-            type, f'call {type} asm "", "=r,0"({value}) nounwind memory(none)'
-        )
-        if self._is_constant(value):
-            self._constants.add(result.text)
-        return result
-
-    def in_turn(self, value: Value) -> Value:
-        """The same value, computed after those for which this was called before."""
-        return self._emit(
-            value.type,
-            f'call {value.type} asm sideeffect "", "=r,0"({value}) '
-            "nounwind memory(inaccessiblemem: readwrite)",
-        )
-
     def beyond(self, pointer: Value, steps: Sequence[Value]) -> Value:
         """The address after all steps in bytes, what is known first added first."""
         for step in sorted(steps, key=self._scope_number):

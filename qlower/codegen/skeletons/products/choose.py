@@ -8,13 +8,11 @@ from qlower.codegen.skeletons.products.byte_products import (
     BroadcastBytes,
     SelectedBytes,
 )
+from qlower.codegen.skeletons.products.pairs import LoadedPairs, PairedWords, Pairs
 from qlower.codegen.skeletons.products.step import VectorStep
 from qlower.codegen.skeletons.products.word_products import (
-    LoadedPairs,
     LoadedSingles,
     NarrowScalars,
-    PairedWords,
-    Pairs,
     Scalars,
     SelectedSingles,
     Singles,

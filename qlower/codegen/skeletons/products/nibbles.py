@@ -19,6 +19,7 @@ from qlower.codegen.skeletons.products.byte_products import (
     BroadcastBytes,
     SelectedBytes,
 )
+from qlower.codegen.skeletons.products.pairs import Pairs
 from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
     Activations,
@@ -27,7 +28,7 @@ from qlower.codegen.skeletons.products.step import (
     SummingStep,
     VectorStep,
 )
-from qlower.codegen.skeletons.products.word_products import Pairs, SelectedSingles
+from qlower.codegen.skeletons.products.word_products import SelectedSingles
 
 _BITS = 4
 _MASK = (1 << _BITS) - 1
