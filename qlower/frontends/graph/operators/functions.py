@@ -13,6 +13,7 @@ from ...entry import Entry, takes
 from ...scalars import PACKET, Scalars, Steps, by_packets, in_turn, text
 from ..context import NodeContext
 from ..nodes import MICROSOFT
+from ..real_constants import is_real_constant, real_constant
 from .real import (
     SIGMOID,
     body_of,
@@ -85,8 +86,8 @@ def import_power(node: NodeContext) -> None:
     """Import a Pow: for a constant 2 or 3 products, otherwise the C library's powf
     (core/providers/cpu/math/element_wise_ops.cc)."""
     exponent = None
-    if node.is_constant(1):
-        given = node.array(1, "exponent")
+    if is_real_constant(node, 1):
+        given = real_constant(node, 1)
         exponent = float(given.reshape(-1)[0]) if given.size == 1 else None
     operands = [real_operand(node, 0)]
     if exponent is None:
