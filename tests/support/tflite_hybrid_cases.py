@@ -158,5 +158,11 @@ HYBRID: dict[str, Callable[[], bytes]] = {
     "batch_matmul_hybrid_adjoint_per_column": lambda: batch_matmul(
         (3, 14), (5, 14), {"adj_y": True}, axis=0
     ),
+    "batch_matmul_hybrid_several": lambda: batch_matmul(
+        (2, 1, 3, 14), (2, 1, 14, 5), {"asymmetric_quantize_inputs": True}
+    ),
+    "batch_matmul_hybrid_several_per_column": lambda: batch_matmul(
+        (2, 3, 14), (2, 5, 14), {"adj_y": True}, axis=1
+    ),
 }
 """Layers by a name that says what is special about them."""

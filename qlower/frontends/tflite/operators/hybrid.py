@@ -18,15 +18,21 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function, call_results
+from qlower.emit.movement import concatenated
 from qlower.emit.reductions import ranges_of_rows
+from qlower.files.arrays import Array
 from qlower.model.nests import dense
+from qlower.operators.movement import Concatenate
 
 from ...scalars import Scalars
 from ..context import OperatorContext
-from ..nests import emitter, start
+from ..nests import emitter, finish, start, take
 from ..types import MAX_RANK, Element
 from ..weights import check_weights, read_real_bias
 from .real import reshaped
+
+MOST_MATRICES = 64
+"""The most constant matrices of a BATCH_MATMUL, each of which becomes a layer."""
 
 
 def is_hybrid(op: OperatorContext, operand: int = 0) -> bool:
@@ -49,9 +55,9 @@ def import_hybrid_fully_connected(op: OperatorContext, shape: Sequence[int]) -> 
 
 
 def import_hybrid_matmul(op: OperatorContext, lhs: SSAValue) -> None:
-    """Products with one constant matrix, which has one scale or one a column of the
-    result; the options say whether the operand is symmetric (batch_matmul.cc,
-    EvalHybrid)."""
+    """Products with constant matrices: one for all rows, or one for each matrix of the
+    operand. They have one scale or one a column of the result; the options say whether
+    the operand is symmetric (batch_matmul.cc, EvalHybrid)."""
     op.check_range("number of dimensions", len(op.shape(1)), 2, MAX_RANK)
     *batch, depth, units = op.shape(1)
     columns = len(batch) + (0 if op.flag("adj_y") else 1)
@@ -60,24 +66,42 @@ def import_hybrid_matmul(op: OperatorContext, lhs: SSAValue) -> None:
         element = QuantizedType.per_axis(
             8, True, 0, element.scales, element.zero_points
         )
-    op.check_range(f"{op.input(1)}: number of matrices", math.prod(batch), 1, 1)
-    weights = op.stored_array(1).reshape(depth, units)
+    matrices = op.stored_array(1).reshape(-1, depth, units)
     if op.flag("adj_y"):
         depth, units = units, depth
     else:
-        weights = np.ascontiguousarray(weights.T)
+        matrices = np.ascontiguousarray(matrices.transpose(0, 2, 1))
     *outer, last = shape_of(lhs)
     op.check_range(f"columns of {op.input(0)}", last, depth, depth)
-    rows = math.prod(outer)
-    constant = qnn.ConstantOp(dense(weights, i8), TensorType(element, weights.shape))
-    layer = qnn.HybridLinearOp(
-        reshaped(op, lhs, (rows, depth)),
-        op.emit(constant, "weights"),
-        None,
-        TensorType(f32, (rows, units)),
-    )
-    ones = (1,) * (len(batch) + 1 - len(outer))
-    _finish_rows(op, layer, (*ones, *outer, units))
+    count, rows = len(matrices), math.prod(outer)
+    op.check_range(f"{op.input(1)}: number of matrices", count, 1, MOST_MATRICES)
+    if count > 1 and (outer[:-1] != batch or max(batch) != count):
+        raise op.error(
+            f"{count} matrices of INT8 in a batch of shape {batch} by those of"
+            f" FLOAT32 in one of shape {outer[:-1]} are not supported; expected equal"
+            " shapes with one size above 1"
+        )
+
+    def product(given: SSAValue, matrix: Array) -> qnn.HybridLinearOp:
+        constant = qnn.ConstantOp(dense(matrix, i8), TensorType(element, matrix.shape))
+        weights = op.emit(constant, "weights")
+        type = TensorType(f32, (shape_of(given)[0], units))
+        return qnn.HybridLinearOp(given, weights, None, type)
+
+    together = reshaped(op, lhs, (rows, depth))
+    if count == 1:
+        ones = (1,) * (len(batch) + 1 - len(outer))
+        _finish_rows(op, product(together, matrices[0]), (*ones, *outer, units))
+        return
+    each = rows // count
+    is_symmetric = not op.flag("asymmetric_quantize_inputs")
+    parts: list[SSAValue] = []
+    for number, matrix in enumerate(matrices):
+        places = range(number * each, (number + 1) * each)
+        layer = product(take(op, together, [places, range(depth)]), matrix)
+        parts.append(op.emit(by_litert(layer, is_symmetric=is_symmetric), "rows"))
+    products = concatenated(emitter(op), Concatenate(0), (rows, units), f32, parts)
+    finish(op, reshaped(op, products, (*outer, units)))
 
 
 def by_litert(layer: qnn.HybridOp, *, is_symmetric: bool) -> qnn.HybridOp:
