@@ -114,7 +114,7 @@ def test_what_was_built_too_deep_is_refused_too():
     """Regions that no text held."""
     block = Block()
     module = ModuleOp([ModuleOp(Region(block))])
-    for _ in range(5_000):
+    for _ in range(1_000):
         inner = Block()
         block.add_op(ModuleOp(Region(inner)))
         block = inner
