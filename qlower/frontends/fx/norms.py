@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.arith import TruncIOp
-from xdsl.dialects.builtin import IntegerType, TensorType, f32, i32, i64
+from xdsl.dialects.builtin import IntegerType, f32, i32, i64
 from xdsl.ir import SSAValue
 
-from qlower.dialects.quant import QuantizedType, StorageCastOp
+from qlower.dialects.quant import QuantizedType
 from qlower.emit.inline_rule import Value as Known
 from qlower.emit.inline_rule import call_function, call_results, library_function
 from qlower.emit.reductions import summed
@@ -144,14 +144,10 @@ def _define(
     """Make the codes of a nest the node's result of this shape."""
     narrow = nest.add(TruncIOp(stored, element.storage_type)).result
     (codes,) = nest.build([narrow])
-    cast = StorageCastOp(codes, TensorType(element, nest.bounds))
-    result = Value(node.emit(cast, "cast"), identity(len(nest.bounds)))
+    result = Value(node.meant(codes, element, "cast"), identity(len(nest.bounds)))
     node.define(node.reshaped(result, shape))
 
 
 def _plain(node: NodeContext, value: Value, shape: Sequence[int]) -> SSAValue:
     """The stored integers of a value, in another shape."""
-    whole = node.reshaped(value, shape)
-    assert isinstance(value.element, QuantizedType)
-    type = TensorType(value.element.storage_type, shape)
-    return node.emit(StorageCastOp(whole.ssa, type), "plain")
+    return node.plain(node.reshaped(value, shape), "plain")

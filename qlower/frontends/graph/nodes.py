@@ -83,8 +83,8 @@ class Graph:
         """How often the graph was changed."""
         self._fresh = 0
         for node in model.nodes:
-            copied = list(node.inputs), list(node.outputs)
-            self.add(replace(node, inputs=copied[0], outputs=copied[1]))
+            inputs, outputs = list(node.inputs), list(node.outputs)
+            self.add(replace(node, inputs=inputs, outputs=outputs))
 
     # Who makes and takes a value
 

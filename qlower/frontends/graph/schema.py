@@ -69,9 +69,8 @@ class Node:
     ) -> Node:
         """A node that stands for this one, under its name."""
         operands, results, given = list(inputs), list(outputs), attributes or {}
-        made = Node(self.index, domain, kind, self.name, operands, results, given)
-        made.spelled = self.spelled
-        return made
+        made = self.index, domain, kind, self.name, operands, results, given
+        return Node(*made, self.spelled)
 
     @property
     def operator(self) -> str:

@@ -17,7 +17,6 @@ from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
-from qlower.dialects.quant.ops import StorageCastOp
 from qlower.model.nests import Index, widen
 
 from ...entry import quantized, takes
@@ -56,8 +55,7 @@ def _words(node: NodeContext, number: int) -> Value:
     element = value.element
     if not isinstance(element, QuantizedType):
         return value
-    type = TensorType(element.storage_type, value.type.get_shape())
-    plain = node.emit(StorageCastOp(value.ssa, type), f"plain_{number}")
+    plain = node.plain(value, f"plain_{number}")
     unsigned = not element.signed
 
     def word(steps: Scalars, code: SSAValue) -> SSAValue:
@@ -117,22 +115,27 @@ def _define(
         return steps.step(arith.TruncIOp(word, element.storage_type))
 
     codes = elementwise(node, operands, body_of(compute))
-    type = TensorType(element, codes.type.get_shape())
-    stored = node.emit(StorageCastOp(codes.ssa, type))
-    node.define(Value(stored, codes.order))
+    node.define(Value(node.meant(codes.ssa, element), codes.order))
 
 
-def _zero(node: NodeContext) -> Value:
+def _point(node: NodeContext, number: int) -> Value:
+    """A zero point as i32, 0 where the node has none."""
+    if node.has(number):
+        return _words(node, number)
     ssa = node.builder.constant(np.zeros((), np.int32), i32, node.place())
     return Value(ssa, ())
+
+
+def _step(node: NodeContext, shape: Sequence[int]) -> tuple[Value, Value]:
+    """The scale and zero point of each element of a tensor of this shape."""
+    scale = _spread(node, real_operand(node, 1), shape)
+    return scale, _spread(node, _point(node, 2), shape)
 
 
 def dequantize_open(node: NodeContext) -> None:
     """`F(F(q - z) s)`"""
     codes = _words(node, 0)
-    shape = codes.shape
-    scale = _spread(node, real_operand(node, 1), shape)
-    point = _spread(node, _words(node, 2), shape) if node.has(2) else _zero(node)
+    scale, point = _step(node, codes.shape)
 
     def real(
         steps: Scalars, code: SSAValue, point: SSAValue, scale: SSAValue
@@ -146,10 +149,7 @@ def dequantize_open(node: NodeContext) -> None:
 def quantize_open(node: NodeContext) -> None:
     """`rne(clamp(F(x / s))) + z`"""
     value = node.in_order(real_operand(node, 0))
-    shape = value.shape
-    scale = _spread(node, real_operand(node, 1), shape)
-    point = _spread(node, _words(node, 2), shape) if node.has(2) else _zero(node)
-    _define(node, [value, scale, point], CODE, _result_type(node, 2))
+    _define(node, [value, *_step(node, value.shape)], CODE, _result_type(node, 2))
 
 
 def matmul_open(node: NodeContext) -> None:
@@ -164,7 +164,7 @@ def _requantize(node: NodeContext, sums: Value, last: Sequence[int]) -> None:
     scales = [real_operand(node, number) for number in (1, 4, 6)]
     if math.prod(scales[1].shape) > 1:
         scales[1] = node.reshaped(scales[1], (*scales[1].shape, *last))
-    operands = [sums, *scales, _words(node, 7) if node.has(7) else _zero(node)]
+    operands = [sums, *scales, _point(node, 7)]
     operands = [
         node.reshaped(value, ()) if math.prod(value.shape) == 1 and at else value
         for at, value in enumerate(operands)

@@ -8,7 +8,7 @@ from functools import partial
 from xdsl.dialects.builtin import TensorType, f32, i32, i64
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType, StorageCastOp
+from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
 from qlower.operators.shapes import reduced
 
@@ -90,20 +90,18 @@ def _reduce_codes(
 ) -> None:
     """The largest or least stored integers along axes, of the operand's scale."""
     value = node.in_order(value)
-    element, shape = value.element, value.shape
+    element = value.element
     if not isinstance(element, QuantizedType):
         raise node.error(f"a {function} of {element} is not supported")
     emit = node.builder.emitter(node.place(), "codes")
-    type = TensorType(element.storage_type, shape)
-    codes = emit.add(StorageCastOp(value.ssa, type)).result
+    codes = node.plain(value, "codes")
     compute, start = Scalars.larger, element.storage_min
     if function == "minimum":
         compute, start = Scalars.smaller, element.storage_max
     found = folded(emit, codes, axes, compute, start, is_unsigned=not element.signed)
-    cast = StorageCastOp(found, TensorType(element, shape_of(found)))
-    stored = Value(node.emit(cast, "stored"), identity(len(shape_of(found))))
-    whole = node.reshaped(stored, reduced(shape, sorted(axes), keeps))
-    node.define(whole)
+    codes = node.meant(found, element, "stored")
+    stored = Value(codes, identity(len(shape_of(found))))
+    node.define(node.reshaped(stored, reduced(value.shape, sorted(axes), keeps)))
 
 
 def reduce(

@@ -8,11 +8,10 @@ from functools import partial
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, TensorType, f32, i8, i32
+from xdsl.dialects.builtin import IntegerType, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects.quant import QuantizedType
-from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function
 from qlower.files.arrays import Array
@@ -59,7 +58,7 @@ def import_residual_conv(node: NodeContext) -> None:
         )
     given, result = other.element, node.quantization(RESULT, RESULT + 1)
     assert isinstance(given, QuantizedType)
-    plain = node.emit(StorageCastOp(other.ssa, TensorType(i8, shape)), "other")
+    plain = node.plain(other, "other")
     nest = node.nest(shape, "codes")
     code = nest.add(arith.ExtUIOp(nest.input(plain, range(4)), i32)).result
     elements = _elements(node, nest, sums)
@@ -78,8 +77,7 @@ def import_residual_conv(node: NodeContext) -> None:
         number(nest, result.zero_point),
     )
     (codes,) = nest.build([nest.add(arith.TruncIOp(found, i8)).result])
-    cast = StorageCastOp(codes, TensorType(result, shape))
-    define_image(node, node.emit(cast), image, False)
+    define_image(node, node.meant(codes, result), image, False)
 
 
 def import_linear(node: NodeContext) -> None:
