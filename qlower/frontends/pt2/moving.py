@@ -62,9 +62,6 @@ def _filled(value: float | None = None) -> Translate:
             site.check_range("size", size, 1, MAX_ELEMENTS)
         name = "fill_value" if "fill_value" in site.call.arguments else "s"
         number = np.array(site.scalar(name) if value is None else value)
-        dtype = site.argument("dtype")
-        if isinstance(dtype, int) and dtype in TYPES:
-            number = number.astype(TYPES[dtype][1])
         _define(site, np.broadcast_to(number, sizes))
 
     return translate

@@ -92,15 +92,15 @@ class CallSite(Attributes):
         return [self.constant(scale, "FLOAT"), self.constant(zero_point, "UINT8")]
 
     def real(self, name: str, default: float | None = None) -> float:
-        value = self.call.arguments.get(name, default)
-        if not isinstance(value, int | float):
-            raise self.bad(name, "a number")
-        return float(value)
+        return float(self._number(name, self.call.arguments.get(name, default)))
 
     def scalar(self, name: str, default: float | None = None) -> float:
-        """A number, which is an integer if the program has it so."""
+        """A number, which is an integer if the program has it so; the default also
+        where the program has None."""
         value = self.call.arguments.get(name, default)
-        value = default if value is None else value
+        return self._number(name, default if value is None else value)
+
+    def _number(self, name: str, value: Argument | None) -> float:
         if not isinstance(value, int | float):
             raise self.bad(name, "a number")
         return value
