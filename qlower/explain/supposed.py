@@ -79,15 +79,17 @@ def _value(
             notes=[f"it is given {', '.join(own)}"],
             help=f"did you mean {close[0]}?" if close else None,
         )
-    kind = "an integer" if known.dtype.kind in "iu" else "a number"
+    is_integer = known.dtype.kind in "iu"
     try:
-        number = int(given) if known.dtype.kind in "iu" else float(given)
+        number = int(given) if is_integer else float(given)
         value = np.array(number, known.dtype)
     except (ValueError, OverflowError) as error:
+        kind = "an integer" if is_integer else "a number"
         raise QlowerError(
             f"{name}={given} is not {kind} of type {known.dtype}"
         ) from error
-    if not np.isfinite(value) or (name.endswith("_scale") and value <= 0):
-        legal = "positive and finite" if name.endswith("_scale") else "finite"
+    is_scale = name.endswith("_scale")
+    if not np.isfinite(value) or (is_scale and value <= 0):
+        legal = "positive and finite" if is_scale else "finite"
         raise QlowerError(f"{name}={given} must be {legal}")
     return value

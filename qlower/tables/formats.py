@@ -47,11 +47,7 @@ def plain(table: Table[Row], width: int | None = None) -> str:
     """Columns that line up, within `width` characters as far as that can be; where
     there are no rows, the notes alone."""
     if table.notes and not table.rows:
-        return "\n".join(
-            table.notes
-            if width is None
-            else [line for text in table.notes for line in _wrap(text, width)]
-        )
+        return "\n".join(_within(table.notes, width))
     columns, left_out = _fitting(table, width)
     lines = _lines(table, columns)
     widths = _widths(lines, width)
@@ -68,10 +64,16 @@ def plain(table: Table[Row], width: int | None = None) -> str:
     if left_out:
         titles = ", ".join(dict.fromkeys(column.title or "" for column in left_out))
         below.append(f"Hidden on a narrow terminal: {titles}; {table.whole} has all.")
-    if width is not None:
-        below = [line for text in below for line in _wrap(text, width)]
+    below = _within(below, width)
     rows = chain.from_iterable(body)
     return "\n".join([*head, rule, *rows, *([""] if below else []), *below])
+
+
+def _within(texts: Sequence[str], width: int | None) -> Sequence[str]:
+    """The lines of texts, of at most `width` characters if there is a limit."""
+    if width is None:
+        return texts
+    return [line for text in texts for line in _wrap(text, width)]
 
 
 def _row(

@@ -35,6 +35,9 @@ MOST_CHANNELS, LARGEST = 3, 128
 are computed in vectors of channels: they lie last in memory behind a convolution."""
 
 
+LARGEST_FACTOR = 1 << 20
+
+
 @dataclass(frozen=True)
 class _Side:
     """One dimension: its size, that of the result, and how far apart in the operand the
@@ -137,7 +140,5 @@ def _sides(node: NodeContext, sizes: Sequence[int]) -> list[_Side]:
         found.append(_Side(size, new, step, has_corners))
     return found
 
-
-LARGEST_FACTOR = 1 << 20
 
 IMPORTERS = {(TORCH, "Interpolate"): takes("x", import_interpolated)}
