@@ -106,8 +106,8 @@ def running_sums(
 def place_of_extreme(
     emit: Emitter, source: SSAValue, axis: int, predicate: str
 ) -> SSAValue:
-    """The place, i64, along an axis of the first real number of which the predicate
-    holds for all others: `gt` of the largest, `lt` of the least."""
+    """The place, i64, along an axis, of the first of the largest real numbers, or with
+    the predicate `lt` (in place of `gt`) of the least."""
     nest, indices = axes_nest(emit, shape_of(source), [axis])
     steps = Scalars(nest)
     element = nest.input(source, indices)

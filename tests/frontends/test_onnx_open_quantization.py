@@ -79,7 +79,7 @@ def test_dequantize(type: str, place: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("type", TYPES)
 def test_quantize(type: str, place: str, tmp_path: Path) -> None:
-    """Of numbers half of which lie near ties."""
+    """Half of the numbers lie near ties."""
     random = np.random.default_rng(1)
     shape, attributes = PLACES[place]
     scale = scales(random, *shape)

@@ -95,8 +95,8 @@ LAYERS = (
     Layer("shifts", (0.5, 0.0625, 2.0**-8), (0, 0, 0)) | {"channels": 6},
     Layer("symmetric", (0.02, 0.031, 0.0173), (7, 0, -77)) | {"channels": 16},
     Layer("cut", (0.013, 0.02, 0.0191), (-20, 0, 30)) | {"narrow": True, "channels": 9},
-    # Ties that are small once a zero point is added: a product that was rounded before
-    # is another number than one of a fused multiplication and addition.
+    # Ties that are small once a zero point is added: there a product that was rounded
+    # before differs from one of a fused multiplication and addition.
     Layer("sixths", (0.5, 1.0, 0.5), (-100, 0, -100), count=6)
     | {"channels": 15, "first_sum": 530},
 )

@@ -192,7 +192,7 @@ class Computing(ScopedText):
         return self.binary("udiv exact", a, constant(I64, factor))
 
     def hidden(self, value: Value) -> Value:
-        """The same value, of which LLVM doesn't know where it comes from.
+        """Hide from LLVM where a value comes from.
 
         It leaves distances from such an address in loads, and adds none in registers.
         """
@@ -202,7 +202,7 @@ class Computing(ScopedText):
         )
 
     def in_turn(self, value: Value) -> Value:
-        """The same value, computed after those for which this was called before."""
+        """Have a value computed after those for which this was called before."""
         return self._emit(
             value.type,
             f'call {value.type} asm sideeffect "", "=r,0"({value}) '

@@ -1,7 +1,7 @@
 """Pass split-layers: layers computed in bands of rows, where the arena is to be small.
 
-The first layers of a network for images have large results, of which the next layer
-needs a few rows at a time. A run of layers whose results nobody else reads is computed
+The first layers of a network for images have large results; the next layer needs a
+few of their rows at a time. A run of layers whose results nobody else reads is computed
 band by band: each band of the last result from the rows of the inputs that it needs.
 Rows that two bands need are computed twice, by the same code: not a bit changes.
 

@@ -1,4 +1,4 @@
-"""Products of 16-bit numbers, pairs of which are summed into each i32 lane."""
+"""Products of 16-bit numbers, two of them summed into each i32 lane."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from ..weights import check_weights, read_real_bias
 from .real import reshaped
 
 MOST_MATRICES = 64
-"""The most constant matrices of a BATCH_MATMUL, each of which becomes a layer."""
+"""The most constant matrices of a BATCH_MATMUL; each becomes a layer."""
 
 
 def is_hybrid(op: OperatorContext, operand: int = 0) -> bool:
