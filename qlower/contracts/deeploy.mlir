@@ -12,7 +12,9 @@
 // # Not matched
 // - An addend that no bias gives; other operations than these have those of `pow2-shift`.
 // # Checked against
-// Compiled source: `RequantShift_s32_s8_NHWC`.
+// Compiled source: `RequantShift_s32_s8_NHWC`, by
+// `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
+// a tie, with multipliers of 10 bits, no mismatch.
 // # Sources
 // - pulp-platform/Deeploy at bf64cfae, TargetLibraries/Generic/src/RequantShift_s8.c
 

@@ -12,8 +12,9 @@
 // # Not matched
 // - Operations that aren't named here have the arithmetic of `pow2-shift`, read in no source.
 // # Checked against
-// Compiled source: `shift_and_round` without CONFIG_ROUND_HALF_EVEN_ENABLED; the rest from
-// source. Nothing ran on a chip.
+// Compiled source: `shift_and_round` without CONFIG_ROUND_HALF_EVEN_ENABLED, by
+// `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
+// a tie, no mismatch. The rest from source. Nothing ran on a chip.
 // # Sources
 // - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp, dl_base_avg_pool2d.cpp
 

@@ -14,7 +14,9 @@
 //   lies: a fault of those kernels, no rounding.
 // # Checked against
 // Compiled source: `esp_nn_multiply_by_quantized_mult` and its fast form, 59.7 million
-// (accumulator, multiplier, shift), no mismatch; the pools and other operations from source.
+// (accumulator, multiplier, shift), no mismatch; the first again by
+// `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
+// a tie. The pools and other operations from source.
 // # Sources
 // - espressif/esp-nn at d45b843c, src/common/common_functions.h
 

@@ -24,10 +24,10 @@
 // - uint8 activations, weights with zero points and activations other than ReLU are refused.
 // - Pools that count padding: MNN leaves it out of int8's averages, whatever the model says.
 // # Checked against
-// MNN 3.6.1 live, `tests/contracts/test_phone_systems_live.py`: 5,242,880 outputs of layers with
-// weights, 2,476,452 of them ties or nearly, no mismatch; mutants with one step changed differ.
-// 300,000 outputs each of add, sub, mul and avg_pool2d, half of the operands' ratios at or next to
-// powers of two. On a processor with AVX2 alone, which QEMU emulates: 82,891 outputs of all kinds of
+// MNN 3.6.1 live, `tests/contracts/test_phone_systems_live.py`: 300,000 outputs of drawn layers of
+// each rule but quantize and dequantize, and 2,621,440 chosen ones of each with weights: 5,169,520
+// of these 7,864,320 are ties, or within 2^-14 steps of one. No mismatch; mutants with one step
+// changed differ. On a processor with AVX2 alone, which QEMU emulates: 82,891 outputs of all kinds of
 // layers, and 98,304 near ties of convolutions, no mismatch; with AVX-512 and without VNNI its source
 // multiplies odd and even codes apart, so that nothing saturates: read alone. Whole networks are not compared: what its reader makes of ResNet8's TFLite file
 // crashes, and Python can't give inputs of int8 to the others.

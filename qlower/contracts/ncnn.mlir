@@ -25,8 +25,9 @@
 //   differently: 0.03 to 0.2 % of its outputs differ. All other layers differ only in where r2
 //   takes the place of r1.
 // # Checked against
-// ncnn 1.0.20261020 live, `tests/contracts/test_phone_systems_live.py`: 5,242,880 outputs, 1,909,647
-// of them ties or nearly, no mismatch; mutants with one step changed differ.
+// ncnn 1.0.20261020 live, `tests/contracts/test_phone_systems_live.py`: 300,000 outputs of drawn
+// layers of each rule with weights, and 2,621,440 chosen ones of each: 4,435,610 of these 7,864,320
+// are ties, or within 2^-14 steps of one. No mismatch; mutants with one step changed differ.
 // # Sources
 // Files of Tencent/ncnn at a4d2ea1d:
 // - src/layer/x86/requantize_x86.cpp, convolution_x86.cpp, innerproduct_x86.cpp, quantize_x86.cpp

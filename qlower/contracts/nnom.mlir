@@ -12,8 +12,9 @@
 // # Not matched
 // - An average whose output has another shift; other operations than these.
 // # Checked against
-// Compiled source: `local_convolve_HWC_q7_nonsquare`, `local_fully_connected_q7`; averages from
-// source.
+// Compiled source: `local_convolve_HWC_q7_nonsquare`, `local_fully_connected_q7`, by
+// `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
+// a tie, no mismatch. Averages from source.
 // # Sources
 // - majianjia/nnom at 4d1d8fc0, src/backends/nnom_local.c
 

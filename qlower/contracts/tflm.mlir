@@ -34,9 +34,11 @@
 // of random and tie-seeking layers, and of layers at the edges. Recorded: 57,152 outputs of convolutions and
 // linear layers with exact ties; CMSIS-NN's arm_nn_requantize, 64,000 rescalings and 39,200 of
 // 31-bit multipliers; 200 random LSTMs of int8, 100 of int16, nine to 13 calls each with their state. No mismatch.
-// CMSIS-NN's own unit tests of integers (99f736a6), in the long run: 202 of 210 sets, two DS-CNNs
-// among them. The others have states of 8 bits, cells in steps that are no power of two, or offsets
-// that no zero point is.
+// CMSIS-NN's own unit tests (99f736a6), in the long run, by interpreter, on this machine and on an
+// emulated Cortex-M4: 202 of 210 sets of integers, two DS-CNNs among them. The others have states of
+// 8 bits (2), cells in steps that are no power of two (4), or offsets that no zero point is (2). Of
+// the 491 folders 133 end in f16 and 132 in f32; 16 of the other 226 are of float kernels too
+// (avgpooling_f16_1, add_f32_spill and such).
 // # Sources
 // Files of tensorflow/tflite-micro, below tensorflow/lite:
 // - micro/kernels/fully_connected_common.cc, batch_matmul_common.cc, mul_common.cc

@@ -75,7 +75,15 @@ void run(const int32_t *acc, const int32_t *m, const int32_t *n, int32_t *y, int
     }
     x[count] = 1;
     w[count++] = rest;
-    local_fully_connected_q7(x, w, count, 1, 0, n[i], 0, &out, 0);
+    /* by a linear layer, or a convolution of one pixel */
+    q7_t bias = 0;
+    nnom_qformat_param_t none = 0, places = n[i];
+    if (i % 2)
+      local_fully_connected_q7(x, w, count, 1, 0, n[i], 0, &out, 0);
+    else
+      local_convolve_HWC_q7_nonsquare(x, 1, 1, count, w, 1, 1, 1, 0, 0, 1, 1, 1, 1,
+                                      &bias, &none, &places, NNOM_QTYPE_PER_TENSOR,
+                                      &out, 1, 1, 0, 0);
     y[i] = out;
   }
 }
