@@ -95,6 +95,71 @@ func.func private @floor_rest_f32(%x: f32, %y: f32) -> f32 {
   %result = arith.select %is_cut_up, %raised, %rest : f32
 }
 
+// ---------------------------------------------------------------- boxes
+
+// The area of a box with the corners (y1, x1) and (y2, x2), the first one below
+func.func private @box_area(%y1: f32, %x1: f32, %y2: f32, %x2: f32) -> f32 {
+  %height = arith.subf %y2, %y1 : f32
+  %width = arith.subf %x2, %x1 : f32
+  %result = arith.mulf %height, %width : f32
+}
+
+// How long two ranges lie over each other: F(min(y2, v2) - max(y1, v1)), or 0
+func.func private @common_length(%y1: f32, %y2: f32, %v1: f32, %v2: f32) -> f32 {
+  %starts_later = arith.cmpf olt, %y1, %v1 : f32
+  %start = arith.select %starts_later, %v1, %y1 : f32
+  %ends_earlier = arith.cmpf olt, %v2, %y2 : f32
+  %end = arith.select %ends_earlier, %v2, %y2 : f32
+  %length = arith.subf %end, %start : f32
+  %is_apart = arith.cmpf olt, %length, 0.0 : f32
+  %result = arith.select %is_apart, 0.0, %length : f32
+}
+
+// detection_postprocess.cc, ComputeIntersectionOverUnion; a box without an area overlaps none
+func.func private @overlap(
+    %y1: f32, %x1: f32, %y2: f32, %x2: f32, %v1: f32, %u1: f32, %v2: f32, %u2: f32) -> f32 {
+  %area = func.call @box_area(%y1, %x1, %y2, %x2) : (f32, f32, f32, f32) -> f32
+  %other = func.call @box_area(%v1, %u1, %v2, %u2) : (f32, f32, f32, f32) -> f32
+  %is_empty = arith.cmpf ole, %area, 0.0 : f32
+  %other_is_empty = arith.cmpf ole, %other, 0.0 : f32
+  %none = arith.ori %is_empty, %other_is_empty : i1
+  %height = func.call @common_length(%y1, %y2, %v1, %v2) : (f32, f32, f32, f32) -> f32
+  %width = func.call @common_length(%x1, %x2, %u1, %u2) : (f32, f32, f32, f32) -> f32
+  %common = arith.mulf %height, %width : f32
+  %both = arith.addf %area, %other : f32
+  %union = arith.subf %both, %common : f32
+  %ratio = arith.divf %common, %union : f32
+  %result = arith.select %none, 0.0, %ratio : f32
+}
+
+// detection_postprocess.cc, DecodeCenterSizeBoxes: a coordinate of a box's center, in float64
+func.func private @box_center(%x: f32, %scale: f32, %size: f32, %anchor: f32) -> f32 {
+  %wide = arith.extf %x : f32 to f64
+  %wide_scale = arith.extf %scale : f32 to f64
+  %quotient = arith.divf %wide, %wide_scale : f64
+  %wide_size = arith.extf %size : f32 to f64
+  %moved = arith.mulf %quotient, %wide_size : f64
+  %wide_anchor = arith.extf %anchor : f32 to f64
+  %center = arith.addf %moved, %wide_anchor : f64
+  %result = arith.truncf %center : f64 to f32
+}
+
+// Half of a box's size, of an anchor above 0: beyond e^700 or below e^-700 it is infinite or 0
+func.func private @half_box(%x: f32, %scale: f32, %size: f32) -> f32 {
+  %wide = arith.extf %x : f32 to f64
+  %wide_scale = arith.extf %scale : f32 to f64
+  %quotient = arith.divf %wide, %wide_scale : f64
+  %is_low = arith.cmpf olt, %quotient, -700.0 : f64
+  %not_low = arith.select %is_low, -700.0, %quotient : f64
+  %is_high = arith.cmpf ogt, %not_low, 700.0 : f64
+  %bounded = arith.select %is_high, 700.0, %not_low : f64
+  %power = func.call @wide_exp(%bounded) : (f64) -> f64
+  %half = arith.mulf 0.5, %power : f64
+  %wide_size = arith.extf %size : f32 to f64
+  %scaled = arith.mulf %half, %wide_size : f64
+  %result = arith.truncf %scaled : f64 to f32
+}
+
 // ---------------------------------------------------------------- integers
 
 // Quotient, cut toward 0, and rest of integers of up to 32 bits: by the divisor's magnitude, so

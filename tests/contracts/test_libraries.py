@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp, TensorType, UnknownLoc, f32
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ModuleOp,
+    TensorType,
+    UnknownLoc,
+    f32,
+    f64,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
@@ -57,9 +66,9 @@ def arguments(count: int, seed: int) -> list[Array]:
     return drawn
 
 
-def model_of(function: str, count: int) -> qlower.Model:
+def model_of(function: str, count: int, element: AnyFloat = f32) -> qlower.Model:
     """A model that applies a function to each element of its inputs."""
-    type = TensorType(f32, [SIZE])
+    type = TensorType(element, [SIZE])
     block = Block(arg_types=[type] * count)
     nest = Nest(Emitter(block.add_op, UnknownLoc()), (SIZE,))
     elements = [nest.input(argument, (0,)) for argument in block.args]
@@ -85,3 +94,30 @@ def test_it_is_the_library_s(function: str) -> None:
         is_zero = expected == 0
         signs = np.signbit(found[is_zero]), np.signbit(expected[is_zero])
         np.testing.assert_array_equal(*signs)
+
+
+CALLS = """
+import ctypes, struct, sys
+call = ctypes.CDLL("libm.so.6").exp
+call.restype, call.argtypes = ctypes.c_double, [ctypes.c_double]
+data = sys.stdin.buffer.read()
+numbers = struct.unpack(f"{len(data) // 8}d", data)
+sys.stdout.buffer.write(struct.pack(f"{len(numbers)}d", *map(call, numbers)))
+"""
+
+
+def test_exponential_of_float64() -> None:
+    """Of numbers between -700 and 700, as the library has it without FMA."""
+    random = np.random.default_rng(3)
+    numbers = np.ldexp(random.uniform(-1, 1, SIZE), random.integers(-60, 10, SIZE))
+    numbers = np.clip(numbers, -700, 700)
+    numbers[:5] = 0, -0.0, 700, -700, np.nan
+    command = [sys.executable, "-S", "-c", CALLS]
+    without = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX2_Usable"}
+    called = subprocess.run(
+        command, env=without, input=numbers.tobytes(), capture_output=True, check=True
+    )
+    expected = np.frombuffer(called.stdout)
+    model = model_of("wide_exp", 1, f64)
+    for found in (qlower.jit(model)(numbers), qlower.interpret(model, numbers)):
+        np.testing.assert_array_equal(found, expected)

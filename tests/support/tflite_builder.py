@@ -120,6 +120,9 @@ VERSIONS = {
 }
 """The first version of each operator with 8-bit kernels, where that is not 1."""
 
+CUSTOM_NAMES = frozenset({"TFLite_Detection_PostProcess"})
+"""Custom operators whose options are a FlexBuffers map."""
+
 Option = bool | int | float | str | bytes | Sequence[int] | NDArray[np.float32]
 
 
@@ -392,7 +395,11 @@ class _Writer(TableWriter):
         if operator.intermediates:
             fields["intermediates"] = self.numbers(operator.intermediates, np.int32)
         kind = operator.options_kind
-        if kind is not None:
+        if operator.name in CUSTOM_NAMES:
+            flexible = import_module("flatbuffers.flexbuffers")
+            data: bytes = bytes(flexible.Dumps(dict(operator.options)))
+            fields["custom_options"] = self.option(data)
+        elif kind is not None:
             options = {
                 name: self.option(value) for name, value in operator.options.items()
             }
@@ -415,14 +422,15 @@ class _Writer(TableWriter):
         return self.numbers(value, np.int32)
 
     def operator_code(self, name: str) -> int:
-        code = self.constant("BuiltinOperator", name)
+        is_named = name in CUSTOM_NAMES
+        code = self.constant("BuiltinOperator", "CUSTOM" if is_named else name)
         fields: dict[str, bool | int | float] = {
             "deprecated_builtin_code": min(code, 127),
             "builtin_code": code,
             "version": VERSIONS.get(name, 1),
         }
-        if name == "CUSTOM":
-            fields["custom_code"] = self.text("MyOperator")
+        if is_named or name == "CUSTOM":
+            fields["custom_code"] = self.text(name if is_named else "MyOperator")
         return self.table("OperatorCode", **fields)
 
     def buffer(self, buffer: _Buffer) -> int:

@@ -300,6 +300,8 @@ FUNCTIONS: dict[str, Callable[[], bytes]] = {
 }
 """Models whose operators a contract's rule computes."""
 
+DIAGONAL_ANCHORS = np.linspace(0.1, 0.9, 20, dtype=np.float32)[:, None].repeat(4, 1)
+
 PLAIN: dict[str, Callable[[], bytes]] = {
     "maximum": model("MAXIMUM", ["int8 4x8", "int8 8"], "int8 4x8"),
     "minimum": model("MINIMUM", ["uint8 4x8", "uint8 4x1"], "uint8 4x8"),
@@ -348,6 +350,20 @@ PLAIN: dict[str, Callable[[], bytes]] = {
         options={"exclusive": True, "reverse": True},
     ),
     "top_k": model("TOPK_V2", ["int8 2x3x9", np.int32(4)], "int8 2x3x4", "int32 2x3x4"),
+    "detection_by_class": model(
+        "TFLite_Detection_PostProcess",
+        ["float32 1x20x4", "float32 1x20x4", DIAGONAL_ANCHORS],
+        *("float32 1x8x4", "float32 1x8", "float32 1x8", "float32 1"),
+        options={
+            "max_detections": 8,
+            "max_classes_per_detection": 1,
+            "use_regular_nms": True,
+            "nms_score_threshold": 0.5,
+            "nms_iou_threshold": 0.4,
+            "num_classes": 3,
+            **dict.fromkeys(("y_scale", "x_scale", "h_scale", "w_scale"), 10.0),
+        },
+    ),
     "top_k_of_all": model(
         "TOPK_V2", ["uint8 300", np.int32(300)], "uint8 300", "int32 300"
     ),

@@ -123,14 +123,15 @@ class OperatorContext(OperatorOperands):
     def emit(
         self, operation: Operation, suffix: str | None = None, output: int = 0
     ) -> SSAValue:
-        """Add an operation; with `suffix` it is a step on the way to the result.
+        """Add an operation; with `suffix` it is a step on the way to the result."""
+        return self.graph.builder.add(operation, self.place(output), suffix)
 
-        It is named after the result, or after the last operand if there is none.
-        """
+    def place(self, output: int = 0) -> Origin:
+        """The name and location of what is computed for a result, or for the last
+        operand if there is none."""
         has_result = len(self.operator.outputs) > 0
         name = self.graph.name(self.output(output) if has_result else self.input(-1))
-        place = Origin(name, self.location, self.error)
-        return self.graph.builder.add(operation, place, suffix)
+        return Origin(name, self.location, self.error)
 
     def reshaped(
         self, value: SSAValue, shape: Sequence[int], suffix: str = "reshape"

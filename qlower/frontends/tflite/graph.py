@@ -243,7 +243,7 @@ class _GraphImporter(TensorTable):
 
     def context(self, operator: Operator, options_kind: str | None) -> OperatorContext:
         options = (
-            {}
+            operator.options
             if options_kind is None
             else {**default_options(options_kind), **operator.options}
         )

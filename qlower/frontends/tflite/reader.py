@@ -19,6 +19,7 @@ from qlower.files.arrays import Array
 from qlower.frontends.model_files import contents
 
 from .accessors import builtin_code, enum_names, load_tflite_package
+from .custom_options import MAPS, read_map
 from .file_tables import File, Table
 from .options import options_of, read_options
 from .schema import (
@@ -146,7 +147,10 @@ class _Reader:
         """The operator's name for an entry of the operator code table."""
         value = self.file.get(code.what, lambda: builtin_code(code.raw))
         name = self.operator_names.get(value, f"operator code {value}")
-        return f"CUSTOM {code.text('custom_code')!r}" if name == "CUSTOM" else name
+        if name != "CUSTOM":
+            return name
+        custom = code.text("custom_code")
+        return custom if custom in MAPS else f"CUSTOM {custom!r}"
 
     def operator(self, index: int, table: Table, opcodes: list[str]) -> Operator:
         opcode = table.number("opcode_index")
@@ -167,6 +171,11 @@ class _Reader:
         options: Mapping[str, OptionValue] = {}
         if has_options and table_of_options and options_of(name) == options_kind:
             options = read_options(table_of_options.typed(options_kind), options_kind)
+        elif name in MAPS:
+            data = table.vector("custom_options", 1)
+            content = b"" if data is None else data.tobytes()
+            what = f"custom_options of {table.what}"
+            options = self.file.get(what, lambda: read_map(content))
         return Operator(
             index=index,
             name=name,

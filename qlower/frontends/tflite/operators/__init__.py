@@ -13,7 +13,7 @@ FAMILIES = (
     *("contraction", "layout", "pooling", "elementwise", "joining", "activation"),
     *("slicing", "plain", "functions", "gathering", "transpose_conv", "recurrent"),
     *("bits", "control", "indexing", "integers", "ranking", "real_norms", "sparse"),
-    *("spreading", "variables"),
+    *("spreading", "variables", "detection"),
 )
 """The files with importers, the commonest first."""
 

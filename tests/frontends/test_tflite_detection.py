@@ -1,0 +1,140 @@
+"""Boxes of detectors that overlap no better one, beside LiteRT."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.litert import run_litert
+from support.tflite_builder import Option, TFLiteBuilder
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.frontends.tflite import import_tflite
+
+DETECTION = "TFLite_Detection_PostProcess"
+OPTIONS: dict[str, Option] = {
+    "max_detections": 7,
+    "max_classes_per_detection": 1,
+    "nms_score_threshold": 0.3,
+    "nms_iou_threshold": 0.5,
+    "num_classes": 3,
+    "y_scale": 10.0,
+    "x_scale": 10.0,
+    "h_scale": 5.0,
+    "w_scale": 5.0,
+}
+BOXES = 30
+RESULTS = {"boxes": (1, 7, 4), "classes": (1, 7), "scores": (1, 7), "count": (1,)}
+
+
+def detector(
+    dtype: str,
+    *,
+    classes: int = 3,
+    anchors: NDArray[np.float32] | None = None,
+    shape: tuple[int, ...] | None = None,
+    without: str = "",
+    **options: Option,
+) -> bytes:
+    """A model of the operator alone; with a shape the results have that one."""
+    builder, random = TFLiteBuilder(), np.random.default_rng(5)
+    if anchors is None:
+        anchors = random.uniform(0.05, 0.6, (BOXES, 4)).astype(np.float32)
+    is_real = dtype == "float32"
+    scale, point = (None, 0) if is_real else (0.005, 3)
+    codes = anchors if scale is None else np.round(anchors / np.float32(scale))
+    scales, middle = ((None, None), 0) if is_real else ((0.07, 1 / 256), 120)
+    x = builder.tensor("x", (1, BOXES, 4), dtype, scale=scales[0], zero_point=middle)
+    scores = builder.tensor("s", (1, BOXES, classes), dtype, scale=scales[1])
+    table = builder.tensor(
+        "anchors", codes.shape, dtype, scale=scale, zero_point=point, data=codes + point
+    )
+    results = [
+        builder.tensor(name, sizes if shape is None else shape, "float32")
+        for name, sizes in RESULTS.items()
+    ]
+    given = OPTIONS | options
+    given.pop(without, None)
+    builder.operator(DETECTION, [x, scores, table], results, given)
+    return builder.build([x, scores], results)
+
+
+def inputs(dtype: str, classes: int, seed: int) -> list[NDArray[np.generic]]:
+    """Encodings, and scores many of which are equal."""
+    random = np.random.default_rng(seed)
+    if dtype == "uint8":
+        shapes = (1, BOXES, 4), (1, BOXES, classes)
+        return [random.integers(0, 256, one).astype(np.uint8) for one in shapes]
+    ninths = random.integers(0, 10, (1, BOXES, classes)) / 9
+    encodings = random.normal(0, 4, (1, BOXES, 4))
+    return [encodings.astype(np.float32), ninths.astype(np.float32)]
+
+
+@pytest.mark.parts(3)
+@pytest.mark.parametrize("threshold", [0.3, 0.8])
+@pytest.mark.parametrize("regular", [False, True], ids=["together", "by_class"])
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_detections(
+    dtype: str, regular: bool, threshold: float, tmp_path: Path
+) -> None:
+    """All results that LiteRT sets: without `use_regular_nms` only the detections."""
+    pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
+    classes = 4 if regular else 3
+    data = detector(
+        dtype,
+        classes=classes,
+        shape=() if regular else None,
+        use_regular_nms=regular,
+        detections_per_class=3,
+        nms_score_threshold=threshold,
+    )
+    path = tmp_path / "model.tflite"
+    path.write_bytes(data)
+    model = qlower.load(path)
+    for seed in range(4):
+        given = inputs(dtype, classes, seed)
+        *expected, count = run_litert(data, given)
+        if not regular:
+            for result in expected:
+                result[:, int(count[0]) :] = 0
+        for run in (qlower.jit(model), lambda *x: qlower.interpret(model, *x)):
+            for found, result in zip(run(*given), (*expected, count), strict=True):
+                np.testing.assert_array_equal(found, result)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_detections": 0}, "max_detections 0 is out of range"),
+        ({"without": "num_classes"}, "option num_classes is missing"),
+        ({"classes": 5}, "classes of tensor 1 's' 5 is out of range [3, 4]"),
+        ({"nms_iou_threshold": 0.0}, "nms_iou_threshold 0.0 is out of range (0, 1]"),
+        (
+            {"max_classes_per_detection": 2},
+            "max_classes_per_detection 2 is out of range [1, 1]",
+        ),
+        ({"y_scale": 0.0}, "a scale of 0 among [0.0, 10.0, 5.0, 5.0]"),
+        ({"dtype": "int8"}, "type INT8 is not supported by"),
+        ({"anchors": np.zeros((BOXES, 4), np.float32)}, "sizes of anchors from 0.0 on"),
+        ({"anchors": np.ones((2, 4), np.float32)}, "shape [2, 4], expected [30, 4]"),
+    ],
+)
+def test_refusals(options: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"dtype": "float32", **options}
+    data = detector(**given)
+    with pytest.raises(QlowerError) as caught:
+        import_tflite(data, name="m")
+    assert message in caught.value.message
+
+
+def test_damaged_options() -> None:
+    data = detector("float32")
+    place = data.index(b"max_detections")
+    for end in (b"\xff" * 30, b"max_detectionx"):
+        damaged = data[:place] + end + data[place + len(end) :]
+        with pytest.raises(QlowerError):
+            import_tflite(damaged, name="m")
