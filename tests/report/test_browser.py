@@ -6,8 +6,6 @@ chromium`. Without any of it these tests are skipped.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.browser import known_browser
 
 import qlower
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SYSTEM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 @dataclass
@@ -41,13 +39,10 @@ class Watched:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    known = os.environ.get("QLOWER_BROWSER") or next(
-        (path for name in SYSTEM if (path := shutil.which(name))), None
-    )
     with playwright.sync_playwright() as running:
         try:
             found = running.chromium.launch(
-                executable_path=known, args=["--no-sandbox"]
+                executable_path=known_browser(), args=["--no-sandbox"]
             )
         except playwright.Error as error:
             pytest.skip(f"no browser runs here: {str(error).splitlines()[0]}")
