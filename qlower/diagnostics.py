@@ -240,7 +240,7 @@ def _quote_source(place: FileLineColLoc, source_line: str | None) -> list[str]:
 
 def _read_line(path: Path, number: int) -> str | None:
     """Line `number` of a text file, or None when it can't be shown."""
-    if path.suffix != ".mlir" or number < 1:
+    if path.suffix not in (".mlir", ".param") or number < 1:
         return None
     try:
         if not path.is_file() or path.stat().st_size > LARGEST_QUOTED_FILE:

@@ -42,7 +42,7 @@ BATCH = 200
 """Files of one process, so that no file pays for what those before it left."""
 
 KINDS = (
-    *("tflite", "onnx", "pt2", "qnn", "tosa", "linalg", "stablehlo", "arith"),
+    *("tflite", "onnx", "pt2", "ncnn", "qnn", "tosa", "linalg", "stablehlo", "arith"),
     *("kernel", "contract", "npz", "npy", "mlirbc", "tosa file"),
 )
 RESULTS = (

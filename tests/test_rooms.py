@@ -44,7 +44,7 @@ FRONT_ENDS = (
     ("signature",),
     ("entry",),
     ("graph",),
-    ("onnx", "pt2", "tflite"),
+    ("ncnn", "onnx", "pt2", "tflite"),
     ("digest", "fx"),
     ("converted", "fused_additions", "readings"),
     ("load",),

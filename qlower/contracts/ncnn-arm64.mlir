@@ -9,6 +9,7 @@
 // # Not matched
 // - Whether a compiler fuses the product and the bias in depthwise and linear layers was not
 //   seen in an object; packed layouts multiply by a refined reciprocal.
+// - Pools of real numbers have x86's order of sums here.
 // # Checked against
 // Source read: nothing ran on ARM.
 // # Sources

@@ -10,15 +10,18 @@
 // - linear: InnerProduct gives real numbers, `a(F(F(acc u) + b))`, which the next layer
 //   quantizes; both together are this rule
 // - quantize: `y = r1(F(x t_y))`, r2 after whole fours as in conv2d
+// - real_loop_average_pool: `F(sum / n)`, one element after the other; real_average_pool, of windows
+//   that count padding: `F(sum F(1 / n))`; real_global_average: the same, in four lanes
 // # Ties
 // Half away from zero. r1 makes 1 of 0.49999997, the only number where it isn't r2.
 // # Operands
 // float32 as written; there are no zero points, and -128 never occurs. A scale of ncnn's that is
-// no F(1 / s) can't be said.
+// no F(1 / s), as one in six, can't be said in types; models read from ncnn's own files have the
+// steps of these rules with the scales of the file.
 // # Quirks
 // - A real number of 2^31 steps or more gives -127.
 // - A graph's int8 chains are those of convolutions alone: ncnn adds, pools and concatenates
-//   what they give as real numbers. Such operations have no rule here.
+//   what they give as real numbers.
 // # Not matched
 // - With `use_packing_layout`, which is on by default, a depthwise convolution of 8n channels
 //   multiplies by `rcpps`, the processor's approximate reciprocal, which AMD and Intel compute
@@ -51,6 +54,11 @@ func.func private @require_no_zero_points(%input_zero_point: i32) {
 func.func private @step() -> f32 {
   %x = func.call @inverse(%input_scale) : (f32) -> f32
   %w = func.call @inverse(%weight_scale) : (f32) -> f32
+  %result = func.call @step_of(%x, %w) : (f32, f32) -> f32
+}
+
+// of ncnn's scales, which multiply
+func.func private @step_of(%x: f32, %w: f32) -> f32 {
   %product = arith.mulf %x, %w : f32
   %result = func.call @inverse(%product) : (f32) -> f32
 }
@@ -76,19 +84,31 @@ func.func private @store(%real: f32, %exactly: i1) -> i32 {
   %above = arith.maximumf %real, %activation_min : f32
   %active = arith.minimumf %above, %activation_max : f32
   %scale = func.call @inverse(%output_scale) : (f32) -> f32
-  %steps = arith.mulf %active, %scale : f32
+  %result = func.call @coded(%active, %scale, %exactly) : (f32, f32, i1) -> i32
+}
+
+func.func private @coded(%real: f32, %scale: f32, %exactly: i1) -> i32 {
+  %steps = arith.mulf %real, %scale : f32
   %result = func.call @code(%steps, %exactly) : (f32, i1) -> i32
 }
 
 func.func private @fused(%accumulator: i32) -> f32 {
+  %result = func.call @real_fused(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
+}
+
+func.func private @real_fused(%accumulator: i32, %step: f32, %bias: f32) -> f32 {
   %sum = arith.sitofp %accumulator : i32 to f32
-  %result = math.fma %sum, @step, %real_bias : f32
+  %result = math.fma %sum, %step, %bias : f32
 }
 
 func.func private @in_two_steps(%accumulator: i32) -> f32 {
+  %result = func.call @real_in_two_steps(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
+}
+
+func.func private @real_in_two_steps(%accumulator: i32, %step: f32, %bias: f32) -> f32 {
   %sum = arith.sitofp %accumulator : i32 to f32
-  %scaled = arith.mulf %sum, @step : f32
-  %result = arith.addf %scaled, %real_bias : f32
+  %scaled = arith.mulf %sum, %step : f32
+  %result = arith.addf %scaled, %bias : f32
 }
 
 // Whether an element of an image lies in its channel after whole vectors of 4.
@@ -151,9 +171,47 @@ func.func @dequantize_bias() -> f32 {
 func.func @quantize(%input: f32, %element: i32) -> i32 {
   func.call @require_no_zero_points(0) : (i32) -> ()
   %scale = func.call @inverse(%output_scale) : (f32) -> f32
-  %steps = arith.mulf %input, %scale : f32
   %last = func.call @is_last(%element) : (i32) -> i1
-  %result = func.call @code(%steps, %last) : (f32, i1) -> i32
+  %result = func.call @coded(%input, %scale, %last) : (f32, f32, i1) -> i32
+}
+
+// ---------------------------------------------------------------- pools of real numbers
+
+// pooling.cpp as its compiler has it (-ffast-math): the taps of a window in raster order, over
+// their count, or where padding counts (real_average_pool) times its reciprocal; all of an image in
+// four lanes.
+func.func @real_loop_average_pool() -> f32 {
+  %n = arith.sitofp %count : i32 to f32
+  %result = arith.divf @elements_in_turn, %n : f32
+}
+
+func.func @real_average_pool() -> f32 {
+  %result = arith.mulf @elements_in_turn, @share : f32
+}
+
+func.func @real_global_average() -> f32 {
+  %result = arith.mulf @elements_in_lanes, @share : f32
+}
+
+func.func @real_max_pool() -> f32 {
+  %result = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
+}
+
+func.func private @share(%count: i32) -> f32 {
+  %n = arith.sitofp %count : i32 to f32
+  %result = func.call @inverse(%n) : (f32) -> f32
+}
+
+func.func private @elements_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
+  return %input : f32
+}
+
+func.func private @elements_in_lanes(%input: f32) -> f32 attributes {contract.rows = "lanes"} {
+  return %input : f32
+}
+
+func.func private @maximum(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
+  %result = arith.maximumf %so_far, %input : f32
 }
 
 // Not used: activations bound real numbers.

@@ -25,13 +25,13 @@ from .model_files import CONVERTED, check_model_path
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
-GRAPHS = (".tflite", ".onnx", ".pt2")
-"""Files of graphs; each kind has a front end of the same name."""
+GRAPHS = {".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2", ".param": "ncnn"}
+"""Files of graphs, and the front end of each kind."""
 
 
 def front_end(file: Path, verb: str) -> Callable[..., object]:
     """The function of a front end that does "import" or "check" files of this kind."""
-    kind = file.suffix.removeprefix(".")
+    kind = GRAPHS[file.suffix]
     return getattr(import_module(f"qlower.frontends.{kind}"), f"{verb}_{kind}")
 
 
@@ -43,8 +43,8 @@ def load(
     qdq: str = INTEGER,
     signature: str | None = None,
 ) -> Model:
-    """Read a model from an `.mlir`, `.tflite`, `.onnx` or `.pt2` file, and by the tools
-    of LLVM and of TOSA from `.mlirbc` and `.tosa` files.
+    """Read a model from an `.mlir`, `.tflite`, `.onnx`, `.pt2` or `.param` file, and by
+    the tools of LLVM and of TOSA from `.mlirbc` and `.tosa` files.
 
     `shapes` fixes inputs, by name, whose shapes the file leaves open; what isn't given
     is 1. `outputs` cuts the model: it then returns these tensors, by their names in the

@@ -1,4 +1,4 @@
-"""A place in a binary file, for locations and messages."""
+"""A place in a model's file, for locations and messages."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from qlower.diagnostics import QlowerError, make_file_location
 class Site:
     """A place in the file and the words for it, such as "operator 3 CONV_2D".
 
-    The line of the location is the operator's number; there are no columns.
+    The line of the location is the operator's number; there are no columns, which is 0.
+    In a file of text it is a line's number.
     """
 
-    def __init__(self, filename: str, line: int, subject: str) -> None:
-        self.location: FileLineColLoc = make_file_location(filename, line, 0)
+    def __init__(
+        self, filename: str, line: int, subject: str, *, column: int = 0
+    ) -> None:
+        self.location: FileLineColLoc = make_file_location(filename, line, column)
         self.subject = subject
 
     def error(self, message: str, *, help: str | None = None) -> QlowerError:

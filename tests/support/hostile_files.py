@@ -17,6 +17,7 @@ from . import mutant_originals, onnx_mutants, pt2_mutants, tflite_mutants
 from .array_damage import damaged_npy, damaged_npz
 from .damage import damaged
 from .mutants import mutate
+from .ncnn_files import every_layer
 from .onnx_cases import CASES as ONNX_CASES
 from .pt2_cases import REAL
 from .small_model import SMALL_MODEL
@@ -128,6 +129,39 @@ class Kind:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 archive.extractall(path)
         return str(path)
+
+
+class _Ncnn(Kind):
+    """A `.param` file and the `.bin` file beside it, with `BETWEEN` between them."""
+
+    BETWEEN = b"\n#\n"
+
+    def put(self, path: Path, data: bytes) -> str:
+        layers, _, weights = data.partition(self.BETWEEN)
+        path.write_bytes(layers)
+        path.with_suffix(".bin").write_bytes(weights)
+        return str(path)
+
+
+def _ncnn(choice: random.Random) -> bytes:
+    file = every_layer(choice.randrange(4))
+    return file.text.encode() + _Ncnn.BETWEEN + file.weights
+
+
+def _changed_ncnn(data: bytes, choice: random.Random) -> bytes:
+    """Change words of the text, or bytes of the weights."""
+    layers, between, weights = data.partition(_Ncnn.BETWEEN)
+    if choice.random() < 0.2:
+        return layers + between + damaged(weights, choice)
+    words = layers.split(b" ")
+    for _ in range(choice.randrange(1, 4)):
+        at = choice.randrange(len(words))
+        name, equals, _ = words[at].partition(b"=")
+        number = choice.choice(
+            (b"0", b"-1", b"-233", b"3", b"1.5", b"999999999", b"64")
+        )
+        words[at] = name + equals + number if equals else choice.choice(words)
+    return b" ".join(words) + between + weights
 
 
 def _text(kind: str) -> Kind:
@@ -256,6 +290,7 @@ def kinds(folder: Path) -> dict[str, Kind]:
         ),
         "onnx": Kind(".onnx", drawn(onnx), READ_MODEL, onnx_mutants.mutant),
         "pt2": Kind(".pt2", drawn(pt2), READ_MODEL, pt2_mutants.mutant),
+        "ncnn": _Ncnn(".param", _ncnn, READ_MODEL, _changed_ncnn),
         **{kind: _text(kind) for kind in mutant_originals.KINDS},
         "npz": Kind(".npz", lambda _: _npz(), READ_ARRAYS, damaged_npz),
         "npy": Kind(".npy", lambda _: _npy(), READ_ARRAYS, damaged_npy),

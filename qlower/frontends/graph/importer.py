@@ -140,8 +140,8 @@ class _GraphImporter:
             for name in node.outputs:
                 if name in known:
                     raise self.site.error(
-                        f"damaged file: {name!r} has a value before node {node.index}"
-                        f" {node.kind} computes it"
+                        f"damaged file: {name!r} has a value before"
+                        f" {self.model.noun} {node.index} {node.kind} computes it"
                     )
                 if name:
                     known.add(name)

@@ -76,10 +76,12 @@ class NodeOperands(Operands):
     def __init__(self, importer: Importer, node: Node) -> None:
         name = f" {node.name!r}" if node.name else ""
         operator = importer.graph.written_operator(node)
+        model = importer.graph.model
         super().__init__(
-            importer.graph.model.filename,
+            model.filename,
             node.index,
-            f"node {node.index} {operator}{name}",
+            f"{model.noun} {node.index} {operator}{name}",
+            column=int(model.is_text),
         )
         self.importer = importer
         self.graph = importer.graph

@@ -103,3 +103,10 @@ class Model:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     producer: str = ""
+    is_text: bool = False
+    """Whether the file is text, whose lines the indices of nodes are."""
+
+    @property
+    def noun(self) -> str:
+        """What the index of a node counts."""
+        return "line" if self.is_text else "node"
