@@ -75,6 +75,13 @@ func.func private @product_ratio(%input_scale: f32, %weight_scale: f32, %output_
   %result = arith.divf %product, %output_scale : f32
 }
 
+// F(bias F(s_x s_w))
+func.func private @bias_in_float32() -> f32 {
+  %step = arith.mulf %input_scale, %weight_scale : f32
+  %steps = arith.sitofp %bias : i32 to f32
+  %result = arith.mulf %steps, %step : f32
+}
+
 // s_x / s_y in float64
 func.func private @wide_ratio(%input_scale: f32) -> f64 {
   %result = arith.divf %input_scale, %output_scale : f64

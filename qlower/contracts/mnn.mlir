@@ -48,8 +48,7 @@ func.func private @require_int8(%output_unsigned: i1) {
 // A ReLU bounds codes at the one given, if there is one.
 func.func private @least_code(%bound: i32, %activation_max: f32) -> i32 {
   func.call @require_int8(%output_unsigned) : (i1) -> ()
-  %infinity = arith.constant 0x7F800000 : f32
-  %open = arith.cmpf oeq, %activation_max, %infinity : f32
+  %open = arith.cmpf oeq, %activation_max, 0x7F800000 : f32
   cf.assert %open, "an activation other than ReLU, which MNN computes in other ways"
   %bounded = arith.cmpf oeq, %activation_min, 0.0 : f32
   %result = arith.select %bounded, %bound, %storage_min : i32
@@ -115,11 +114,7 @@ func.func @depthwise_conv2d(%accumulator: i32) -> i32 {
   %result = func.call @clamp_code(%rounded, @least, %storage_max) : (i32, i32, i32) -> i32
 }
 
-func.func @dequantize_bias() -> f32 {
-  %step = arith.mulf %input_scale, %weight_scale : f32
-  %steps = arith.sitofp %bias : i32 to f32
-  %result = arith.mulf %steps, %step : f32
-}
+func.func @dequantize_bias() -> f32 { %result = func.call @bias_in_float32() : () -> f32 }
 
 func.func private @operands(%lhs: i32, %rhs: i32) -> (f32, f32) {
   %a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32

@@ -112,13 +112,8 @@ func.func private @store(%steps: f32) -> i32 {
   %result = arith.subi %stored, %offset : i32
 }
 
-func.func private @require_symmetric() {
-  cf.assert %weights_symmetric, "weights with a zero point, which OpenVINO computes in other ways"
-}
-
 func.func private @require_relu(%activation_max: f32) {
-  %infinity = arith.constant 0x7F800000 : f32
-  %open = arith.cmpf oeq, %activation_max, %infinity : f32
+  %open = arith.cmpf oeq, %activation_max, 0x7F800000 : f32
   cf.assert %open, "an activation other than ReLU, which OpenVINO computes in other ways"
 }
 
@@ -131,7 +126,7 @@ func.func private @weight_step() -> f32 {
 
 // F(F(sum w) + b)
 func.func private @real(%sum: f32) -> f32 {
-  func.call @require_symmetric() : () -> ()
+  cf.assert %weights_symmetric, "weights with a zero point, which OpenVINO computes in other ways"
   %scaled = arith.mulf %sum, @weight_step : f32
   %result = arith.addf %scaled, %real_bias : f32
 }
@@ -258,11 +253,10 @@ func.func @depthwise_conv2d_add(%accumulator: i32, %addend: i32) -> i32
 }
 
 func.func private @exact() -> i32
-    serves conv2d_product, depthwise_conv2d_product, conv2d_add_product, depthwise_conv2d_add_product {
+    serves conv2d_product, depthwise_conv2d_product, conv2d_add_product,
+    depthwise_conv2d_add_product, linear_product {
   %result = arith.constant 0 : i32
 }
-
-func.func @linear_product() -> i32 { %result = arith.constant 0 : i32 }
 
 // A matrix product of stored codes, from which F(h_x w) of each weight is subtracted.
 func.func @weight_addend(%weight: i32) -> f32 {
@@ -326,18 +320,16 @@ func.func private @in_steps(%sum: f32, %shifted: i1) -> i32 {
   %result = func.call @store(%steps) : (f32) -> i32
 }
 
-func.func @dequantize_bias() -> f32 {
-  %step = arith.mulf %input_scale, %weight_scale : f32
-  %steps = arith.sitofp %bias : i32 to f32
-  %result = arith.mulf %steps, %step : f32
-}
+func.func @dequantize_bias() -> f32 { %result = func.call @bias_in_float32() : () -> f32 }
 
-// The sum of uint8 codes.
-func.func private @sum_of(%accumulator: i32, %count: i32) -> f32 {
+// The sum of uint8 codes, and how many they are.
+func.func private @sum_of(%accumulator: i32, %count: i32) -> (f32, f32) {
   %offset = arith.select %input_unsigned, 0, 128 : i32
   %offsets = arith.muli %offset, %count : i32
   %codes = arith.addi %accumulator, %offsets : i32
-  %result = arith.sitofp %codes : i32 to f32
+  %sum = arith.sitofp %codes : i32 to f32
+  %n = arith.sitofp %count : i32 to f32
+  return %sum, %n : f32, f32
 }
 
 // Some ends are taken as whole numbers.
@@ -369,24 +361,21 @@ func.func private @store_mean(%mean: f32) -> i32 {
 }
 
 func.func @avg_pool2d(%accumulator: i32, %count: i32) -> i32 {
-  %sum = func.call @sum_of(%accumulator, %count) : (i32, i32) -> f32
-  %n = arith.sitofp %count : i32 to f32
+  %sum, %n = func.call @sum_of(%accumulator, %count) : (i32, i32) -> (f32, f32)
   %inverse = arith.divf 1.0, %n : f32
   %mean = arith.mulf %sum, %inverse : f32
   %result = func.call @store_mean(%mean) : (f32) -> i32
 }
 
 func.func @mean(%accumulator: i32, %count: i32) -> i32 {
-  %sum = func.call @sum_of(%accumulator, %count) : (i32, i32) -> f32
-  %n = arith.sitofp %count : i32 to f32
+  %sum, %n = func.call @sum_of(%accumulator, %count) : (i32, i32) -> (f32, f32)
   %mean = arith.divf %sum, %n : f32
   %result = func.call @store_mean(%mean) : (f32) -> i32
 }
 
 func.func @quantize(%input: f32) -> i32 {
   %low, %high = func.call @output_range() : () -> (f32, f32)
-  %width = arith.subf %high, %low : f32
-  %scale = arith.divf 255.0, %width : f32
+  %scale, %unused = func.call @scale_and_shift(%low, %high) : (f32, f32) -> (f32, f32)
   %negated = arith.negf %low : f32
   %shift = arith.mulf %negated, %scale : f32
   %scaled = arith.mulf %input, %scale : f32
@@ -395,8 +384,7 @@ func.func @quantize(%input: f32) -> i32 {
 }
 
 func.func @dequantize(%input: i32) -> f32 {
-  %offset = arith.select %input_unsigned, 0, 128 : i32
-  %code = arith.addi %input, %offset : i32
+  %code = func.call @stored_point(%input, %input_unsigned) : (i32, i1) -> i32
   %real = arith.sitofp %code : i32 to f32
   %low, %high = func.call @input_range() : () -> (f32, f32)
   %x = func.call @step(%low, %high) : (f32, f32) -> f32

@@ -140,11 +140,7 @@ func.func private @contraction(%accumulator: i32, %real_bias: f32) -> i32
 }
 
 // What a bias of integers means as a real number.
-func.func @dequantize_bias() -> f32 {
-  %step = arith.mulf %input_scale, %weight_scale : f32
-  %steps = arith.sitofp %bias : i32 to f32
-  %result = arith.mulf %steps, %step : f32
-}
+func.func @dequantize_bias() -> f32 { %result = func.call @bias_in_float32() : () -> f32 }
 
 // src/FbgemmConv.cc, takeDepthWiseFastPath.
 func.func private @is_fast_depthwise() -> i1 {
