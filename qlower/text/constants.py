@@ -70,7 +70,17 @@ class ConstantParser(Parser):
 
     def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
         position = self.pos
-        type = super()._parse_dense_literal_type()
+        try:
+            type = super()._parse_dense_literal_type()
+        except ParseError as error:
+            if self.pos == position:
+                raise
+            self.raise_error(
+                f"{error.msg} (stored values have that of the storage: i8, for "
+                "example)",
+                position,
+                self.pos,
+            )
         size = math.prod(type.get_shape()) * type.element_type.compile_time_size
         if size > LARGEST_CONSTANT:
             self.raise_error(

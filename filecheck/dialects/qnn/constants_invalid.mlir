@@ -89,3 +89,11 @@ func.func @constant_not_dense() {
   %c = qnn.constant 1 : i8 -> tensor<2x!a>
   return
 }
+
+// -----
+
+func.func @constant_of_quantized_elements() {
+  // CHECK: constants_invalid.mlir:97:32: error: expected memref, vector or tensor type of integer, index, float, or complex type (stored values have that of the storage: i8, for example)
+  %c = qnn.constant dense<1> : tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
