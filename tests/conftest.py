@@ -51,33 +51,44 @@ def pytest_collection_modifyitems(
 ) -> None:
     if config.getoption("--long"):
         return
-    skip = pytest.mark.skip(reason="a long test: runs with --long")
-    cases = defaultdict[str, list[pytest.Item]](list)
+    long, of_parts = (defaultdict[str, list[pytest.Item]](list) for _ in range(2))
     for item in items:
+        test = item.nodeid.partition("[")[0]
         if item.get_closest_marker("long") is not None:
-            item.add_marker(skip)
+            long[test].append(item)
         elif item.get_closest_marker("parts") is not None:
-            cases[item.nodeid.partition("[")[0]].append(item)
-    for each in cases.values():
-        _skip_other_parts(each)
-
-
-def _skip_other_parts(cases: Sequence[pytest.Item]) -> None:
-    """Skip all cases of a test but one in the number that its mark says: this turn's,
-    drawn by their names, so that no parameter is the same in all."""
+            of_parts[test].append(item)
+    # Of thousands of cases, which would take half a minute to skip, one is skipped.
+    others = {case for cases in long.values() for case in cases[1:]}
+    for first, *_ in long.values():
+        first.add_marker(pytest.mark.skip(reason="a long test: runs with --long"))
     turn = os.environ.get(TURN_VARIABLE, "0")
-    if turn == EVERY_TURN:
-        return
+    if turn != EVERY_TURN:
+        for cases in of_parts.values():
+            others.update(_of_other_parts(cases, int(turn)))
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
+
+
+def _of_other_parts(cases: Sequence[pytest.Item], turn: int) -> Iterator[pytest.Item]:
+    """All cases of a test but one in the number that its mark says: this turn's, drawn
+    by their names, so that no parameter is the same in all."""
     marker = cases[0].get_closest_marker("parts")
     assert marker is not None
     (parts,) = marker.args
     parts = min(parts, len(cases))
-    wanted = int(turn) % parts
-    skip = pytest.mark.skip(reason=f"one case in {parts} runs; --long runs all")
+    wanted = turn % parts
     drawn = sorted(cases, key=lambda case: crc32(case.nodeid.encode()))
-    for place, case in enumerate(drawn):
-        if place % parts != wanted:
-            case.add_marker(skip)
+    yield from (case for at, case in enumerate(drawn) if at % parts != wanted)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if not config.getoption("--long") and TURN_VARIABLE not in os.environ:
+        terminalreporter.write_line(
+            "Tests marked parts(n) ran one case in n, long tests none: --long runs all."
+        )
 
 
 def pytest_collection_finish() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -71,10 +72,23 @@ def module_of(path: Path) -> str:
     return ".".join(parts)
 
 
-def imports(path: Path) -> Iterator[str]:
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a module or statement, and what they are listed in."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, field, ()):
+            yield child
+            yield from statements(child)
+
+
+@cache
+def imports(path: Path) -> Sequence[str]:
     """The modules of ours that a file imports anywhere in it."""
+    return list(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     package = path.relative_to(ROOT.parent).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

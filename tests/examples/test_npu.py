@@ -152,6 +152,7 @@ module {
     assert "may need more than the 24 bits" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]):
     script = [sys.executable, str(FOLDER / "accuracy.py")]
     done = run(script, capture_output=True, text=True, check=True)

@@ -63,6 +63,7 @@ def test_the_zero_point_is_inside(compare: Any):
         assert (compare.run(module, image, "tvm") - zero_point).tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.long
 def test_the_picture(compare: Any, shares: Any, tmp_path: Path):
     pytest.importorskip("matplotlib", reason="matplotlib isn't installed")
     compare.draw(shares, tmp_path / "shares.svg")

@@ -99,7 +99,7 @@ def test_no_headline_contradicts_itself() -> None:
     image = np.load(EXAMPLES / "digits" / "test_images.npy")[:8].reshape(-1, 8, 8, 1)
     seen = 0
     others = ("tvm-neon", "tvm", "onnxruntime", "gemmlowp", "exact")
-    for other in a_part(others, 2, 0):
+    for other in a_part(others, 3, 0):
         text = str(qlower.diff("tflite", other, DIGITS, image))
         for before, after, mode in re.findall(
             r"(-?[\d.]+)(?: \([^)]*\))? -> (-?\d+) \((half_\w+), tie", text

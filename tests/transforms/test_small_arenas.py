@@ -111,7 +111,7 @@ def test_networks(seed: int) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("seed", [6, 10, 19, 22, 26])
 def test_bands(seed: int) -> None:
     """Layers in bands of rows, whatever the planner of memory would say of it."""
@@ -147,8 +147,17 @@ MODELS = {
 46,464 and 55,880."""
 
 
-@pytest.mark.parts(6)
-@pytest.mark.parametrize(("name", "most"), MODELS.items())
+LARGEST = "vww_mobilenetv1_025_96_int8"
+
+
+@pytest.mark.parts(5)
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        pytest.param(*item, marks=[pytest.mark.long] if item[0] == LARGEST else [])
+        for item in MODELS.items()
+    ],
+)
 def test_models(name: str, most: int) -> None:
     """Their arenas, with inputs and outputs, are below what CMSIS-NN's plan takes."""
     path = models_directory() / name / "model.tflite"
