@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from support.litert import run_litert
 from support.tflite_builder import Option, TFLiteBuilder
+from support.tflite_general_cases import model
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -74,7 +75,7 @@ def inputs(dtype: str, classes: int, seed: int) -> list[NDArray[np.generic]]:
     return [encodings.astype(np.float32), ninths.astype(np.float32)]
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("threshold", [0.3, 0.8])
 @pytest.mark.parametrize("regular", [False, True], ids=["together", "by_class"])
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
@@ -129,6 +130,55 @@ def test_refusals(options: dict[str, Any], message: str) -> None:
     with pytest.raises(QlowerError) as caught:
         import_tflite(data, name="m")
     assert message in caught.value.message
+
+
+def suppression(
+    boxes: int, count: int, limit: float, least: float, sigma: float | None
+) -> bytes:
+    """NON_MAX_SUPPRESSION_V4, or with a sigma V5."""
+    real = [limit, least, *([] if sigma is None else [sigma])]
+    version = 2 + len(real)
+    return model(
+        f"NON_MAX_SUPPRESSION_V{version}",
+        [
+            *(f"float32 {boxes}x4", f"float32 {boxes}", np.int32(count)),
+            *np.array(real, np.float32),
+        ],
+        *(f"int32 {count}", *[f"float32 {count}"] * (version - 4), "int32 -"),
+    )()
+
+
+@pytest.mark.parts(18)
+@pytest.mark.parametrize(("boxes", "count"), [(1, 3), (17, 9), (32, 40)])
+@pytest.mark.parametrize("limit", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("sigma", [None, 0.0], ids=["v4", "v5"])
+def test_suppression(
+    sigma: float | None, limit: float, boxes: int, count: int, tmp_path: Path
+) -> None:
+    """Of equal scores the one on top of the C++ library's heap comes first; boxes
+    without an area come again."""
+    pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
+    data = suppression(boxes, count, limit, 0.2, sigma)
+    path = tmp_path / "model.tflite"
+    path.write_bytes(data)
+    loaded = qlower.load(path)
+    run = qlower.jit(loaded)
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        corners = random.integers(0, 6, (boxes, 4)).astype(np.float32)
+        scores = random.integers(0, 5, boxes).astype(np.float32) / 4
+        expected = run_litert(data, [corners, scores])
+        found = [run(corners, scores)]
+        if seed == 0:
+            found.append(qlower.interpret(loaded, corners, scores))
+        for results in found:
+            for one, other in zip(results, expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+def test_softened_scores_are_refused() -> None:
+    with pytest.raises(QlowerError, match=r"soft_nms_sigma of 0.5 is not supported"):
+        import_tflite(suppression(5, 3, 0.5, 0.0, 0.5), name="m")
 
 
 def test_damaged_options() -> None:

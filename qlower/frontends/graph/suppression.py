@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function
 from qlower.emit.reductions import axes_nest
-from qlower.model.nests import Emitter, Nest, extract
+from qlower.model.nests import Emitter, Index, Nest, extract
 
 from ..scalars import Scalars, nearest
 from .scanning import scan
@@ -99,11 +99,21 @@ def _without(
     steps = Scalars(nest)
     score = nest.input(scores, (0, 1))
     is_out = steps.compare("eq", steps.place(1, i64), nest.input(places, (0,)))
-    corners = [AffineConstantExpr(corner) for corner in range(CORNERS)]
     for chosen, every in rows:
-        ours = [nest.input(chosen, (0, corner)) for corner in corners]
-        theirs = [nest.input(every, (1, corner)) for corner in corners]
-        overlap = call_function(nest, "_litert", "overlap", *ours, *theirs)
-        is_near = steps.compare("gt", overlap, steps.constant(limit, f32))
+        common = overlap(nest, chosen, every, (0, 1))
+        is_near = steps.compare("gt", common, steps.constant(limit, f32))
         is_out = steps.logical("or", is_out, is_near)
     return nest.build([steps.select(is_out, steps.constant(-inf, f32), score)])[0]
+
+
+def overlap(
+    nest: Nest, chosen: SSAValue, every: SSAValue, places: Sequence[Index]
+) -> SSAValue:
+    """How much two boxes of tables [N, 4] overlap, at a place of each: from 0 to 1 of
+    what they cover together."""
+    corners = [
+        nest.input(table, (place, AffineConstantExpr(corner)))
+        for table, place in zip((chosen, every), places, strict=True)
+        for corner in range(CORNERS)
+    ]
+    return call_function(nest, "_litert", "overlap", *corners)
