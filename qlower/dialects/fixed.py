@@ -37,13 +37,14 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from .types import element_type, integer_range
+from .words import InBrackets
 
 
 class RoundingMode(StrEnum):
@@ -61,19 +62,10 @@ class RoundingMode(StrEnum):
 
 
 @irdl_attr_definition
-class RoundingModeAttr(EnumAttribute[RoundingMode]):
+class RoundingModeAttr(InBrackets[RoundingMode], EnumAttribute[RoundingMode]):
     """A rounding mode; the ops write it bare: `{rounding = half_up}`."""
 
     name = "fixed.rounding"
-
-    def print_parameter(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.data)
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> RoundingMode:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(RoundingMode)
 
 
 IntegersConstraint = MessageConstraint(

@@ -47,34 +47,34 @@ ARENA_ALIGNMENT = 64
 vector. A machine may ask for less."""
 
 
+class _Numbered(ParametrizedAttribute):
+    """An attribute with one natural number."""
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return (IntAttr(parser.parse_integer(allow_negative=False)),)
+
+    def print_parameters(self, printer: Printer) -> None:
+        (number,) = self.parameters
+        assert isa(number, IntAttr)
+        printer.print_string(f"<{number.data}>")
+
+
 @irdl_attr_definition
-class ArenaAttr(ParametrizedAttribute):
+class ArenaAttr(_Numbered):
     """A buffer `offset` bytes after the start of the arena: `#kernel.arena<64>`."""
 
     name = "kernel.arena"
     offset: IntAttr = param_def(converter=IntAttr.get)
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        return _parse_natural(parser)
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.offset.data}>")
-
 
 @irdl_attr_definition
-class OutputAttr(ParametrizedAttribute):
+class OutputAttr(_Numbered):
     """The caller's buffer of the function's result `index`: `#kernel.output<0>`."""
 
     name = "kernel.output"
     index: IntAttr = param_def(converter=IntAttr.get)
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        return _parse_natural(parser)
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.index.data}>")
 
 
 @irdl_attr_definition
@@ -111,11 +111,6 @@ class ScratchAttr(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         printer.print_string(f"<{self.offset.data}, {self.bytes.data}>")
-
-
-def _parse_natural(parser: AttrParser) -> Sequence[Attribute]:
-    with parser.in_angle_brackets():
-        return (IntAttr(parser.parse_integer(allow_negative=False)),)
 
 
 Buffer: TypeAlias = ArenaAttr | OutputAttr

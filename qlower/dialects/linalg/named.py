@@ -22,7 +22,7 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_attr_definition, opt_prop_def
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -30,6 +30,7 @@ from xdsl.utils.str_enum import StrEnum
 from qlower.operators.structured import WINDOWS, Structured
 
 from ..types import element_type, shape_of
+from ..words import InBrackets
 from .bodies import Body, BodyBuilder
 
 MAPS = "indexing_maps"
@@ -45,18 +46,10 @@ class TypeFunction(StrEnum):
 
 
 @irdl_attr_definition
-class TypeFunctionAttr(EnumAttribute[TypeFunction]):
+class TypeFunctionAttr(InBrackets[TypeFunction], EnumAttribute[TypeFunction]):
     """Upstream's `#linalg.type_fn<cast_signed>`."""
 
     name = "linalg.type_fn"
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> TypeFunction:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(TypeFunction)
 
 
 UNSIGNED = TypeFunctionAttr(TypeFunction.UNSIGNED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeAlias, TypeVar, cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Data
@@ -12,6 +12,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from ..words import InBrackets, Words
+
 Lists: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """Lists of dimensions by name, in the order of the text."""
 
@@ -19,17 +21,8 @@ Layout: TypeAlias = tuple[str | int, ...]
 """What each dimension of a tensor is: a letter, or the number of a spatial one."""
 
 
-Words = TypeVar("Words", bound=StrEnum)
-
-
-class _Bracketed(Generic[Words]):
+class _Bracketed(InBrackets[Words]):
     """One of some words, in brackets of its own or in those of the dialect."""
-
-    enum_type: ClassVar[type[StrEnum]]
-    data: Words
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Words:

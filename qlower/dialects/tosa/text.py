@@ -24,6 +24,8 @@ from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 from xdsl.utils.str_enum import StrEnum
 
+from ..words import InBrackets
+
 
 class ResizeMode(StrEnum):
     """How `tosa.resize` makes an element of those around its position."""
@@ -33,18 +35,10 @@ class ResizeMode(StrEnum):
 
 
 @irdl_attr_definition
-class ResizeModeAttr(EnumAttribute[ResizeMode]):
+class ResizeModeAttr(InBrackets[ResizeMode], EnumAttribute[ResizeMode]):
     """The mode of `tosa.resize`."""
 
     name = "tosa.resize_mode"
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> ResizeMode:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(ResizeMode)
 
 
 @irdl_attr_definition
