@@ -13,7 +13,7 @@ from qlower.dialects.kernel import CopyOp, IndexOp, NestOp, ScanOp, YieldOp
 from qlower.dialects.types import element_type
 
 from .engine import implement, register_implementations, yielding
-from .nest import Lanes, Loops, evaluate_nest, loop_counter
+from .nest import Lanes, Loops, counting, evaluate_nest
 from .tensor import box_of, insert
 from .values import PartialTensor, as_value, dtype_of, rearrange, static_shape
 
@@ -55,11 +55,7 @@ class KernelFunctions(InterpreterFunctions):
 
     run_yield = yielding(YieldOp)
 
-    @impl(IndexOp)
-    def run_index(
-        self, interpreter: Interpreter, op: IndexOp, args: PythonValues
-    ) -> PythonValues:
-        return (loop_counter(interpreter, op.dim.value.data),)
+    run_index = counting(IndexOp)
 
     @impl(ScanOp)
     def run_scan(

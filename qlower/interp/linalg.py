@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from qlower.dialects.types import is_tensor_type
 
 from .engine import implement, register_implementations, yielding
-from .nest import Lanes, Loops, evaluate_nest, infer_bounds, loop_counter
+from .nest import Lanes, Loops, counting, evaluate_nest, infer_bounds
 from .values import Array, PartialTensor, Tensor, dtype_of, static_shape
 
 
@@ -50,11 +50,7 @@ class LinalgFunctions(InterpreterFunctions):
 
     run_yield = yielding(YieldOp)
 
-    @impl(IndexOp)
-    def run_index(
-        self, interpreter: Interpreter, op: IndexOp, args: PythonValues
-    ) -> PythonValues:
-        return (loop_counter(interpreter, op.dim.value.data),)
+    run_index = counting(IndexOp)
 
     @implement(FillOp)
     def run_fill(self, op: FillOp, args: PythonValues) -> PythonValues:

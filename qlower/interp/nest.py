@@ -20,13 +20,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from xdsl.interpreter import Interpreter, InterpreterFunctions
+from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    OpImpl,
+    PythonValues,
+    impl,
+)
 from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
     AffineMap,
 )
 
+from qlower.dialects import kernel
 from qlower.dialects.kernel import linear_form
 
 from .values import Array, PartialTensor, Poison, Tensor
@@ -240,6 +248,22 @@ def loop_counter(interpreter: Interpreter, dim: int) -> Array:
     if point is None:
         raise Poison(f"asks for reduction loop {dim} outside the reduction")
     return np.asarray(point[sum(loops.is_reduction[:dim])], np.int64)
+
+
+def counting(
+    op_type: type[IndexOp | kernel.IndexOp],
+) -> OpImpl[InterpreterFunctions, IndexOp | kernel.IndexOp]:
+    """The method of the operation that reads a loop's counter."""
+
+    def run(
+        _functions: InterpreterFunctions,
+        interpreter: Interpreter,
+        op: IndexOp | kernel.IndexOp,
+        _args: PythonValues,
+    ) -> PythonValues:
+        return (loop_counter(interpreter, op.dim.value.data),)
+
+    return impl(op_type)(run)
 
 
 def _enter(
