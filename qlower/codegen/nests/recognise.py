@@ -233,6 +233,21 @@ def _input(nest: LoopNest, value: SSAValue) -> int | None:
     return None
 
 
+def _lanes(
+    nest: LoopNest, activation: Factor, weight: Factor, stride: int
+) -> list[int]:
+    """The loops whose iterations are channels: weights differ and results lie side by
+    side, and so do activations, if their `stride` is 1."""
+    x, w = activation.operand.strides, weight.operand.strides
+    return [
+        loop
+        for loop in range(len(nest.parallel))
+        if x[loop] == stride
+        and w[loop] != 0
+        and all(result.strides[loop] == 1 for result in nest.results)
+    ]
+
+
 def _contraction(
     nest: LoopNest, activation: Factor, weight: Factor
 ) -> Contraction | None:
@@ -242,13 +257,7 @@ def _contraction(
     if activation.operand.edges:
         return None
     parallel = range(len(nest.parallel))
-    lanes = [
-        loop
-        for loop in parallel
-        if x[loop] == 0
-        and w[loop] != 0
-        and all(result.strides[loop] == 1 for result in nest.results)
-    ]
+    lanes = _lanes(nest, activation, weight, 0)
     if len(lanes) != 1:
         return None
     reduction = range(len(nest.parallel), len(nest.bounds))
@@ -279,20 +288,14 @@ def _contraction(
 def _depthwise(
     nest: LoopNest, activation: Factor, weight: Factor
 ) -> DepthwiseProducts | None:
-    x, w = activation.operand.strides, weight.operand.strides
+    w = weight.operand.strides
     zero_point, offset = activation.offset, weight.offset
     if weight.operand.data is None or not isinstance(zero_point, int):
         return None
     if activation.operand.data is not None:
         return None
     parallel = range(len(nest.parallel))
-    lanes = [
-        loop
-        for loop in parallel
-        if x[loop] == 1
-        and w[loop] != 0
-        and all(result.strides[loop] == 1 for result in nest.results)
-    ]
+    lanes = _lanes(nest, activation, weight, 1)
     if len(lanes) != 1 or not nest.reduction or prod(nest.reduction) > MOST_TAPS:
         return None
     others = [loop for loop in parallel if loop != lanes[0]]

@@ -12,6 +12,7 @@ from qlower.codegen.skeletons.products.step import (
     WORD_BYTES,
     Activations,
     Integers,
+    SelectingStep,
     StepCost,
     SummingStep,
     VectorStep,
@@ -117,20 +118,15 @@ class BroadcastBytes(ByteProducts):
         return [self.flipped(f, joined, signed)]
 
 
-class SelectedBytes(BroadcastBytes):
+class SelectedBytes(SelectingStep, BroadcastBytes):
     """16 activations are loaded together; the instruction selects four of them."""
 
     run_length = 16
-    weights_are_joined = True
-    cost = StepCost(load=0.6, weight=0.6, latency=8.0, fixed=0.5)
 
     def activation_loads(self, size: int) -> int:
         whole, rest = divmod(size, self.run_length)
         half, rest = divmod(rest, _HALF)
         return whole + half + rest // WORD_BYTES + (rest % WORD_BYTES > 0)
-
-    def registers(self, rows: int, summed: int, loads: int) -> int:
-        return (rows + self.rows) * summed + rows * loads - 2
 
     def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
         address, size, signed = part.address, part.size, part.signed

@@ -207,6 +207,17 @@ class DotStep(WeightLayout, ABC):
         return [total]
 
 
+class SelectingStep(DotStep, ABC):
+    """A step whose instruction selects the activations of a chunk from a vector of
+    them."""
+
+    weights_are_joined = True
+    cost = StepCost(load=0.6, weight=0.6, latency=8.0, fixed=0.5)
+
+    def registers(self, rows: int, summed: int, loads: int) -> int:
+        return (rows + self.rows) * summed + rows * loads - 2
+
+
 class SummingStep(DotStep):
     """A step that sums activations too, as weights with an offset ask for."""
 

@@ -25,6 +25,7 @@ from qlower.codegen.skeletons.products.step import (
     Activations,
     DotStep,
     Integers,
+    SelectingStep,
     StepCost,
     SummingStep,
     VectorStep,
@@ -241,19 +242,14 @@ class NarrowScalars(Scalars):
         return found
 
 
-class SelectedSingles(Singles):
+class SelectedSingles(SelectingStep, Singles):
     """Eight activations are loaded together; the instruction selects one of them."""
 
     run_length = 8
-    weights_are_joined = True
-    cost = StepCost(load=0.6, weight=0.6, latency=8.0, fixed=0.5)
 
     def activation_loads(self, size: int) -> int:
         whole, rest = divmod(size, self.run_length)
         return whole + rest // WORD_BYTES + rest % WORD_BYTES
-
-    def registers(self, rows: int, summed: int, loads: int) -> int:
-        return (rows + self.rows) * summed + rows * loads - 2
 
     def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:
         address, size, signed = part.address, part.size, part.signed
