@@ -3,6 +3,9 @@ sign."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     UnitAttr,
@@ -39,20 +42,34 @@ def _binary(operator: str) -> Expression:
         held = stored_bits(type)
         if largest < 1 << (bits_of(type) - 1) and held >= 32 and not are_numbers:
             return f"{v[0]} {operator} {v[1]}"
-        a, b = (unsigned(type, text) for text in v)
-        return signed(type, f"{a} {operator} {b}")
+        return _without_sign(operator, type, v)
+
+    return write
+
+
+def _without_sign(operator: str, type: Attribute, v: list[str]) -> str:
+    """The bits that the operator makes of operands without a sign."""
+    a, b = (unsigned(type, text) for text in v)
+    return signed(type, f"{a} {operator} {b}")
+
+
+def _unless_bit(
+    wide: Callable[[Attribute, list[str]], str], bit: Callable[[list[str]], str]
+) -> Expression:
+    """An expression for i1, and another for wider types."""
+
+    def write(step: RegionState, op: Operation, v: list[str]) -> str:
+        type = type_of(op)
+        return bit(v) if bits_of(type) == 1 else wide(type, v)
 
     return write
 
 
 def _bitwise(operator: str) -> Expression:
-    def write(step: RegionState, op: Operation, v: list[str]) -> str:
-        type = type_of(op)
-        if bits_of(type) == 1:
-            return f"{v[0]} {_LOGICAL[operator]} {v[1]}"
-        return signed(type, f"{unsigned(type, v[0])} {operator} {unsigned(type, v[1])}")
-
-    return write
+    return _unless_bit(
+        partial(_without_sign, operator),
+        lambda v: f"{v[0]} {_LOGICAL[operator]} {v[1]}",
+    )
 
 
 def _divide(operator: str, *, is_signed: bool) -> Expression:
@@ -64,24 +81,20 @@ def _divide(operator: str, *, is_signed: bool) -> Expression:
             raise without_c(op, f"{op.name} of i1")
         if is_signed:
             return f"({c_type(type)})({v[0]} {operator} {v[1]})"
-        return signed(type, f"{unsigned(type, v[0])} {operator} {unsigned(type, v[1])}")
+        return _without_sign(operator, type, v)
 
     return write
 
 
 def _shift_unsigned(operator: str) -> Expression:
-    def write(step: RegionState, op: Operation, v: list[str]) -> str:
-        type = type_of(op)
-        if bits_of(type) == 1:
-            return v[0]
-        return signed(type, f"{unsigned(type, v[0])} {operator} {v[1]}")
-
-    return write
+    return _unless_bit(
+        lambda type, v: signed(type, f"{unsigned(type, v[0])} {operator} {v[1]}"),
+        lambda v: v[0],
+    )
 
 
-def _shift_right_signed(step: RegionState, op: Operation, v: list[str]) -> str:
-    type = type_of(op)
-    return v[0] if bits_of(type) == 1 else f"({c_type(type)})({v[0]} >> {v[1]})"
+def _shift_right_signed(type: Attribute, v: list[str]) -> str:
+    return f"({c_type(type)})({v[0]} >> {v[1]})"
 
 
 def _extreme_integer(comparison: str, *, is_signed: bool) -> Expression:
@@ -220,7 +233,7 @@ INTEGERS: dict[str, Expression] = {
     "arith.ori": _bitwise("|"),
     "arith.xori": _bitwise("^"),
     "arith.shli": _shift_unsigned("<<"),
-    "arith.shrsi": _shift_right_signed,
+    "arith.shrsi": _unless_bit(_shift_right_signed, lambda v: v[0]),
     "arith.shrui": _shift_unsigned(">>"),
     "arith.minsi": _extreme_integer("<", is_signed=True),
     "arith.maxsi": _extreme_integer(">", is_signed=True),
