@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from qlower.interp import Array
 from qlower.observe.place import Index, show
 from qlower.tables.table import Column, Table, Tabled
-from qlower.verification.verdict import pack
+from qlower.verification.verdict import pack, plain
 
 Order: TypeAlias = Literal["any", "memory"]
 """In which order products are added: any at all, with the bias anywhere, or the bias
@@ -104,12 +104,7 @@ class Unbounded:
     def to_dict(self) -> dict[str, object]:
         """Plain data."""
         verdict = "real" if self.is_real else "undecided"
-        return {
-            "layer": self.layer,
-            "op": self.kind,
-            "verdict": verdict,
-            "how": self.why,
-        }
+        return plain(self.layer, self.kind, verdict, self.why)
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -81,6 +82,17 @@ def unpack(
     return np.frombuffer(stored, dtype).reshape(tuple(shape))
 
 
+def plain(layer: str, kind: str, verdict: str, how: str) -> dict[str, object]:
+    """The first entries of a verdict's plain data; `kind` is that of the layer."""
+    return {"layer": layer, "op": kind, "verdict": verdict, "how": how}
+
+
+def count_kinds(verdicts: Iterable[Kind]) -> str:
+    """The verdicts in words: `3 equal, 0 differs, 1 undecided`."""
+    counts = Counter(verdicts)
+    return ", ".join(f"{counts[kind]} {kind}" for kind in get_args(Kind))
+
+
 @dataclass(frozen=True)
 class LayerVerdict:
     """Whether a layer is the same by two contracts.
@@ -103,10 +115,7 @@ class LayerVerdict:
         """Plain data."""
         example = self.counterexample
         return {
-            "layer": self.layer,
-            "op": self.kind,
-            "verdict": self.verdict,
-            "how": self.how,
+            **plain(self.layer, self.kind, self.verdict, self.how),
             "numbers": self.numbers,
             "channels": self.lanes,
             "channels_that_differ": self.apart,
@@ -151,10 +160,7 @@ class Equality(Tabled[LayerVerdict]):
             Column("decided", "numbers", lambda row: row.numbers or None, rank=1),
             Column("how", "how", _reason, right=False, least=20),
         ]
-        counts = ", ".join(
-            f"{sum(row.verdict == kind for row in self.layers)} {kind}"
-            for kind in ("equal", "differs", "undecided")
-        )
+        counts = count_kinds(row.verdict for row in self.layers)
         numbers = sum(row.numbers for row in self.layers)
         notes = [
             f"{counted(len(self.layers), 'layer')}: {counts}; {numbers:,} accumulators "

@@ -9,7 +9,7 @@ from qlower.codegen.targets.resolve import Target, resolve_target
 from qlower.interp import Array
 from qlower.tables.table import Cell, Column, Table, Tabled, counted
 from qlower.verification.native.whole import Whole
-from qlower.verification.verdict import Kind
+from qlower.verification.verdict import Kind, count_kinds, plain
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,7 @@ class NativeVerdict:
         found = self.difference
         return {
             "level": self.level,
-            "layer": self.layer,
-            "op": self.kind,
-            "verdict": self.verdict,
-            "how": self.how,
+            **plain(self.layer, self.kind, self.verdict, self.how),
             "numbers": self.numbers,
             "channels": self.channels,
             "difference": None
@@ -135,10 +132,7 @@ class Native(Tabled[list[NativeVerdict]]):
             Column("looked at", "numbers", lambda r: r[0].numbers or None, rank=1),
             Column("how", "how", _reason, right=False, least=20),
         ]
-        counts = ", ".join(
-            f"{sum(row.verdict == kind for row in self.layers)} {kind}"
-            for kind in ("equal", "differs", "undecided")
-        )
+        counts = count_kinds(row.verdict for row in self.layers)
         numbers = sum(row.numbers for row in self.layers)
         notes = [
             f"{counted(len(self.layers), 'function')} of machine code for "
