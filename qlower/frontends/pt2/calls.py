@@ -14,7 +14,18 @@ from .choosing import CHOICES
 from .imaging import IMAGES
 from .moving import MOVES
 from .reader import TYPES
-from .rows import always, each, if_real, integer, integers, node, real, window
+from .rows import (
+    always,
+    convolution,
+    each,
+    if_real,
+    integer,
+    integers,
+    node,
+    norm,
+    real,
+    window,
+)
 from .torchao import DYNAMIC_LINEAR, QUANTIZED_ROWS
 from .translating import TORCH, CallSite, Translate
 
@@ -47,18 +58,6 @@ def _conversion(site: CallSite, *, kind: str, per_channel: bool) -> None:
         scale = site.constant(scales.astype(np.float32), "FLOAT")
     zero_point = site.constant(points.astype(dtype), type)
     site.add(kind, [site.tensor("input"), scale, zero_point], attributes)
-
-
-def _convolution(rank: int) -> Translate:
-    return node(
-        "Conv",
-        "input weight bias?",
-        domain=TORCH,
-        strides=each("stride", rank, 1),
-        pads=each("padding", rank, 0, sides=2),
-        dilations=each("dilation", rank, 1),
-        group=integer("groups", 1),
-    )
 
 
 def _binary(site: CallSite, *, kind: str) -> None:
@@ -208,8 +207,8 @@ TABLE: Mapping[str, Translate] = {
         for verb, kind in (("quantize", QUANTIZE), ("dequantize", DEQUANTIZE))
         for scope in ("per_tensor", "per_channel")
     },
-    "aten.conv1d.default": _convolution(1),
-    "aten.conv2d.default": _convolution(2),
+    "aten.conv1d.default": convolution("Conv", 1),
+    "aten.conv2d.default": convolution("Conv", 2),
     "aten.linear.default": node("Linear", "input weight bias?", domain=TORCH),
     **_in_place("relu.default", node("Relu")),
     **_in_place("relu6.default", node("Clip", min=always(0.0), max=always(6.0))),
@@ -252,7 +251,7 @@ TABLE: Mapping[str, Translate] = {
     "aten.glu.default": _gated,
     "aten.softsign.default": _softsign,
     "aten.log_softmax.int": node("LogSoftmax", axis=integer("dim"), expects=NO_DTYPE),
-    "aten.conv3d.default": _convolution(3),
+    "aten.conv3d.default": convolution("Conv", 3),
     "aten.max_pool3d.default": _max_pool(3),
     "aten.avg_pool3d.default": average_pool(3, domain=""),
     "aten.adaptive_avg_pool3d.default": ADAPTIVE,
@@ -294,20 +293,8 @@ TABLE: Mapping[str, Translate] = {
     **_torch_unary("sqrt.default", "Sqrt"),
     "aten.softmax.int": SOFTMAX,
     "aten._softmax.default": SOFTMAX,
-    "aten.layer_norm.default": node(
-        "LayerNorm",
-        "input weight? bias?",
-        domain=TORCH,
-        sizes=integers("normalized_shape"),
-        epsilon=real("eps", 1e-5),
-    ),
-    "aten.group_norm.default": node(
-        "GroupNorm",
-        "input weight? bias?",
-        domain=TORCH,
-        num_groups=integer("num_groups"),
-        epsilon=real("eps", 1e-5),
-    ),
+    "aten.layer_norm.default": norm("LayerNorm", sizes=integers("normalized_shape")),
+    "aten.group_norm.default": norm("GroupNorm", num_groups=integer("num_groups")),
     "aten.exp.default": node("Exp", domain=TORCH),
     "aten.matmul.default": node("MatMul", "self other"),
     "aten.mm.default": node("MatMul", "self mat2"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..graph.schema import AttributeValue
-from .rows import always, each, integer, node
+from .rows import always, convolution, each, integer, node, norm
 from .translating import TORCH, CallSite, Translate
 
 
@@ -35,25 +35,9 @@ def _batch_norm(site: CallSite) -> None:
     site.add("BatchNorm", operands, attributes, domain=TORCH)
 
 
-def _instance_norm(site: CallSite) -> None:
-    """Each channel of each image by its own statistics."""
-    site.expect("use_input_stats", True)
-    operands = site.operands("input weight? bias?")
-    attributes = {"num_groups": 0, "epsilon": site.real("eps", 1e-5)}
-    site.add("GroupNorm", operands, attributes, domain=TORCH)
-
-
 def _transposed(rank: int) -> Translate:
-    return node(
-        "ConvTranspose",
-        "input weight bias?",
-        domain=TORCH,
-        strides=each("stride", rank, 1),
-        pads=each("padding", rank, 0, sides=2),
-        output_padding=each("output_padding", rank, 0),
-        dilations=each("dilation", rank, 1),
-        group=integer("groups", 1),
-    )
+    more = {"output_padding": each("output_padding", rank, 0)}
+    return convolution("ConvTranspose", rank, more)
 
 
 IMAGES: Mapping[str, Translate] = {
@@ -70,7 +54,9 @@ IMAGES: Mapping[str, Translate] = {
         for rank, overload in ((1, "default"), (2, "input"), (3, "input"))
     },
     "aten.batch_norm.default": _batch_norm,
-    "aten.instance_norm.default": _instance_norm,
+    "aten.instance_norm.default": norm(
+        "GroupNorm", expects={"use_input_stats": (True,)}, num_groups=always(0)
+    ),
     "aten.pixel_shuffle.default": node(
         "DepthToSpace", blocksize=integer("upscale_factor"), mode=always("CRD")
     ),

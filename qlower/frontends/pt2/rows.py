@@ -8,7 +8,7 @@ import numpy as np
 
 from ..graph.schema import AttributeValue
 from .program import Argument
-from .translating import CallSite, Translate
+from .translating import TORCH, CallSite, Translate
 
 Read = Callable[[CallSite], AttributeValue | None]
 """How an attribute is read of a call; None leaves it out."""
@@ -96,3 +96,30 @@ def window(rank: int) -> dict[str, Read]:
         "pads": each("padding", rank, 0, sides=2),
         "ceil_mode": integer("ceil_mode", 0),
     }
+
+
+def convolution(kind: str, rank: int, more: Mapping[str, Read] = {}) -> Translate:
+    """A convolution of images of `rank` dimensions."""
+    return node(
+        kind,
+        "input weight bias?",
+        domain=TORCH,
+        strides=each("stride", rank, 1),
+        pads=each("padding", rank, 0, sides=2),
+        dilations=each("dilation", rank, 1),
+        group=integer("groups", 1),
+        more=more,
+    )
+
+
+def norm(
+    kind: str, expects: Mapping[str, Sequence[Argument]] = {}, **attributes: Read
+) -> Translate:
+    """A normalization by statistics of the input itself."""
+    return node(
+        kind,
+        "input weight? bias?",
+        domain=TORCH,
+        expects=expects,
+        more={**attributes, "epsilon": real("eps", 1e-5)},
+    )
