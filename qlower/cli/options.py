@@ -17,6 +17,8 @@ from qlower.cli.parser import (
     READING,
     ArgumentParser,
     Commands,
+    add_number,
+    add_repeatable,
     section,
 )
 from qlower.codegen.targets.optimized import OPTIMIZED, SPEED
@@ -84,12 +86,11 @@ def add_model(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
 
 def add_import_options(parser: argparse.ArgumentParser) -> None:
     group = section(parser, READING)
-    group.add_argument(
+    add_repeatable(
+        group,
         "--shape",
-        action="append",
-        default=[],
-        metavar="NAME=SIZES",
-        help="the shape of an input that the file leaves open, such as x=8x224x224x3 "
+        "NAME=SIZES",
+        "the shape of an input that the file leaves open, such as x=8x224x224x3 "
         "(repeatable; sizes that are not given are 1)",
     )
     group.add_argument(
@@ -127,12 +128,11 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the contract: a name, or an .mlir file (default: the model's own)",
     )
-    group.add_argument(
+    add_repeatable(
+        group,
         "--layer-contract",
-        action="append",
-        default=[],
-        metavar="LAYER=NAME",
-        help="another contract for some layers: by number, name, kind of operation or "
+        "LAYER=NAME",
+        "another contract for some layers: by number, name, kind of operation or "
         "glob, such as 'pool*=tflite' (repeatable; the last match holds)",
     )
 
@@ -140,24 +140,22 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
 def add_contracts_of_two(parser: argparse.ArgumentParser) -> None:
     """The options of `add_contract`, and one for the second of two sides, A and B."""
     add_contract(parser)
-    section(parser, ARITHMETIC).add_argument(
+    add_repeatable(
+        section(parser, ARITHMETIC),
         "--b-layer-contract",
-        action="append",
-        default=[],
-        metavar="LAYER=NAME",
-        help="another contract for some layers of B alone (repeatable)",
+        "LAYER=NAME",
+        "another contract for some layers of B alone (repeatable)",
     )
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """The options that say what a model is run on."""
     group = section(parser, INPUTS)
-    group.add_argument(
+    add_repeatable(
+        group,
         "--input",
-        action="append",
-        default=[],
-        metavar="[NAME=]FILE",
-        help="an .npy or .npz file of stored values, or of real values, which are then "
+        "[NAME=]FILE",
+        "an .npy or .npz file of stored values, or of real values, which are then "
         "quantized (of several arrays, the one named after the input or the only one "
         "that fits); with one more leading dimension "
         "than the model's input it is a set, run row by row",
@@ -175,12 +173,11 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 
 def add_match(parser: argparse.ArgumentParser) -> None:
     """The option that says which tensor of a float model is which layer."""
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--match",
-        action="append",
-        default=[],
-        metavar="LAYER=TENSOR",
-        help="the tensor of the float model that a layer is compared with, for layers "
+        "LAYER=TENSOR",
+        "the tensor of the float model that a layer is compared with, for layers "
         "that names and shapes don't match",
     )
 
@@ -207,13 +204,13 @@ def add_full_names(parser: argparse.ArgumentParser) -> None:
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
-    section(parser, CODE).add_argument(
+    add_number(
+        section(parser, CODE),
         "--threads",
-        type=int,
-        default=1,
-        metavar="N",
-        help="share large layers among N threads of the system's OpenMP runtime; the "
+        "N",
+        "share large layers among N threads of the system's OpenMP runtime; the "
         "results are the same (default: 1)",
+        default=1,
     )
 
 

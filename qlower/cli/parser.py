@@ -32,6 +32,10 @@ Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"  # pyright: i
 """Where a parser keeps its commands."""
 
 
+Section: TypeAlias = "argparse._ArgumentGroup"  # pyright: ignore[reportPrivateUsage]
+"""Options under one title of a parser's help."""
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """A parser that raises `UsageError`, and suggests what may have been meant.
 
@@ -145,7 +149,25 @@ def group_commands(
         groups[title]._group_actions.append(command)
 
 
-def section(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:  # pyright: ignore[reportPrivateUsage]
+def add_repeatable(
+    parser: argparse.ArgumentParser | Section, flag: str, metavar: str, help: str
+) -> None:
+    """Add an option whose values are a list, empty by default."""
+    parser.add_argument(flag, action="append", default=[], metavar=metavar, help=help)
+
+
+def add_number(
+    parser: argparse.ArgumentParser | Section,
+    flag: str,
+    metavar: str,
+    help: str,
+    default: int | None = None,
+) -> None:
+    """Add an option whose value is an integer."""
+    parser.add_argument(flag, type=int, default=default, metavar=metavar, help=help)
+
+
+def section(parser: argparse.ArgumentParser, title: str) -> Section:
     """One of the parser's `SECTIONS`, to which options are added."""
     known = (group for group in parser._action_groups if group.title == title)
     return next(known, None) or parser.add_argument_group(title)

@@ -10,7 +10,7 @@ from qlower.cli.options import (
     add_timing,
     add_tune,
 )
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, add_number
 
 SUMMARY = "compare the speed of models with other runtimes"
 
@@ -62,12 +62,8 @@ def add_options(parser: ArgumentParser) -> None:
         help="with --emulate: also count CMSIS-NN's kernels for the same layers, built "
         "from a checkout of it by arm-none-eabi-gcc -O3",
     )
-    parser.add_argument(
-        "--rounds",
-        type=int,
-        default=101,
-        metavar="N",
-        help="runs of each contestant (default: 101)",
+    add_number(
+        parser, "--rounds", "N", "runs of each contestant (default: 101)", default=101
     )
     parser.add_argument(
         "--json", metavar="FILE", help="also write everything as JSON (- prints it)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from qlower.cli.exit_codes import UsageError
-from qlower.cli.parser import section
+from qlower.cli.parser import add_number, section
 
 CIRCUIT_KINDS = frozenset(("systemverilog", "comb", "gates"))
 """What may be emitted of circuits."""
@@ -41,11 +41,11 @@ def add_circuits(parser: argparse.ArgumentParser) -> None:
         help="of a contract given for MODEL: only these rules (default: all of "
         "integers)",
     )
-    group.add_argument(
+    add_number(
+        group,
         "--accumulator-bits",
-        type=int,
-        metavar="N",
-        help="of a contract given for MODEL: the width of accumulators, 2 to 32 "
+        "N",
+        "of a contract given for MODEL: the width of accumulators, 2 to 32 "
         "(default: 32)",
     )
     group.add_argument(
@@ -53,13 +53,13 @@ def add_circuits(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of a contract given for MODEL: stored integers are uint8, not int8",
     )
-    group.add_argument(
+    add_number(
+        group,
         "--stages",
-        type=int,
-        default=0,
-        metavar="N",
-        help="pipeline each module: its result is N cycles of `clk` later, 1 to 64 "
+        "N",
+        "pipeline each module: its result is N cycles of `clk` later, 1 to 64 "
         "(default: 0, no clock)",
+        default=0,
     )
 
 

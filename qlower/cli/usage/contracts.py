@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qlower.cli.options import add_command, add_common, add_import_options
 from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser, Commands, runner
+from qlower.cli.parser import ArgumentParser, Commands, add_number, runner
 
 SUMMARY = "list and explain numerics contracts"
 
@@ -105,12 +105,7 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="one of the contracts to compare (default: all that come with qlower)",
     )
-    compare.add_argument(
-        "--examples",
-        type=int,
-        metavar="COUNT",
-        help="use the first COUNT inputs of a set",
-    )
+    add_number(compare, "--examples", "COUNT", "use the first COUNT inputs of a set")
     compare.add_argument(
         "--layers", action="store_true", help="count for each layer, not for each kind"
     )

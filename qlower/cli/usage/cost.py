@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qlower.cli.options import add_import_options
 from qlower.cli.output import add_format, add_plot
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, add_number
 
 SUMMARY = "measure contracts as circuits: cells, LUTs, and outputs that differ"
 
@@ -34,8 +34,6 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="CONTRACT",
         help="what outputs are held against (default: exact)",
     )
-    parser.add_argument(
-        "--examples", type=int, metavar="COUNT", help="use the first COUNT inputs"
-    )
+    add_number(parser, "--examples", "COUNT", "use the first COUNT inputs")
     add_plot(parser, "areas and differences")
     add_format(parser)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from qlower.cli.parser import add_number
+
 
 def add_data(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the option that names the set."""
@@ -18,12 +20,12 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
         help="the right classes, one an example: integers in .npy, .npz, .txt or .csv; "
         "or .json, where an example may have several, or none",
     )
-    parser.add_argument(
+    add_number(
+        parser,
         "--label-offset",
-        type=int,
+        "N",
+        "added to each label, such as 1 where output 0 is the background",
         default=0,
-        metavar="N",
-        help="added to each label, such as 1 where output 0 is the background",
     )
     parser.add_argument(
         "--class-names",
@@ -75,12 +77,8 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
 def add_work(parser: argparse.ArgumentParser, workers: str, figures: str) -> None:
     """Add the options on how many examples are run, by which workers, and where the
     figures are kept meanwhile."""
-    parser.add_argument(
-        "--limit", type=int, metavar="N", help="the first N examples only"
-    )
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help=f"{workers} (default: one a core)"
-    )
+    add_number(parser, "--limit", "N", "the first N examples only")
+    add_number(parser, "--jobs", "N", f"{workers} (default: one a core)")
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qlower.cli.options import add_import_options
 from qlower.cli.output import add_format, add_plot
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, add_number, add_repeatable
 from qlower.cli.usage.examples import add_data, add_labels, add_preprocessing, add_work
 
 SUMMARY = "find the arithmetics that are worth their area on a set of examples"
@@ -37,19 +37,18 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="CONTRACT",
         help="the contract of all other operations (default: tflite)",
     )
-    parser.add_argument(
+    add_number(
+        parser,
         "--points",
-        type=int,
+        "N",
+        "arithmetics to look at, at most (default: 500)",
         default=500,
-        metavar="N",
-        help="arithmetics to look at, at most (default: 500)",
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--choice",
-        action="append",
-        default=[],
-        metavar="CHOICE=VALUE,...",
-        help="only these values of multiplier, rounding, first, accumulator or "
+        "CHOICE=VALUE,...",
+        "only these values of multiplier, rounding, first, accumulator or "
         "zero_point (repeatable)",
     )
     parser.add_argument(

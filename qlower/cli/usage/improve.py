@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qlower.cli.options import add_contract, add_model, add_timing
 from qlower.cli.output import add_format, add_plot
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, add_number
 from qlower.cli.usage.examples import add_data
 
 METHODS = ("equalize", "ranges", "gains", "rounding", "biases")
@@ -48,12 +48,12 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--labels", metavar="FILE", help="the right classes, to show top-1 accuracy"
     )
-    parser.add_argument(
+    add_number(
+        parser,
         "--limit",
-        type=int,
+        "N",
+        "the first N examples only (default: 1024)",
         default=1024,
-        metavar="N",
-        help="the first N examples only (default: 1024)",
     )
     parser.add_argument(
         "-o",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qlower.cli.options import add_contract, add_model
 from qlower.cli.output import add_format, add_junit
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, add_number, add_repeatable
 
 SUMMARY = "find layers whose sums can overflow or saturate"
 
@@ -22,12 +22,12 @@ Exits with 0 where there is no finding, with 1 where there is one."""
 def add_options(parser: ArgumentParser) -> None:
     """Add the command's arguments and options."""
     add_model(parser)
-    parser.add_argument(
+    add_number(
+        parser,
         "--accumulator-bits",
-        type=int,
+        "N",
+        "the width of the device's accumulators, 2 to 63 (default: 32)",
         default=32,
-        metavar="N",
-        help="the width of the device's accumulators, 2 to 63 (default: 32)",
     )
     parser.add_argument(
         "--pairs",
@@ -35,12 +35,11 @@ def add_options(parser: ArgumentParser) -> None:
         help="count pairs of products that leave 16 bits (x86 without VNNI) as "
         "findings also under contracts of systems that never multiply in pairs",
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--input",
-        action="append",
-        default=[],
-        metavar="[NAME=]FILE",
-        help="also count how often it happens for the inputs of this .npy or .npz file",
+        "[NAME=]FILE",
+        "also count how often it happens for the inputs of this .npy or .npz file",
     )
     add_contract(parser)
     add_format(parser)

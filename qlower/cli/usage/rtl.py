@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from qlower.cli.exit_codes import UsageError
-from qlower.cli.parser import section
+from qlower.cli.parser import add_number, section
 
 _OPTIONS = ("top", "rule", "port", "value", "channel", "latency")
 """Options for --rtl only."""
@@ -40,18 +40,17 @@ def add_rtl(parser: argparse.ArgumentParser) -> None:
         help="with --rtl and a contract: a constant's number (repeatable; default: any "
         "that the rule can have)",
     )
-    group.add_argument(
+    add_number(
+        group,
         "--channel",
-        type=int,
-        metavar="N",
-        help="with --rtl: only this channel, whose constants the module has inside",
+        "N",
+        "with --rtl: only this channel, whose constants the module has inside",
     )
-    group.add_argument(
+    add_number(
+        group,
         "--latency",
-        type=int,
-        metavar="N",
-        help="with --rtl: the result is N cycles of the clock after the inputs "
-        "(default: 0)",
+        "N",
+        "with --rtl: the result is N cycles of the clock after the inputs (default: 0)",
     )
 
 

@@ -6,7 +6,7 @@ import argparse
 
 from qlower.cli.options import add_import_options, add_match, add_timing
 from qlower.cli.output import add_format, add_junit, add_plot
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, add_repeatable
 from qlower.cli.usage.examples import add_data, add_labels, add_preprocessing, add_work
 
 SUMMARY = "measure accuracy and agreement on a set of examples"
@@ -38,12 +38,11 @@ def add_options(parser: ArgumentParser) -> None:
         help="one contract or more; all get the same rows, read once "
         "(default: the model's own)",
     )
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--layer-contract",
-        action="append",
-        default=[],
-        metavar="LAYER=NAME",
-        help="another contract for some layers, as for `qlower run`",
+        "LAYER=NAME",
+        "another contract for some layers, as for `qlower run`",
     )
     parser.add_argument(
         "--against",

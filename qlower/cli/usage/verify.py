@@ -9,7 +9,7 @@ from qlower.cli.options import (
     add_timing,
 )
 from qlower.cli.output import add_json, add_junit
-from qlower.cli.parser import ArgumentParser
+from qlower.cli.parser import ArgumentParser, add_number
 from qlower.cli.usage.rtl import add_rtl
 
 SUMMARY = "show that contracts, or contract and machine code, agree for all inputs"
@@ -75,11 +75,11 @@ def add_options(parser: ArgumentParser) -> None:
         action="store_true",
         help="group all contracts by which agree in each layer",
     )
-    parser.add_argument(
+    add_number(
+        parser,
         "--accumulator-bits",
-        type=int,
-        metavar="N",
-        help="whether no sum on the way to an accumulator leaves N bits, 2 to 63; and "
+        "N",
+        "whether no sum on the way to an accumulator leaves N bits, 2 to 63; and "
         "no pair of products 16, where the contract has such pairs",
     )
     parser.add_argument(
@@ -95,11 +95,11 @@ def add_options(parser: ArgumentParser) -> None:
         help="check a verdict's file: its hashes, its counterexamples, and each layer "
         "decided again",
     )
-    parser.add_argument(
+    add_number(
+        parser,
         "--sample",
-        type=int,
-        metavar="COUNT",
-        help="with --check: decide COUNT layers again, drawn at random",
+        "COUNT",
+        "with --check: decide COUNT layers again, drawn at random",
     )
     parser.add_argument(
         "--smt",
