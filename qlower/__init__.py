@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from qlower.process.forking import survive_forks
-from qlower.process.lazy import lazy_table
+from qlower.process.lazy import lazy_attributes
 from qlower.version import __version__
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ __all__ = [
 
 survive_forks()
 
-_NAMES = lazy_table(
+__getattr__ = lazy_attributes(
+    __name__,
     {
         "Compiled": "qlower.packages.compiled:Compiled",
         "CompiledLibrary": "qlower.runtime.library:CompiledLibrary",
@@ -146,15 +147,9 @@ _NAMES = lazy_table(
         "vectors": "qlower.explain.vectors:vectors",
         "validate": "qlower.validation.validate:validate",
         "verify": "qlower.verification.verify:verify",
-    }
+    },
 )
 """Where each name comes from; `import qlower` alone loads none of them."""
-
-
-def __getattr__(name: str) -> object:
-    if name not in _NAMES:
-        raise AttributeError(f"module 'qlower' has no attribute {name!r}")
-    return _NAMES[name]()
 
 
 def __dir__() -> list[str]:

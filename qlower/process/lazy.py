@@ -21,3 +21,14 @@ def lazy(where: str) -> Callable[[], Any]:
 def lazy_table(table: Mapping[str, str]) -> dict[str, Callable[[], Any]]:
     """`lazy` for every entry."""
     return {key: lazy(where) for key, where in table.items()}
+
+
+def lazy_attributes(module: str, table: Mapping[str, str]) -> Callable[[str], Any]:
+    """A module's `__getattr__`, for names of `table` with what they are for `lazy`."""
+
+    def get(name: str) -> Any:
+        if name not in table:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return lazy(table[name])()
+
+    return get

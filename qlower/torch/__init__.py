@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qlower.process.lazy import lazy_table
+from qlower.process.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from qlower.torch.arrays import jax_function, numpy_function
@@ -22,20 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Module", "emulate", "jax_function", "numpy_function"]
 
-_NAMES = lazy_table(
+__getattr__ = lazy_attributes(
+    __name__,
     {
         "Module": "qlower.torch.module:Module",
         "emulate": "qlower.torch.emulation:emulate",
         "jax_function": "qlower.torch.arrays:jax_function",
         "numpy_function": "qlower.torch.arrays:numpy_function",
-    }
+    },
 )
-
-
-def __getattr__(name: str) -> object:
-    if name not in _NAMES:
-        raise AttributeError(f"module 'qlower.torch' has no attribute {name!r}")
-    return _NAMES[name]()
 
 
 def __dir__() -> list[str]:
