@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import qlower
+from qlower.diagnostics import QlowerError
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 F: Any = torch.nn.functional
@@ -166,3 +167,15 @@ def test_linear_layers_of_mkl(rows: int, depth: int, tmp_path: Path) -> None:
         )
     finally:
         torch.set_num_threads(threads)
+
+
+def test_computed_parameters_are_refused(tmp_path: Path) -> None:
+    """With advice for programs of PyTorch, which no tool of ONNX Runtime reads."""
+
+    def scaled(x: Any) -> Any:
+        return F.layer_norm(x, (8,), x[0] * 2)
+
+    path = exported(scaled, random((3, 8)), tmp_path / "model.pt2")
+    with pytest.raises(QlowerError, match=r"must be a constant") as caught:
+        qlower.load(path)
+    assert "register_buffer" in str(caught.value)

@@ -58,6 +58,7 @@ def import_fx(
         IMPORTERS,
         read,
         "the module isn't quantized: torch.ao's convert and convert_fx do that",
+        "compute it before, and keep it in the module with register_buffer",
     )
     table = TABLE if engine == "qnnpack" else {**TABLE, "quantized.mean": real_mean}
     model = Translator(program, table).model()

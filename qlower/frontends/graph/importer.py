@@ -49,12 +49,14 @@ class Framework:
     """A framework whose graphs are imported.
 
     `read` rewrites the graph to the one that the framework runs. Models that aren't
-    quantized are refused with the help of `unquantized`.
+    quantized are refused with the help of `unquantized`, values that the model computes
+    where only constants are read with that of `computed`.
     """
 
     importers: Mapping[tuple[str, str], Entry[NodeContext]]
     read: Callable[[Graph, ImportOptions], Reading]
     unquantized: str
+    computed: str
 
 
 def build_module(
@@ -89,6 +91,7 @@ class _GraphImporter:
         self.options = options
         self.framework = framework
         self.qdq = options.qdq
+        self.computed = framework.computed
         self.blocks = Blocks(is_optimized=False)
         self.site = Site(model.filename, 0, "model")
         self.charge = Budget(model.size, self.site).charge

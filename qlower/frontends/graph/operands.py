@@ -42,6 +42,8 @@ class Importer(Protocol):
     """How groups are read (`import_options.QDQ_READINGS`)."""
     is_quantized: bool
     """Whether the file has quantized values at all."""
+    computed: str
+    """How users of the format make constants of what a model computes."""
     blocks: Blocks
     """Which real images lie in blocks of channels."""
 
@@ -122,9 +124,7 @@ class NodeOperands(Operands):
             )
         if constant is None:
             raise self.error(
-                f"{what} {name!r} must be a constant",
-                help="run ONNX Runtime's offline optimization on the model first, which"
-                " folds what can be folded",
+                f"{what} {name!r} must be a constant", help=self.importer.computed
             )
         if constant.array is None:
             raise self.error(f"{what} {name!r}: {constant.problem} can't be read")

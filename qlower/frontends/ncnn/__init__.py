@@ -39,6 +39,7 @@ NCNN = Framework(
     {(DOMAIN, kind): entry for kind, entry in LAYERS.items()},
     _read,
     "the model isn't quantized: ncnn2table and ncnn2int8 do that",
+    "run ncnnoptimize on the model first, which folds what can be folded",
 )
 
 

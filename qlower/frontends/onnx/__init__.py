@@ -54,6 +54,8 @@ ONNX_RUNTIME = Framework(
     _read_graph,
     "the model isn't quantized: do that first, such as by"
     " onnxruntime.quantization.quantize_static",
+    "run ONNX Runtime's offline optimization on the model first, which folds what can"
+    " be folded",
 )
 
 

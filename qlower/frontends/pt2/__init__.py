@@ -41,6 +41,7 @@ PYTORCH = Framework(
     IMPORTERS,
     _read_graph,
     "the model isn't quantized: do that first, by torchao.quantization.pt2e",
+    "compute it before the export, and keep it in the module with register_buffer",
 )
 
 
