@@ -75,7 +75,7 @@ def inputs(dtype: str, classes: int, seed: int) -> list[NDArray[np.generic]]:
     return [encodings.astype(np.float32), ninths.astype(np.float32)]
 
 
-@pytest.mark.parts(8)
+@pytest.mark.long
 @pytest.mark.parametrize("threshold", [0.3, 0.8])
 @pytest.mark.parametrize("regular", [False, True], ids=["together", "by_class"])
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])

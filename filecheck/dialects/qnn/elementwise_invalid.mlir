@@ -114,6 +114,26 @@ func.func @prelu_shapes(%0: tensor<4x!a>, %1: tensor<3x!a>) {
 
 !a = !quant.uniform<i8:f32, 0.5>
 
+func.func @prelu_result(%0: tensor<4x!a>, %1: tensor<1x!a>) {
+  // CHECK: error: qnn.prelu: shape [1] of result does not match the expected [4]
+  %x = qnn.prelu %0, %1 : (tensor<4x!a>, tensor<1x!a>) -> tensor<1x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
+func.func @prelu_plain(%0: tensor<4x!a>, %1: tensor<4xi8>) {
+  // CHECK: error: qnn.prelu: operand 'rhs' at position 1 does not verify:
+  %x = qnn.prelu %0, %1 : (tensor<4x!a>, tensor<4xi8>) -> tensor<4x!a>
+  return
+}
+
+// -----
+
+!a = !quant.uniform<i8:f32, 0.5>
+
 func.func @compare_predicate(%0: tensor<4x!a>) {
   // CHECK: error: {{.*}}predicate "less" is not one of eq, ne, lt, le, gt, ge
   %x = qnn.compare %0, %0 {predicate = "less"} : (tensor<4x!a>, tensor<4x!a>) -> tensor<4xi1>

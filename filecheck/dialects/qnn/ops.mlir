@@ -254,6 +254,15 @@ func.func @rows(%x: tensor<1x5x6x2xf32>, %p: tensor<6x1xf32>) {
   // CHECK-NEXT: qnn.real_normalize %x, %p, %p {function = "layer_norm", axis = 2, epsilon = 1.000000e-03 : f32, fallback = "onnxruntime"} : (tensor<1x5x6x2xf32>, tensor<6x1xf32>, tensor<6x1xf32>) -> tensor<1x5x6x2xf32>
   %n = qnn.real_normalize %x, %p, %p {function = "layer_norm", axis = 2, epsilon = 1.0e-03, fallback = "onnxruntime"}
      : (tensor<1x5x6x2xf32>, tensor<6x1xf32>, tensor<6x1xf32>) -> tensor<1x5x6x2xf32>
+  // CHECK-NEXT: qnn.real_normalize %x, %p {function = "rms_norm", axis = 2, epsilon = 1.000000e-03 : f32} : (tensor<1x5x6x2xf32>, tensor<6x1xf32>) -> tensor<1x5x6x2xf32>
+  %o = qnn.real_normalize %x, %p {function = "rms_norm", axis = 2, epsilon = 1.0e-03}
+     : (tensor<1x5x6x2xf32>, tensor<6x1xf32>) -> tensor<1x5x6x2xf32>
+  // CHECK-NEXT: qnn.real_normalize %x, %p, %p {function = "instance_norm", axis = 2, epsilon = 1.000000e-03 : f32, contract = "onnxruntime"} :
+  %i = qnn.real_normalize %x, %p, %p {function = "instance_norm", axis = 2, epsilon = 1.0e-03, contract = "onnxruntime"}
+     : (tensor<1x5x6x2xf32>, tensor<6x1xf32>, tensor<6x1xf32>) -> tensor<1x5x6x2xf32>
+  // CHECK-NEXT: qnn.real_normalize %x, %p, %p {function = "group_norm", axis = 1} :
+  %g = qnn.real_normalize %x, %p, %p {function = "group_norm", axis = 1}
+     : (tensor<1x5x6x2xf32>, tensor<6x1xf32>, tensor<6x1xf32>) -> tensor<1x5x6x2xf32>
   // CHECK-NEXT: qnn.real_normalize %x {function = "softmax", axis = 3, beta = 2.000000e+00 : f32} :
   %s = qnn.real_normalize %x {function = "softmax", axis = 3, beta = 2.0}
      : (tensor<1x5x6x2xf32>) -> tensor<1x5x6x2xf32>

@@ -61,3 +61,35 @@ func.func @parameters(%0: tensor<4x8xf32>, %1: tensor<8xf32>) {
   %x = qnn.real_normalize %0, %1, %1, %1 {function = "layer_norm", axis = 1} : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @norm(%0: tensor<4x8xf32>) {
+  // CHECK: error: qnn.real_normalize: function "batch_norm" is not one of softmax, log_softmax, l2_normalize, layer_norm, loop_layer_norm, rms_norm, loop_rms_norm, plain_layer_norm, instance_norm, group_norm
+  %x = qnn.real_normalize %0 {function = "batch_norm", axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @scale(%0: tensor<4x8xf32>, %1: tensor<4xf32>) {
+  // CHECK: error: qnn.real_normalize: shape [4] of scale does not broadcast to [4, 8]
+  %x = qnn.real_normalize %0, %1 {function = "rms_norm", axis = 1} : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @norm_result(%0: tensor<4x8xf32>) {
+  // CHECK: error: qnn.real_normalize: shape [4, 9] of result does not match the expected [4, 8]
+  %x = qnn.real_normalize %0 {function = "instance_norm", axis = 1} : (tensor<4x8xf32>) -> tensor<4x9xf32>
+  return
+}
+
+// -----
+
+func.func @norm_stored(%0: tensor<4x8xi32>) {
+  // CHECK: error: qnn.real_normalize: operand 'input' at position 0 does not verify:
+  %x = qnn.real_normalize %0 {function = "group_norm", axis = 1} : (tensor<4x8xi32>) -> tensor<4x8xi32>
+  return
+}
