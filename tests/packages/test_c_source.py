@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import edge_layers, models_directory, random_layers
+from support.c_compilers import AVR, COMPILERS
 from support.c_programs import Compiler, portable
 from support.run_files import RUN_TESTS, RunTest
 from support.small_model import SMALL_MODEL
@@ -25,9 +26,6 @@ from qlower.text.parsing import parse_module
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 
-SUPPORT = Path(__file__).parents[1] / "support"
-VECTORS = str(SUPPORT / "cortex_m_vectors.c")
-
 QUICK = (
     "fixed/convert-0",
     "fixed/shift_right-0",
@@ -39,79 +37,6 @@ QUICK = (
 )
 """Run files with what C has no operators for: roundings, floats, tables, copies; and
 loops over steps."""
-
-_SEMIHOSTED = ("-nographic", "-monitor", "none", "-serial", "none", "-semihosting")
-
-
-def _board(name: str) -> tuple[str, ...]:
-    """The emulator of a board."""
-    return ("qemu-system-arm", "-M", name, *_SEMIHOSTED, "-kernel")
-
-
-def _large(*options: str) -> tuple[str, ...]:
-    """The command for a program of an Arm MPS2 board."""
-    return (
-        *("arm-none-eabi-gcc", "-mthumb", VECTORS, *options),
-        *("--specs=nano.specs", "--specs=rdimon.specs"),
-        *("-T", str(SUPPORT / "cortex_m4.ld")),
-    )
-
-
-COMPILERS = {
-    "gcc -O0": Compiler(("gcc", "-O0")),
-    "gcc -O2": Compiler(("gcc", "-O2")),
-    "gcc -O3": Compiler(("gcc", "-O3", "-march=native")),
-    "clang, sanitized": Compiler(
-        (
-            *("clang-19", "-O1", "-fsanitize=undefined,address"),
-            *("-fno-sanitize-recover=all", "-march=native"),
-        )
-    ),
-    "i686": Compiler(
-        ("i686-linux-gnu-gcc", "-O2", "-static", "-msse2", "-mfpmath=sse")
-    ),
-    "s390x": Compiler(("s390x-linux-gnu-gcc", "-O2", "-static"), ("qemu-s390x",)),
-    "powerpc": Compiler(("powerpc-linux-gnu-gcc", "-O2", "-static"), ("qemu-ppc",)),
-    "riscv64": Compiler(("riscv64-linux-gnu-gcc", "-O2", "-static"), ("qemu-riscv64",)),
-    "riscv32": Compiler(
-        (
-            *("riscv64-unknown-elf-gcc", "-O2", "-march=rv32imc", "-mabi=ilp32"),
-            *("--specs=picolibc.specs", "-nostartfiles"),
-            *(
-                "-Wl,--defsym=__flash_size=0x2000000",
-                "-Wl,--defsym=__ram_size=0x2000000",
-            ),
-            str(SUPPORT / "linux_calls.c"),
-        ),
-        ("qemu-riscv32",),
-    ),
-    "xtensa": Compiler(
-        (
-            *("xtensa-lx106-elf-gcc", "-O2", "-nostartfiles"),
-            "--specs=/usr/lib/xtensa-lx106-elf/picolibc.specs",
-            *("-DPICOLIBC_INTEGER_PRINTF_SCANF", "-T", str(SUPPORT / "xtensa.ld")),
-            str(SUPPORT / "linux_calls.c"),
-        ),
-        ("qemu-xtensa", "-cpu", "lx106"),
-        has_floats=False,
-    ),
-    "cortex-m0": Compiler(
-        (
-            *("arm-none-eabi-gcc", "-O2", "-mcpu=cortex-m0", "-mthumb", VECTORS),
-            *("--specs=nano.specs", "--specs=rdimon.specs"),
-            *("-Wl,--section-start=.vectors=0", "-Wl,-Ttext=0x400"),
-            *("-Wl,-Tdata=0x20000000", "-Wl,--defsym=stack_top=0x20004000"),
-        ),
-        _board("microbit"),
-    ),
-    "cortex-m0, much memory": Compiler(
-        _large("-O2", "-mcpu=cortex-m0"), _board("mps2-an386")
-    ),
-    "cortex-m4, intrinsics": Compiler(
-        _large("-O3", "-mcpu=cortex-m4", "-DQLOWER_ACLE"), _board("mps2-an386")
-    ),
-}
-"""Those that the long lane runs, where they are installed."""
 
 
 def built(name: str) -> Compiler:
@@ -185,6 +110,30 @@ def test_rows_are_widened_in_the_arena(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_intrinsics_are_inlined_beside_floats(tmp_path: Path) -> None:
+    """gcc calls a function whose options for floats differ from its caller's."""
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("arm-none-eabi-gcc isn't installed")
+    path = tmp_path / "model.tflite"
+    path.write_bytes(conv2d())
+    compiled = portable(path, "pytorch-qnnpack")
+    assert "<float.h>" in str(compiled.text("c"))
+    compiled.save(tmp_path, ["c"])
+    command = [
+        "arm-none-eabi-gcc",
+        "-O3",
+        "-mcpu=cortex-m4",
+        "-mthumb",
+        "-DQLOWER_ACLE",
+    ]
+    subprocess.run([*command, "-S", "m.c"], cwd=tmp_path, check=True)
+    text = (tmp_path / "m.s").read_text()
+    assert "smlad" in text
+    assert "load_word" not in text
+    assert "widen_s8" not in text
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("layers", [edge_layers.LAYERS, random_layers.LAYERS])
 def test_layers_of_any_size(
@@ -234,21 +183,6 @@ def test_real_models(name: str, tmp_path: Path) -> None:
         given = compiler.outputs(compiled, inputs, folder)
         for one, other in zip(given, wanted, strict=True):
             assert one.tobytes() == other.tobytes(), path
-
-
-AVR = Compiler(
-    (
-        *("avr-gcc", "-O2", "-mmcu=atmega2560"),
-        str(SUPPORT / "avr_output.c"),
-    ),
-    (
-        *("sh", "-c"),
-        'simavr -m atmega2560 -f 16000000 "$0" 2>&1'
-        " | sed -n 's/.*\\[32m\\(.*\\)\\.$/\\1/p'",
-    ),
-)
-"""A processor of 8 bits with 8 KB of RAM, whose int has 16; simavr prints each line of
-its serial port in green, and a point for its end."""
 
 
 @pytest.mark.long

@@ -20,16 +20,18 @@ INTRINSICS = """\
 #endif
 typedef uint32_t __attribute__((may_alias, aligned(1))) qlower_word;
 typedef uint32_t __attribute__((may_alias)) qlower_halves;
-static inline uint32_t load_word(const void *bytes) {
+/* gcc inlines nothing else into functions of other options. */
+#define QLOWER_INLINE static inline __attribute__((always_inline))
+QLOWER_INLINE uint32_t load_word(const void *bytes) {
   return *(const qlower_word *)bytes;
 }
-static inline int16x2_t widen_s8(uint32_t word) {
+QLOWER_INLINE int16x2_t widen_s8(uint32_t word) {
   return __sxtb16((int8x4_t)word);
 }
-static inline int16x2_t widen_u8(uint32_t word) {
+QLOWER_INLINE int16x2_t widen_u8(uint32_t word) {
   return (int16x2_t)__uxtb16((uint8x4_t)word);
 }
-static inline int16x2_t widen_s8_odd(uint32_t word) {
+QLOWER_INLINE int16x2_t widen_s8_odd(uint32_t word) {
 #if defined(__GNUC__)
   int16x2_t odd;
   __asm__("sxtb16 %0, %1, ror #8" : "=r"(odd) : "r"(word));
@@ -38,7 +40,7 @@ static inline int16x2_t widen_s8_odd(uint32_t word) {
   return widen_s8((word >> 8) | (word << 24));
 #endif
 }
-static inline int16x2_t widen_u8_odd(uint32_t word) {
+QLOWER_INLINE int16x2_t widen_u8_odd(uint32_t word) {
   return widen_u8((word >> 8) | (word << 24));
 }
 #endif"""
