@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import StringAttr
 
 from qlower.contracts import load_contract
-from qlower.diagnostics import warn
+from qlower.diagnostics import QlowerError, warn
+from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import QDQ, module_contract
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
@@ -30,19 +31,28 @@ def reading_of(contracts: Sequence[str]) -> str:
 
 
 def check_codes(model: Model, contract: str | None) -> None:
-    """Warn if the system of a contract, by default the model's own, has no kernels for
-    a layer's unsigned codes."""
+    """Raise QlowerError if the system of a contract, by default the model's own, has no
+    kernel for a layer's unsigned codes. What only stores them again, reads them, or
+    changes their sign is no such layer."""
     name = contract or module_contract(model.module)
     if name is None or load_contract(name).codes != SIGNED:
         return
     for op in layers(model.module):
-        found = [element_type(value.type) for value in (*op.operands, *op.results)]
-        if any(isinstance(one, QuantizedType) and not one.signed for one in found):
-            warn(
-                f"layer {layer_name(op) or op.name!r} has unsigned codes, which the "
-                f"system of {name} refuses: what follows is its formulas alone"
+        types = [element_type(value.type) for value in (*op.operands, *op.results)]
+        signs = {one.signed for one in types if isinstance(one, QuantizedType)}
+        if isinstance(op, qnn.QnnOp) and not _takes_any_sign(op, signs):
+            raise QlowerError(
+                f"layer {layer_name(op) or op.name!r} has unsigned codes, for which "
+                f"the system of {name} has no kernel; it has those of signed codes",
+                op.location,
             )
-            return
+
+
+def _takes_any_sign(op: qnn.QnnOp, signs: set[bool]) -> bool:
+    """Whether TFLite Micro has a kernel of an operation for codes of these signs."""
+    if False not in signs or isinstance(op, qnn.DequantizeOp | qnn.ReshapeOp):
+        return True
+    return isinstance(op, qnn.RequantizeOp) and True in signs
 
 
 def check_reading(model: Model, contract: str | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.circuits import drawn, interpreted, pins_of, simulated
-from support.small_model import SMALL_MODEL
+from support.small_model import SIGNED_MODEL, SMALL_MODEL
 
 from qlower.circuits.make import Circuit, contract_circuits, model_circuits
 from qlower.circuits.ports import open_function
@@ -49,7 +49,7 @@ def usual(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(("contract", "stages"), [("tflm", 0), ("gemmlowp", 3)])
 def test_layers_in_stages(contract: str, stages: int, tmp_path: Path) -> None:
     model = tmp_path / "small.mlir"
-    model.write_text(SMALL_MODEL)
+    model.write_text(SIGNED_MODEL if contract == "tflm" else SMALL_MODEL)
     found = model_circuits(model, contract, stages=stages)
     assert [one.name for one in found.circuits] == ["conv", "scores"]
     assert [name for name, _ in found.refused] == ["flat"]

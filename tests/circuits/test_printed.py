@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.circuits import drawn, interpreted, pins_of
-from support.small_model import SMALL_MODEL
+from support.small_model import SIGNED_MODEL, SMALL_MODEL
 from support.table_forms import forms
 from support.verilog_text import evaluate, ports_of
 
@@ -58,7 +58,7 @@ def test_layers_with_their_constants(
     contract: str, stages: int, tmp_path: Path
 ) -> None:
     model = tmp_path / "small.mlir"
-    model.write_text(SMALL_MODEL)
+    model.write_text(SIGNED_MODEL if contract == "tflm" else SMALL_MODEL)
     found = model_circuits(model, contract, stages=stages)
     assert [one.name for one in found.circuits] == ["conv", "scores"]
     for circuit in found.circuits:

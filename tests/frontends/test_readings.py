@@ -14,6 +14,7 @@ import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import QDQ
 from qlower.frontends.readings import reading_of
 
@@ -82,7 +83,7 @@ def test_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("contract", ["tflm", "esp-nn", "tflite"])
 @pytest.mark.parametrize("type", ["u8", "i8"])
 def test_a_system_without_unsigned_codes(
-    contract: str, type: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    contract: str, type: str, tmp_path: Path
 ) -> None:
     path, tensor = tmp_path / "add.mlir", f"tensor<4x!quant.uniform<{type}:f32, 0.5>>"
     path.write_text(
@@ -90,9 +91,30 @@ def test_a_system_without_unsigned_codes(
         f"  %y = qnn.add %x, %x : ({tensor}, {tensor}) -> {tensor}\n"
         f"  return %y : {tensor}\n}}\n"
     )
-    qlower.verify(path, equal=("tflite", contract))
-    warned = [message for message in caplog.messages if "unsigned codes" in message]
-    assert bool(warned) == (type == "u8" and contract != "tflite")
+    if type == "i8" or contract == "tflite":
+        qlower.verify(path, equal=("tflite", contract))
+        return
+    with pytest.raises(QlowerError) as caught:
+        qlower.verify(path, equal=("tflite", contract))
+    place, first = f"{path}:2:8", str(caught.value).splitlines()[0]
+    assert first.startswith(f"{place}: error: layer 'y' has unsigned codes, for which")
+
+
+def test_unsigned_codes_that_tflite_micro_takes(tmp_path: Path) -> None:
+    """To read them, to store them in another shape, and to change their sign."""
+    path = tmp_path / "codes.mlir"
+    unsigned, signed = (f"!quant.uniform<{kind}:f32, 0.5>" for kind in ("u8", "i8"))
+    path.write_text(
+        f"func.func @main(%x: tensor<4x{unsigned}>) -> tensor<2x2xf32> {{\n"
+        f"  %y = qnn.reshape %x : (tensor<4x{unsigned}>) -> tensor<2x2x{unsigned}>\n"
+        f"  %z = qnn.requantize %y : (tensor<2x2x{unsigned}>) -> tensor<2x2x{signed}>\n"
+        f"  %a = qnn.requantize %z : (tensor<2x2x{signed}>) -> tensor<2x2x{unsigned}>\n"
+        f"  %r = qnn.dequantize %a : (tensor<2x2x{unsigned}>) -> tensor<2x2xf32>\n"
+        "  return %r : tensor<2x2xf32>\n}\n"
+    )
+    codes = np.array([0, 1, 100, 120], np.uint8)
+    result = qlower.interpret(path, codes, contract="tflm")
+    np.testing.assert_array_equal(result, codes.reshape(2, 2) * np.float32(0.5))
 
 
 @pytest.mark.long

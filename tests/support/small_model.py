@@ -30,3 +30,8 @@ module attributes {qnn.contract = "tflite"} {
 }
 """
 """Input `image` (1x2x2x1 int8), layers `conv`, `flat`, `scores`, the output (uint8)."""
+
+SIGNED_MODEL = SMALL_MODEL.replace(
+    "<u8:f32, 6.250000e-02:128>", "<i8:f32, 6.250000e-02:0>"
+)
+"""The same for systems that have no unsigned codes."""
