@@ -17,6 +17,12 @@ import pytest
 from support import models_directory, random_modules
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.mnn_layers import run_mnn
+from support.mnn_networks import (
+    layers_of_codes,
+    mnn_values,
+    module_of,
+    quantized_by_mnn,
+)
 from support.mnn_worker import run_mnn_on_avx2
 from support.native import machine_levels
 from support.near_ties import (
@@ -28,6 +34,7 @@ from support.near_ties import (
 )
 from support.phone_systems import (
     One,
+    channels_last,
     has_one_group,
     has_pairs_that_can_be_said,
     has_single_outputs,
@@ -39,6 +46,7 @@ from support.phone_systems import (
     run_openvino_avx2,
 )
 from support.random_modules import Draw, RandomLayer
+from support.real_networks import real_resnet8
 
 import qlower
 from qlower.compilation.compilation import Compilation
@@ -383,6 +391,32 @@ def test_whole_network_on_openvino(network: str, layer: str) -> None:
         assert abs(steps - np.rint(steps)).max() < 1e-3
         expected = np.rint(steps) + logits.zero_point
         np.testing.assert_array_equal(run(x), expected.reshape(logits.shape))
+
+
+@pytest.mark.skipif(not models_directory().is_dir(), reason="no real models here")
+def test_whole_network_on_mnn(tmp_path: Path) -> None:
+    """By its own converter and quantizer, all values that it has as codes."""
+    pytest.importorskip("_tools")
+    (given,) = (models_directory() / "ic_resnet8_int8").glob("model.*")
+    path = real_resnet8(given).save(tmp_path / "resnet8.onnx")
+    draw = np.random.default_rng(8)
+
+    def image() -> Array:
+        steps = draw.normal(0, 8, (1, 3, 32, 32)).cumsum(2).cumsum(3)
+        return (steps.clip(-128, 127) + 128).astype(np.float32)
+
+    graph = quantized_by_mnn(path, [image() for _ in range(8)])
+    names = layers_of_codes(graph)
+    assert len(names) == 14
+    run = qlower.jit(module_of(graph, names, (1, 32, 32, 3)), contract="mnn")
+    for _ in range(NETWORK_RUNS):
+        x = image()
+        found = run(np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
+        expected = mnn_values(path.with_suffix(".mnn"), x, names)
+        for spec, codes, real in zip(run.outputs, found, expected, strict=True):
+            assert spec.scale is not None
+            steps = channels_last(real.astype(np.float64) / spec.scale)
+            np.testing.assert_array_equal(codes, np.rint(steps), spec.name)
 
 
 def given(layer: RandomLayer, contract: str) -> Array:
