@@ -42,7 +42,18 @@ BATCH = 200
 """Files of one process, so that no file pays for what those before it left."""
 
 KINDS = (
-    *("tflite", "onnx", "pt2", "ncnn", "qnn", "tosa", "linalg", "stablehlo", "arith"),
+    *(
+        "tflite",
+        "onnx",
+        "pt2",
+        "ncnn",
+        "espdl",
+        "qnn",
+        "tosa",
+        "linalg",
+        "stablehlo",
+        "arith",
+    ),
     *("kernel", "contract", "npz", "npy", "mlirbc", "tosa file"),
 )
 RESULTS = (

@@ -25,7 +25,10 @@ from .model_files import CONVERTED, check_model_path
 
 ModelOrPath: TypeAlias = Model | str | PathLike[str]
 
-GRAPHS = {".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2", ".param": "ncnn"}
+GRAPHS = {
+    **{".tflite": "tflite", ".onnx": "onnx", ".pt2": "pt2"},
+    **{".param": "ncnn", ".espdl": "espdl"},
+}
 """Files of graphs, and the front end of each kind."""
 
 
@@ -43,8 +46,8 @@ def load(
     qdq: str = INTEGER,
     signature: str | None = None,
 ) -> Model:
-    """Read a model from an `.mlir`, `.tflite`, `.onnx`, `.pt2` or `.param` file, and by
-    the tools of LLVM and of TOSA from `.mlirbc` and `.tosa` files.
+    """Read a model from an `.mlir`, `.tflite`, `.onnx`, `.pt2`, `.param` or `.espdl`
+    file, and by the tools of LLVM and of TOSA from `.mlirbc` and `.tosa` files.
 
     `shapes` fixes inputs, by name, whose shapes the file leaves open; what isn't given
     is 1. `outputs` cuts the model: it then returns these tensors, by their names in the

@@ -13,7 +13,7 @@ from qlower.diagnostics import QlowerError
 CONVERTED = (".mlirbc", ".tosa")
 """The kinds of models that a tool of another project turns into MLIR text."""
 
-SUFFIXES = (".mlir", ".tflite", ".onnx", ".pt2", ".param", *CONVERTED)
+SUFFIXES = (".mlir", ".tflite", ".onnx", ".pt2", ".param", ".espdl", *CONVERTED)
 """The kinds of models that are read."""
 
 KNOWN_UNSUPPORTED = {

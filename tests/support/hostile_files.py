@@ -16,6 +16,7 @@ import numpy as np
 from . import mutant_originals, onnx_mutants, pt2_mutants, tflite_mutants
 from .array_damage import damaged_npy, damaged_npz
 from .damage import damaged
+from .espdl_files import network
 from .mutants import mutate
 from .ncnn_files import every_layer
 from .onnx_cases import CASES as ONNX_CASES
@@ -291,6 +292,9 @@ def kinds(folder: Path) -> dict[str, Kind]:
         "onnx": Kind(".onnx", drawn(onnx), READ_MODEL, onnx_mutants.mutant),
         "pt2": Kind(".pt2", drawn(pt2), READ_MODEL, pt2_mutants.mutant),
         "ncnn": _Ncnn(".param", _ncnn, READ_MODEL, _changed_ncnn),
+        "espdl": Kind(
+            ".espdl", lambda choice: network(choice.randrange(4)).build(), READ_MODEL
+        ),
         **{kind: _text(kind) for kind in mutant_originals.KINDS},
         "npz": Kind(".npz", lambda _: _npz(), READ_ARRAYS, damaged_npz),
         "npy": Kind(".npy", lambda _: _npy(), READ_ARRAYS, damaged_npy),

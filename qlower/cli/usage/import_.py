@@ -22,8 +22,8 @@ def add_options(parser: ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="MODEL",
-        help="a .tflite, .onnx, .pt2, .param or .mlir file, or - for MLIR text from "
-        "standard input; with --check several, or folders of them",
+        help="a .tflite, .onnx, .pt2, .param, .espdl or .mlir file, or - for MLIR text "
+        "from standard input; with --check several, or folders of them",
     )
     add_import_options(parser)
     parser.add_argument(

@@ -46,6 +46,7 @@ def import_conv(node: NodeContext) -> None:
         quantization=lambda axis: node.axis_quantization(4, 5, axis, filters),
         bias=read_bias(node, 8, filters),
         result=node.quantization(6, 7),
+        activation=node.text("activation", ""),
     )
     if is_volume:
         volume = volumes.read_volume(node, value.shape, stored.shape[2:])

@@ -1,0 +1,227 @@
+"""ESP-DL's files: what is read, beside integers computed here and the answers of
+esp-ppq, and what is refused."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.espdl_files import EspdlFile, network, packed
+
+import qlower
+from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import module_contract
+from qlower.frontends.espdl import import_espdl
+from qlower.frontends.espdl.reader import HEADER
+from qlower.frontends.espdl.tables import File
+from qlower.interp.values import Array
+
+
+def shifted(sums: Array, places: Array, half_even: bool) -> Array:
+    """`sums 2^-places` rounded half to even or up, exactly, as int8."""
+    steps = sums.astype(np.float64) * np.exp2(-places.astype(np.float64))
+    found = np.rint(steps) if half_even else np.floor(steps + 0.5)
+    return found.clip(-128, 127).astype(np.int64)
+
+
+def convolved(x: Array, filters: Array, groups: int) -> Array:
+    """The sums of an image [1, H, W, C] of the size that padding keeps."""
+    pad = filters.shape[2] // 2
+    wide = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    total = np.zeros((*x.shape[:3], len(filters)), np.int64)
+    for i in range(filters.shape[2]):
+        for j in range(filters.shape[3]):
+            part = wide[:, i : i + x.shape[1], j : j + x.shape[2]]
+            taps = filters[:, :, i, j]
+            total += part * taps[:, 0] if groups > 1 else part @ taps.T
+    return total
+
+
+def expected(
+    seed: int, x: Array, *, plain: bool, single: bool, half_even: bool
+) -> Array:
+    """The network of `network`, from its unpacked weights."""
+    draw = np.random.default_rng(seed)
+
+    def layer(x: Array, shape: tuple[int, ...], into: int, out: int) -> Array:
+        filters = draw.integers(-127, 128, shape).astype(np.int64)
+        count = 1 if plain or single else shape[0]
+        places = out - into - draw.integers(-9, -6, count)
+        sums = convolved(x, filters, shape[0] if shape[1] == 1 else 1)
+        bias = draw.integers(-9000, 9000, shape[0])
+        return shifted(sums + bias, places, half_even)
+
+    a = layer(x.astype(np.int64), (18, 3, 3, 3), -5, -2)
+    b = layer(a, (18, 1, 3, 3), -2, -1).clip(0)
+    table = draw.integers(-128, 128, 256)
+    c = table[b + 128]
+    d = shifted(a * 2 + c, np.array(2), half_even)
+    e = shifted(d * 4, np.array(0), half_even)
+    mean = e.sum((1, 2), keepdims=True).astype(np.float32) * np.float32(2 / 20)
+    rounded = np.rint(mean) if half_even else np.floor(mean + np.float32(0.5))
+    f = rounded.clip(-128, 127).astype(np.int64)
+    return layer(f, (10, 18, 1, 1), -4, -3).reshape(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("contract", "plain", "single"),
+    [
+        ("esp-dl-p4", False, False),
+        ("esp-dl-s3", False, True),
+        ("esp-dl-esp32", True, True),
+    ],
+)
+def test_network(contract: str, plain: bool, single: bool, tmp_path: Path) -> None:
+    path = tmp_path / "model.espdl"
+    path.write_bytes(network(7, plain, single).build())
+    model = qlower.load(path)
+    assert module_contract(model.module) == contract
+    assert model.inputs[0].shape == (1, 5, 4, 3)
+    assert model.inputs[0].scales == (2.0**-5,)
+    x = np.random.default_rng(7).integers(-40, 40, (1, 5, 4, 3)).astype(np.int8)
+    ((found,), _) = Compilation(model, None).interpreter("qnn").run([x], {})
+    kind = {"plain": plain, "single": single, "half_even": contract.endswith("p4")}
+    np.testing.assert_array_equal(found, expected(7, x, **kind))
+
+
+Change = Callable[[EspdlFile], None]
+"""What is done to a file before it is built."""
+
+
+def small(change: Callable[[EspdlFile], object] = lambda file: None) -> bytes:
+    """A convolution of 2 filters and a table, with a change."""
+    file = EspdlFile(([1, 4, 4, 3], -5))
+    weights = np.arange(6, dtype=np.int8).reshape(2, 3, 1, 1)
+    array, layout = packed(weights)
+    file.constant("w", array, [-7], layout)
+    file.constant("b", np.array([1, 2], np.int32), [-12])
+    window = {"pads": [0] * 4, "strides": [1, 1], "dilations": [1, 1], "group": 1}
+    window |= {"kernel_shape": [1, 1], "activation": "Linear"}
+    file.add("Conv", ["x", "w", "b"], "a", [1, 4, 4, 2], -6, **window)
+    file.constant("t", np.arange(-128, 128).astype(np.int8), [-3], "")
+    file.add("Swish", ["a"], "y", [1, 4, 4, 2], -3, lut="t")
+    change(file)
+    return file.build()
+
+
+def with_attribute(number: int, name: str, value: object) -> Change:
+    def change(file: EspdlFile) -> None:
+        kind, inputs, result, given = file.nodes[number]
+        file.nodes[number] = kind, inputs, result, {**given, name: value}
+
+    return change
+
+
+def with_operator(number: int, kind: str, *inputs: str) -> Change:
+    def change(file: EspdlFile) -> None:
+        file.nodes[number] = kind, inputs, file.nodes[number][2], {}
+
+    return change
+
+
+def with_constant(name: str, *parts: object) -> Change:
+    def change(file: EspdlFile) -> None:
+        given = (*parts, *file.constants[name][len(parts) :])
+        file.constants[name] = given  # pyright: ignore[reportArgumentType]
+
+    return change
+
+
+REFUSALS: dict[str, tuple[Change, str]] = {
+    "words": (with_attribute(0, "quant_type", "S16"), "quant_type 'S16' is not supp"),
+    "operator": (with_operator(1, "Softmax", "a"), "node 1 Softmax 'Softmax y': this"),
+    "operands": (with_operator(0, "Conv", "x"), "1 operands, expected 2"),
+    "unknown": (with_operator(0, "Conv", "x", "q"), "'q' is described nowhere"),
+    "moved": (with_operator(1, "Identity", "a"), "have different exponents"),
+    "activation": (with_attribute(0, "activation", "PRelu"), '"prelu" is not one of'),
+    "group": (with_attribute(0, "group", 3), "'b' of shape [2]; expected [3]"),
+    "table": (with_constant("t", np.zeros(9, np.int8)), "int8 [9] is not supported"),
+    "layout": (
+        with_constant("w", np.zeros((1, 1, 3, 2), np.int8), [-7], "(N/8)HWC8"),
+        "the layout '(N/8)HWC8'; expected (N/16)HWC16",
+    ),
+    "rank": (with_constant("w", np.zeros(6, np.int8)), "weights 'w' of shape [6]"),
+    "exponent": (with_constant("b", np.zeros(2, np.int32), [-300]), "-300 is out of"),
+    "steps": (with_constant("b", np.zeros(2, np.int32), [-11]), "isn't in steps of"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusals(name: str) -> None:
+    change, message = REFUSALS[name]
+    with pytest.raises(QlowerError) as caught:
+        import_espdl(small(change), name="model.espdl")
+    assert str(caught.value).startswith("model.espdl:")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not an .espdl file: the file is empty"),
+        (b"EDL1" + bytes(12), "not an .espdl file: it doesn't begin with EDL2"),
+        (b"EDL2\1" + bytes(11), "the file is encrypted"),
+        (b"EDL2", "an offset leads to byte 4 of 4"),
+        (small()[:-1], "bytes are announced, there are"),
+        (
+            b"EDL2" + struct.pack("<II4x", 0, 4) + b"\xff" * 4,
+            "leads to byte 4294967295",
+        ),
+    ],
+)
+def test_refused_bytes(data: bytes, message: str) -> None:
+    with pytest.raises(QlowerError) as caught:
+        import_espdl(data, name="model.espdl")
+    assert message in str(caught.value)
+
+
+PPQ_TARGETS = {"esp-dl-p4": "esp32p4", "esp-dl-s3": "esp32s3", "esp-dl-esp32": "c"}
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("contract", PPQ_TARGETS)
+def test_answers_of_esp_ppq(contract: str, tmp_path: Path) -> None:
+    """Its files have an input and the output that its simulator gives."""
+    pytest.importorskip("esp_ppq")
+    torch: Any = import_module("torch")
+    api: Any = import_module("esp_ppq.api")
+    nn = torch.nn
+    for seed in range(4):
+        torch.manual_seed(seed)
+        net = nn.Sequential(
+            *(nn.Conv2d(3, 18, 3, padding=1), nn.ReLU()),
+            *(nn.Conv2d(18, 18, 3, 2, 1, groups=18), nn.ReLU()),
+            *(nn.Conv2d(18, 32, 1), nn.SiLU(), nn.MaxPool2d(2), nn.AvgPool2d(2)),
+            *(nn.Conv2d(32, 7, 1), nn.Sigmoid(), nn.Flatten(), nn.Linear(28, 10)),
+        ).eval()
+        path = tmp_path / f"{seed}.espdl"
+        api.espdl_quantize_torch(
+            net,
+            str(path),
+            [torch.randn(1, 3, 16, 16) for _ in range(4)],
+            calib_steps=4,
+            input_shape=[1, 3, 16, 16],
+            target=PPQ_TARGETS[contract],
+            error_report=False,
+            export_test_values=True,
+            verbose=0,
+        )
+        root = File(path.read_bytes()[HEADER:], "answers").root().table(7)
+        assert root is not None
+        x, y = (
+            table.numbers(8, "i1", 16)[: np.prod(table.integers(0))].reshape(
+                table.integers(0)
+            )
+            for field in (8, 9)
+            for table in root.tables(field)
+        )
+        model = qlower.load(path)
+        assert module_contract(model.module) == contract
+        np.testing.assert_array_equal(qlower.jit(model)(x), y)
