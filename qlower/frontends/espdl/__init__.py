@@ -59,7 +59,12 @@ def _framework(contract: str) -> Framework:
         return Reading(contract, {}, lambda: [REMARKS[contract]])
 
     importers = {**IMPORTERS, (DOMAIN, "LUT"): TABLE}
-    return Framework(importers, read, "the model isn't quantized: esp-ppq does that")
+    return Framework(
+        importers,
+        read,
+        unquantized="the model isn't quantized: esp-ppq does that",
+        computed="esp-ppq folds what can be computed before the model runs",
+    )
 
 
 REMARKS = {
