@@ -151,8 +151,8 @@ class Emulator:
 
 
 def _has_emulator(compiled: CompiledObject) -> bool:
-    # unicorn knows neither MVE nor RVV 1.0
-    if compiled.target.widens_in_memory:
+    # unicorn knows neither MVE nor RVV 1.0, and Thumb alone is run of 32-bit Arm
+    if compiled.target.widens_in_memory or compiled.target.triple.startswith("armv"):
         return False
     try:
         elf = read_object(compiled.object_bytes)

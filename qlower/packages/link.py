@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from qlower.codegen.targets.arm_a import ARM_A
 from qlower.codegen.targets.triples import is_bare_metal
 from qlower.diagnostics import QlowerError
 from qlower.files.programs import run_program
@@ -35,10 +36,12 @@ def compiler_driver(triple: str) -> list[str]:
             f"{triple} is bare metal: it has no shared libraries",
             help="--emit obj,header, and link the object into the firmware",
         )
-    architecture = triple.split("-")[0]
+    architecture, system = triple.split("-")[0], "linux-gnu"
+    if architecture in ARM_A.names:
+        architecture, system = "arm", "linux-gnueabihf"
     is_native = architecture == platform.machine() and sys.platform == "linux"
     candidates = ["cc", "gcc", "clang"] if is_native else []
-    candidates += [f"{architecture}-linux-gnu-gcc"]
+    candidates += [f"{architecture}-{system}-gcc"]
     for candidate in candidates:
         if shutil.which(candidate):
             return [candidate]
@@ -49,7 +52,7 @@ def compiler_driver(triple: str) -> list[str]:
             "ziglang",
             "cc",
             "-target",
-            f"{architecture}-linux-gnu",
+            f"{architecture}-{system}",
         ]
     raise QlowerError(
         f"nothing here links for {triple}: looked for {', '.join(candidates)} and the "

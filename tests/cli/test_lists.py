@@ -28,7 +28,7 @@ def printed(capsys: Capture, *arguments: str) -> str:
 
 def test_targets(capsys: Capture):
     rows = json.loads(printed(capsys, "targets", "--json"))["rows"]
-    assert len(rows) == 15
+    assert len(rows) == 16
     for row in rows:
         for cpu in row["cpus"]:
             assert resolve_target(row["triple"], cpu).cpu == cpu
@@ -38,6 +38,7 @@ def test_targets(capsys: Capture):
     assert "tuned and tested" in text
     assert "thumbv7em-none-eabi tuned and tested" in text
     assert "thumbv8.1m.main-none-eabi tuned and tested" in text
+    assert "armv7-linux-gnueabihf tuned and tested" in text
     assert "thumbv6m-none-eabi experimental" in text
     assert "riscv64-linux-gnu experimental" in text
 

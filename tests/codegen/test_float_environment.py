@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from math import prod
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from support.aarch64 import aarch64_levels
 from support.float_environment import ENVIRONMENTS, FLAGS, call_under, needs_x86
-from support.native import compile_text, kernel_module
+from support.native import compile_text, kernel_module, run_object
 from support.small_model import SMALL_MODEL
 
 import qlower
@@ -19,8 +20,9 @@ from qlower.codegen.nests import blocks
 from qlower.codegen.program import team
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import PLAIN, Flavour
+from qlower.codegen.program.machine_code import assembly_text
 from qlower.codegen.program.module import compile_module
-from qlower.codegen.targets.resolve import Target, host_target
+from qlower.codegen.targets.resolve import Target, host_target, resolve_target
 from qlower.emulation.emulator import EmulatedExecutable
 from qlower.interp import run_function
 from qlower.model.signature import Array
@@ -71,6 +73,37 @@ def operands() -> list[Array]:
 def expected() -> Array:
     (result,) = run_function(kernel_module(FLOATS), "main", operands())
     return result
+
+
+NEON = resolve_target("armv7-linux-gnueabihf", "cortex-a7")
+ONE_BY_ONE = text_of(
+    "f32",
+    """%s = arith.addf %a, %b : f32
+          %d = arith.subf %s, %b : f32
+          %p = arith.mulf %d, %a : f32
+          %m = math.fma %p, %a, %b : f32
+          %least = arith.minimumf %m, %a : f32
+          %most = arith.maximumf %least, %p : f32
+          %c = arith.cmpf ogt, %a, %b : f32
+          %r = arith.select %c, %most, %s : f32""",
+)
+
+
+def test_neon_computes_no_floats() -> None:
+    """It flushes subnormal numbers, whatever the environment says."""
+    assembly = assembly_text(compile_text(ONE_BY_ONE, NEON).llvm_text, NEON)
+    assert len(re.findall(r"\tv(?:add|sub|mul|fma)\.f32\ts", assembly)) >= 4
+    assert not re.search(r"\tv(?!cvt|abs|neg)\w+\.f32\t[dq]", assembly)
+
+
+@pytest.mark.long
+def test_neon_has_subnormal_numbers() -> None:
+    """Called with a register that flushes them and rounds toward zero."""
+    (result,) = run_function(kernel_module(ONE_BY_ONE), "main", operands())
+    (found,) = run_object(compile_text(ONE_BY_ONE, NEON), operands())
+    assert found.tobytes() == result.tobytes()
+    is_subnormal = (result != 0) & (np.abs(result) < np.finfo(np.float32).tiny)
+    assert is_subnormal.any()
 
 
 def in_caller_environment(target: Target) -> Target:

@@ -1,4 +1,4 @@
-"""Code for Cortex-M55 and RVV: inner loops, and the bits that QEMU gives of it all."""
+"""Code for Cortex-M55, RVV and 32-bit NEON: inner loops, and bits under QEMU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from support import edge_layers, models_directory, random_layers
 from support.native import compile_text, guarded_runs, run_object
-from support.qemu import CortexM55, QemuExecutable, RiscvVectors, WideRiscvVectors
+from support.qemu import (
+    ArmNeon,
+    CortexM55,
+    QemuExecutable,
+    RiscvVectors,
+    WideRiscvVectors,
+)
 from support.run_files import RUN_TESTS, RunTest
 from support.windows import Window, build
 
@@ -26,6 +32,7 @@ from qlower.text.parsing import parse_module
 TARGETS = {
     "cortex-m55": resolve_target("thumbv8.1m.main-none-eabi", "cortex-m55"),
     "rvv": resolve_target("riscv64-linux-gnu", None, "+v"),
+    "cortex-a7": resolve_target("armv7-linux-gnueabihf", "cortex-a7"),
 }
 machines = pytest.mark.parametrize("machine", TARGETS)
 
@@ -62,20 +69,24 @@ WINDOWS = [
 
 @pytest.mark.parametrize(
     ("machine", "product", "products", "loads", "length"),
-    [("cortex-m55", "vmlava.s8", 6, 5, 12), ("rvv", "vwmacc.vx", 24, 20, 60)],
+    [
+        ("cortex-m55", "vmlava.s8", 6, 5, 12),
+        ("rvv", "vwmacc.vx", 24, 20, 60),
+        ("cortex-a7", "vmlal.s16", 64, 18, 130),
+    ],
 )
 def test_loops_are_of_few_instructions(
     machine: str, product: str, products: int, loads: int, length: int
 ) -> None:
-    """For 96 and 384 products."""
+    """For 96, 384 and 256 products."""
     text, _, _ = build(replace(POINTS, channels=64, outputs=48, width=6), seed=1)
     code = compile_text(text, TARGETS[machine]).llvm_text
     assembly = assembly_text(code, TARGETS[machine])
     loops = re.findall(
-        r"\n\.LBB\S+:.*\n((?:\t[^.]\S*\t.*\n)*?\t(?:le|b\w*)\t)", assembly
+        r"\n\.LBB\S+:.*\n((?:\t[^.]\S*(?:\t.*)?\n)*?\t(?:le|b\w*)\t)", assembly
     )
     sums = next(loop for loop in loops if loop.count(product) == products)
-    assert len(re.findall(r"\t(?:vldr|lb|vle)", sums)) == loads
+    assert len(re.findall(r"\t(?:vldr|vld1|lb|vle)", sums)) == loads
     assert sums.count("\n") < length
 
 
@@ -133,7 +144,13 @@ def test_layers_of_any_size(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("run_by", [CortexM55, RiscvVectors, WideRiscvVectors])
+@pytest.mark.parametrize(
+    ("run_by", "machine"),
+    [
+        *((CortexM55, "cortex-m55"), (RiscvVectors, "rvv"), (WideRiscvVectors, "rvv")),
+        (ArmNeon, "cortex-a7"),
+    ],
+)
 @pytest.mark.parametrize(
     "name",
     [
@@ -141,12 +158,12 @@ def test_layers_of_any_size(
         *("ad01_fc_autoencoder_int8", "micro_speech_int8", "person_detect_int8"),
     ],
 )
-def test_real_models(name: str, run_by: type[QemuExecutable]) -> None:
+def test_real_models(name: str, run_by: type[QemuExecutable], machine: str) -> None:
     """By a contract of integers and one of floats."""
     path = models_directory() / name / "model.tflite"
     if not path.exists():
         pytest.skip(f"{path} is not there")
-    target = TARGETS["cortex-m55" if run_by is CortexM55 else "rvv"]
+    target = TARGETS[machine]
     for contract in ("tflm", "tflite-xnnpack"):
         compiled = Compilation(path, contract).for_target(target).object
         run, wanted = run_by(compiled), qlower.jit(path, contract)

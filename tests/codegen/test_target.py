@@ -62,6 +62,10 @@ def test_every_name_is_one_of_llvm(architecture: Architecture):
         "x86_64-linux-gnux32",
         "wasm32-wasi",
         "thumbv7em-linux-gnueabihf",
+        "aarch64-linux-gnueabihf",
+        "armv7-linux-gnueabi",
+        "armv7-linux-androideabi",
+        "armv7-none-eabihf",
     ],
 )
 def test_systems_that_no_code_is_made_for(triple: str):
@@ -139,6 +143,8 @@ def test_levels_of_aarch64(
     [
         ("riscv64-linux-gnu", None, 32, DotKind.SINGLES, False),
         ("riscv64-linux-gnu", "+v", 512, DotKind.SINGLES, False),
+        ("armv7-linux-gnueabihf", None, 128, DotKind.SINGLES, False),
+        ("armv7a-unknown-linux-musleabihf", "+vfp4", 128, DotKind.SINGLES, False),
         ("riscv64-unknown-elf", None, 32, DotKind.SINGLES, True),
         ("riscv32im-unknown-none-elf", None, 32, DotKind.SINGLES, True),
         ("riscv32imc-unknown-none-elf", "+zbb", 32, DotKind.SINGLES, True),
@@ -158,7 +164,7 @@ def test_other_targets(
     target = resolve_target(triple, None, features)
     assert (target.vector_bits, target.signed_dot.kind) == (bits, kind)
     is_wide = features == "+v" or kind is DotKind.PAIRS
-    is_tuned = triple.startswith("thumb") or is_wide
+    is_tuned = triple.startswith(("thumb", "armv7")) or is_wide
     assert target.is_experimental == (not is_tuned)
     assert target.is_bare_metal == bare
     assert target.pointer_bytes == (8 if "64" in triple else 4)
@@ -236,9 +242,9 @@ def test_unknown_names(options: dict[str, str], message: str, help: str | None):
         ({"target": "thumbv7em-none-eabi", "cpu": "cortex-m23"}, "thumbv8m.base-none"),
         ({"target": "thumbv7em-none-eabi", "cpu": "cortex-m3"}, "thumbv7m-none"),
         ({"target": "thumbv7em-none-eabi", "cpu": "cortex-m0plus"}, "thumbv6m-none"),
-        ({"target": "armv7a-linux-gnueabihf"}, "aarch64-linux-gnu"),
-        ({"target": "armv7-unknown-linux-gnueabihf"}, "aarch64-linux-gnu"),
-        ({"target": "arm-linux-gnueabihf"}, "aarch64-linux-gnu"),
+        ({"target": "armv6-linux-gnueabihf"}, "aarch64-linux-gnu"),
+        ({"target": "arm-linux-gnueabihf"}, "armv7-linux-gnueabihf"),
+        ({"target": "aarch64-linux-gnu", "cpu": "cortex-a7"}, "armv7-linux-gnueabihf"),
         ({"target": "xtensa-esp32s3-none-elf"}, "wasm32-unknown-unknown"),
         ({"target": "z80-none-elf"}, None),
     ],

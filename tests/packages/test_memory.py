@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.qemu import ArmNeon
 from support.small_model import SMALL_MODEL
 
 import qlower
@@ -110,14 +111,38 @@ def test_the_stack_under_emulation(triple: str, cpu: str, contract: str):
 def test_the_stack_of_this_machine(cpu: str, tmp_path: Path):
     target = "host" if cpu == "host" else "x86_64-linux-gnu"
     compiled = qlower.compile(DIGITS, target=target, cpu=cpu)
-    compiled.save(tmp_path)
-    (tmp_path / "main.c").write_text(PROGRAM.format(painted=PAINTED, paint=PAINT))
-    command = ["cc", "-O2", "main.c", "digits.o", "-o", "program"]
-    subprocess.run(command, check=True, cwd=tmp_path)
-    done = subprocess.run([tmp_path / "program"], capture_output=True, check=True)
+    used = stack_of_program(compiled, tmp_path, ["cc"], [])
+    assert is_close(compiled.memory(), used), (compiled.memory().stack, used)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("contract", ["tflite", "tflite-xnnpack"])
+def test_the_stack_of_a_process_under_qemu(contract: str, tmp_path: Path):
+    compiler, qemu = ArmNeon.tools
+    for tool in ArmNeon.tools:
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} isn't installed")
+    target = "armv7-linux-gnueabihf"
+    compiled = qlower.compile(DIGITS, target=target, cpu=ArmNeon.cpu, contract=contract)
+    command, runner = [compiler, "-static"], [qemu, "-cpu", ArmNeon.cpu]
+    used = stack_of_program(compiled, tmp_path, command, runner)
+    assert is_close(compiled.memory(), used), (compiled.memory().stack, used)
+
+
+def stack_of_program(
+    compiled: qlower.Compiled, folder: Path, compiler: list[str], runner: list[str]
+) -> int:
+    """Bytes of stack that a call of digits takes in a C program."""
+    compiled.save(folder)
+    (folder / "main.c").write_text(PROGRAM.format(painted=PAINTED, paint=PAINT))
+    command = [*compiler, "-O2", "main.c", "digits.o", "-o", "program"]
+    subprocess.run(command, check=True, cwd=folder)
+    done = subprocess.run(
+        [*runner, folder / "program"], capture_output=True, check=True
+    )
     used, status = map(int, done.stdout.split())
     assert status == 0
-    assert is_close(compiled.memory(), used), (compiled.memory().stack, used)
+    return used
 
 
 def test_what_moves_the_stack_in_another_way_is_unknown():

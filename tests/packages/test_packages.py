@@ -268,10 +268,11 @@ def test_no_linker_is_said_plainly(monkeypatch: pytest.MonkeyPatch):
 
 def test_what_links_for_another_machine(monkeypatch: pytest.MonkeyPatch):
     """The compiler that the triple names, or else the one of the ziglang package."""
-    there = ["riscv64-linux-gnu-gcc"]
+    there = ["riscv64-linux-gnu-gcc", "arm-linux-gnueabihf-gcc"]
     monkeypatch.setattr("shutil.which", lambda name: name if name in there else None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "ziglang")
-    assert compiler_driver("riscv64-unknown-linux-gnu") == there
+    assert compiler_driver("riscv64-unknown-linux-gnu") == there[:1]
+    assert compiler_driver("armv7-unknown-linux-gnueabihf") == there[1:]
     assert compiler_driver("aarch64-unknown-linux-gnu") == [
         *(sys.executable, "-m", "ziglang", "cc"),
         *("-target", "aarch64-linux-gnu"),

@@ -1,6 +1,6 @@
 """Objects under QEMU, for machines whose vectors unicorn doesn't know.
 
-These are Cortex-M55, and RISC-V with RVV.
+These are Cortex-M55, RISC-V with RVV, and Cortex-A7 with NEON.
 """
 
 from __future__ import annotations
@@ -166,11 +166,10 @@ def _padded(pairs: Sequence[tuple[int, int]], count: int) -> list[int]:
     return flat + [0] * (2 * count - len(flat))
 
 
-class RiscvVectors(QemuExecutable):
-    """A process on RV64GC with vectors of `vector_bits`."""
+class LinuxProcess(QemuExecutable):
+    """A process of Linux on the processor `cpu`."""
 
-    tools = ("riscv64-linux-gnu-gcc", "qemu-riscv64")
-    vector_bits: ClassVar[int] = 128
+    cpu: ClassVar[str]
 
     def link(self, objects: Sequence[str]) -> None:
         source = str(_SUPPORT / "guarded_call.c")
@@ -189,19 +188,34 @@ class RiscvVectors(QemuExecutable):
         data = struct.pack(f"<{len(numbers)}Q", *numbers)
         job = self.file("job", data + b"".join(x.tobytes() for x in inputs))
         path = self.folder / "outputs"
-        cpu = f"rv64,v=true,vlen={self.vector_bits}"
-        _run(self.tools[1], "-cpu", cpu, self.program, job, str(path))
+        _run(self.tools[1], "-cpu", self.cpu, self.program, job, str(path))
         return path.read_bytes()
+
+
+class RiscvVectors(LinuxProcess):
+    """RV64GC with vectors of 128 bits."""
+
+    tools = ("riscv64-linux-gnu-gcc", "qemu-riscv64")
+    cpu = "rv64,v=true,vlen=128"
 
 
 class WideRiscvVectors(RiscvVectors):
     """Wider registers than the code counts on."""
 
-    vector_bits = 512
+    cpu = "rv64,v=true,vlen=512"
+
+
+class ArmNeon(LinuxProcess):
+    """ARMv7-A with NEON."""
+
+    tools = ("arm-linux-gnueabihf-gcc", "qemu-arm")
+    cpu = "cortex-a7"
 
 
 def qemu_executable(compiled: CompiledObject) -> QemuExecutable | None:
-    """The object under QEMU; None for a machine that unicorn knows."""
+    """The object under QEMU; None for a machine that unicorn runs here."""
+    if compiled.target.triple.startswith("armv7"):
+        return ArmNeon(compiled)
     if not compiled.target.widens_in_memory:
         return None
     is_arm = compiled.target.whole_dot is not None

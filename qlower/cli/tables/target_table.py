@@ -9,6 +9,7 @@ from qlower.codegen.targets.resolve import ARCHITECTURES, Architecture, resolve_
 from qlower.tables.table import Column, Table
 
 SYSTEMS = {
+    "armv7": ("linux-gnueabihf",),
     "riscv32": ("unknown-none-elf",),
     "thumbv7em": ("none-eabi", "none-eabihf"),
     "thumbv8m.main": ("none-eabi", "none-eabihf"),
@@ -74,10 +75,11 @@ def target_table() -> Table[TargetSummary]:
     rows = [row for one in (*ARCHITECTURES, C99) for row in TargetSummary.of(one)]
     notes = [
         "Code for riscv64 is tuned and tested with `--features +v`, for wasm32 with "
-        "`--features +simd128`: under QEMU, and in wasmtime and node. Run `qlower "
-        "targets TARGET` to list CPUs and features. Other triples: Linux with musl, "
-        "and bare metal, such as aarch64-none-elf. c99-none is C source for the "
-        "compiler of any other processor (`qlower compile --emit c`)."
+        "`--features +simd128`: under QEMU, and in wasmtime and node; for armv7 under "
+        "QEMU's Cortex-A7. Run `qlower targets TARGET` to list CPUs and features. "
+        "Other triples: Linux with musl, and bare metal, such as "
+        "aarch64-none-elf. c99-none is C source for the compiler of any other "
+        "processor (`qlower compile --emit c`)."
     ]
     return Table("targets", rows, columns, notes=notes)
 

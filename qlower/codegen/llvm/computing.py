@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from qlower.codegen.llvm.module import Module
 from qlower.codegen.llvm.scopes import ScopedText
@@ -29,6 +30,8 @@ class Computing(ScopedText):
         """The greatest value of a loop's index."""
 
     def binary(self, opcode: str, a: Value, b: Value) -> Value:
+        if self._is_apart(a.type):
+            return self._lane_by_lane(partial(self.binary, opcode), a, b)
         return self._compute(a.type, f"{opcode} {a}, {b.text}", a, b)
 
     def unary(self, opcode: str, a: Value) -> Value:
@@ -47,6 +50,8 @@ class Computing(ScopedText):
         return self._compute(type, f"bitcast {a} to {type}", a)
 
     def compare(self, predicate: str, a: Value, b: Value) -> Value:
+        if self._is_apart(a.type):
+            return self._lane_by_lane(partial(self.compare, predicate), a, b)
         opcode = "fcmp" if a.type.is_float else "icmp"
         instruction = f"{opcode} {predicate} {a}, {b.text}"
         return self._compute(a.type.of("i1"), instruction, a, b)
@@ -56,6 +61,17 @@ class Computing(ScopedText):
         return self._compute(a.type, instruction, condition, a, b)
 
     # --------------------------------------------------------------- vectors
+
+    def _is_apart(self, type: Type) -> bool:
+        """Whether lanes of the type are computed one by one."""
+        return self.module.takes_floats_apart and type.is_float and type.lanes > 1
+
+    def _lane_by_lane(self, compute: Callable[..., Value], *operands: Value) -> Value:
+        """A vector of what is computed from each lane of the operands."""
+        lanes = range(operands[0].type.lanes)
+        return self.join(
+            [compute(*(self.extract(x, lane) for x in operands)) for lane in lanes]
+        )
 
     def splat(self, a: Value, lanes: int) -> Value:
         """A scalar in all lanes; nothing when `a` has that many already."""
@@ -191,14 +207,14 @@ class Computing(ScopedText):
             return constant(I64, a.constant // factor)
         return self.binary("udiv exact", a, constant(I64, factor))
 
-    def hidden(self, value: Value) -> Value:
-        """Hide from LLVM where a value comes from.
+    def hidden(self, value: Value, registers: str = "r") -> Value:
+        """Hide from LLVM where a value in such registers comes from.
 
         It leaves distances from such an address in loads, and adds none in registers.
         """
-        type = value.type
+        type, places = value.type, f'"={registers},0"'
         return self._emit(
-            type, f'call {type} asm "", "=r,0"({value}) nounwind memory(none)'
+            type, f'call {type} asm "", {places}({value}) nounwind memory(none)'
         )
 
     def in_turn(self, value: Value) -> Value:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 from qlower.codegen.llvm.computing import Computing
 from qlower.codegen.llvm.module import Module, PackedData
@@ -155,6 +156,8 @@ class Function(Computing):
     def intrinsic(self, name: str, *arguments: Value) -> Value:
         """`llvm.<name>`, overloaded on the type of its first argument and result."""
         type = arguments[0].type
+        if self._is_apart(type):
+            return self._lane_by_lane(partial(self.intrinsic, name), *arguments)
         return self.call(f"llvm.{name}.{type.mangled}", type, arguments)
 
     def call_pointer(self, function: Value, arguments: Sequence[Value]) -> None:
@@ -239,7 +242,11 @@ class Function(Computing):
         instruction = f"load {type}, {pointer}, align {alignment}"
         if self._is_constant(pointer):
             return self._compute(type, instruction, pointer)
-        return self._emit(type, instruction)
+        loaded = self._emit(type, instruction)
+        is_double = type.lanes > 1 and type.lanes * type.bits == 64
+        if self.module.hides_loads and is_double and alignment < 8:
+            return self.hidden(loaded, "w")
+        return loaded
 
     def load_first(
         self, type: Type, pointer: Value, count: int, alignment: int

@@ -97,7 +97,9 @@ class Module:
 
     `attributes` are those of all functions, quoted as LLVM wants them. Without
     `has_library` memory is copied and filled by the code itself. `alignment`, in bytes,
-    is that of constants and of memory on the stack.
+    is that of constants and of memory on the stack. Where it `takes_floats_apart`,
+    functions compute lanes of floats one by one; where it `hides_loads`, they keep LLVM
+    from joining loads of 64 bits with what extends their lanes.
 
     A `level` has functions of other attributes, whose number is `group`. Where there is
     a list of `units`, those may be compiled by themselves, unless they are `joined`. A
@@ -113,6 +115,8 @@ class Module:
     has_library: bool = True
     pointer_bits: int = 64
     alignment: int = 64
+    takes_floats_apart: bool = False
+    hides_loads: bool = False
     units: list[Module] | None = None
     joined: bool = False
     globals: list[str] = field(default_factory=list[str])
@@ -166,6 +170,8 @@ class Module:
             self.has_library,
             self.pointer_bits,
             self.alignment,
+            takes_floats_apart=self.takes_floats_apart,
+            hides_loads=self.hides_loads,
             joined=self.joined,
             parameters={} if has_parameters else None,
         )

@@ -177,6 +177,8 @@ def _empty(target: Target) -> Module:
         not target.is_bare_metal,
         8 * target.pointer_bytes,
         target.alignment,
+        takes_floats_apart=target.takes_floats_apart,
+        hides_loads=target.hides_loads,
     )
 
 

@@ -199,7 +199,10 @@ class Target:
     from what would help a processor: from computing addresses outside of loops, and
     from taking lanes of narrow integers apart. Where it `adds_to_round`, adding a large
     float rounds a small one to the nearest integer, in fewer instructions than the
-    conversion has.
+    conversion has. Where it `takes_floats_apart`, its vectors don't have IEEE's floats,
+    and lanes of floats are computed one by one. Where it `hides_loads`, LLVM joins a
+    load of 64 bits with the extension of its lanes, and takes them through the stack,
+    unless it is kept from that.
 
     `processor` is how code asks at run time for the features that it `needs`; None
     where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
@@ -230,6 +233,8 @@ class Target:
     widens_in_memory: bool = False
     hides_addresses: bool = False
     adds_to_round: bool = False
+    takes_floats_apart: bool = False
+    hides_loads: bool = False
     pointer_bytes: int = 8
     alignment: int = 64
     relocation: str = "pic"

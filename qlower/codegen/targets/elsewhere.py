@@ -10,7 +10,7 @@ _WASM = (
 _OWN = "{} cores have code of their own: --target {}-none-eabi"
 _ARM32 = (
     "a 64-bit Cortex-A core under a 64-bit kernel runs aarch64-linux-gnu; 32-bit ones "
-    "are not supported"
+    "with NEON under Linux run armv7-linux-gnueabihf"
 )
 
 _SERVED = {
@@ -19,7 +19,7 @@ _SERVED = {
     r"cortex-m(0|0plus|1)": _OWN.format("Cortex-M0, M0+ and M1", "thumbv6m"),
     r"cortex-m3": _OWN.format("Cortex-M3", "thumbv7m"),
     r"cortex-m23": _OWN.format("Cortex-M23", "thumbv8m.base"),
-    r"arm(v[4-7]\w*|hf|eb)?|thumb(v7a?)?|cortex-a([5789]|1[257])": _ARM32,
+    r"arm(v[4-7]\w*|hf|eb)?|thumb(v7a?)?|cortex-a([5789]|1[257]|32)": _ARM32,
     r"xtensa\w*|esp32\w*": _WASM.format("an Xtensa core such as ESP32-S3"),
 }
 """Names of architectures and CPUs, and what is said of them."""

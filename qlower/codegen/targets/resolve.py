@@ -12,6 +12,7 @@ from functools import cache
 from qlower.codegen.llvm.binding import BINDING
 from qlower.codegen.targets.aarch64 import AARCH64
 from qlower.codegen.targets.architecture import Architecture
+from qlower.codegen.targets.arm_a import ARM_A
 from qlower.codegen.targets.arm_m import (
     ARM_M,
     ARM_V6M,
@@ -57,7 +58,7 @@ __all__ = [
 ]
 
 ARCHITECTURES = (
-    *(X86, AARCH64, RISCV64, RISCV32),
+    *(X86, AARCH64, ARM_A, RISCV64, RISCV32),
     *(ARM_M, ARM_V8M, ARM_MVE, ARM_V7M, ARM_V6M, ARM_V8M_BASE),
     WASM32,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 _UNITS: Mapping[str, Callable[[str], int]] = {
@@ -19,10 +19,11 @@ _UNITS: Mapping[str, Callable[[str], int]] = {
     "pages": lambda text: int(text) << 12,
     "words": lambda text: 4 * len(text.split(",")),
     "doubles": lambda text: 8 * len(text.split(",")),
+    "low": lambda text: (1 << int(text)) - 1,
     "mask": lambda text: (1 << 64) - int(text, 16),
 }
 """Bytes that a group of a pattern stands for, by its name: numbers, lists of registers,
-and a mask that aligns."""
+and a mask, or bits, that align."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ _SYNTAX = {
             r"\[sp, #-(?P<bytes>\d+)\]!$",
             r"\tsubw?(?:\.w)?\tsp, (?:sp, )?#(?P<bytes>\d+)$",
         ),
-        restores=r"\t(addw?(\.w)?\tsp, (sp, )?#\d+|subw?(\.w)?\tsp, r\d, #\d+)$",
-        moves=r"\t(?!stm|ldm)[\w.]+\tsp, .*$",
+        restores=r"\t(addw?(\.w)?\tsp, (sp, )?#\d+|subw?(\.w)?\tsp, r\d+, #\d+)$",
+        moves=r"\t(?!v?stm|v?ldm)[\w.]+\tsp, .*$",
         calls=r"\tbl?(?:\.w)?\t(?!\.L)([\w.$]+)$",
         indirect=r"\tbl?x\tr",
     ),
@@ -117,6 +118,10 @@ _SYNTAX = {
 _SYNTAX["thumbv8m.main"] = _SYNTAX["thumbv8.1m.main"] = _SYNTAX["thumbv7em"]
 _SYNTAX["thumbv7m"] = _SYNTAX["thumbv6m"] = _SYNTAX["thumbv7em"]
 _SYNTAX["thumbv8m.base"] = _SYNTAX["thumbv7em"]
+_SYNTAX["armv7"] = _SYNTAX["armv7a"] = replace(
+    _SYNTAX["thumbv7em"],
+    takes=(*_SYNTAX["thumbv7em"].takes, r"\tbfc\tsp, #0, #(?P<low>\d+)$"),
+)
 _SYNTAX["riscv32"] = _SYNTAX["riscv64"]
 """By architecture. Of WebAssembly, what lies in linear memory."""
 

@@ -7,7 +7,8 @@ from qlower.diagnostics import QlowerError
 _NO_SYSTEM = ("elf", "none", "eabi", "eabihf", "unknown")
 
 _LIBRARIES = ("gnu", "musl")
-"""The C libraries for Linux that the tests run programs with."""
+"""The C libraries for Linux that the tests run programs with; for 32-bit Arm with the
+suffix of an ABI that passes floats in registers."""
 
 
 def is_bare_metal(triple: str) -> bool:
@@ -22,12 +23,13 @@ def is_tested_system(triple: str) -> bool:
     for a system that no code is made for: another one has other object files, or other
     calls.
     """
-    _, *parts = triple.split("-")
+    name, *parts = triple.split("-")
+    abi = "eabihf" if name.startswith("armv") else ""
     if "linux" in parts:
         library = parts[parts.index("linux") + 1 :]
         if library and library[0].rstrip("0123456789") == "android":
             return False
-        if all(part in _LIBRARIES for part in library):
+        if all(part in (f"{one}{abi}" for one in _LIBRARIES) for part in library):
             return True
     elif is_bare_metal(triple) and set(parts) <= {*_NO_SYSTEM, "pc"}:
         return True
