@@ -9,13 +9,21 @@ Weights that a phase lacks are real 0, so that its sums are the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
 from numpy.typing import NDArray
 
-from qlower.operators.movement import Movement, Pad, Reshape, Reverse, Transpose
+from qlower.operators.movement import (
+    Movement,
+    Pad,
+    Reshape,
+    Reverse,
+    Slice,
+    Transpose,
+)
 from qlower.operators.shapes import Shape
 from qlower.operators.sums import Slide
 
@@ -75,3 +83,26 @@ def phase_weights(
 def filters_of(weights: NDArray[Any]) -> NDArray[Any]:
     """All phases' filters, one after the other."""
     return weights.reshape(-1, *weights.shape[3:])
+
+
+def image_movements(
+    shape: Shape, rows: Axis, columns: Axis, groups: Sequence[int] = ()
+) -> tuple[Reshape, Transpose, Reshape, Slice]:
+    """The movements from the convolution's result, of this shape, to the image: each
+    pixel's channels become a block of pixels, and the blocks are cut to size. Channels
+    are groups of phases, if a number of `groups` is given."""
+    batch, height, width, count = shape
+    depth = count // (math.prod(groups) * rows.stride * columns.stride)
+    split = (batch, height, width, *groups, rows.stride, columns.stride, depth)
+    group, (row, column, last) = range(3, 3 + len(groups)), range(len(split))[-3:]
+    filters = math.prod(groups) * depth
+    return (
+        Reshape(split),
+        Transpose((0, 1, row, 2, column, *group, last)),
+        Reshape((batch, rows.size, columns.size, filters)),
+        Slice(
+            (0, rows.offset, columns.offset, 0),
+            (batch, rows.wanted, columns.wanted, filters),
+            [1] * 4,
+        ),
+    )

@@ -32,6 +32,7 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import Emitter, dense
+from qlower.operators.movement import Slice
 from qlower.text.hints import set_hint
 
 from ..site import Site
@@ -276,6 +277,13 @@ def slice_of(
     type = TensorType(element or element_type(value.type), sizes)
     offsets = [taken.start for taken in ranges]
     strides = [taken.step for taken in ranges]
+    return qnn.SliceOp(value, type, offsets=offsets, sizes=sizes, strides=strides)
+
+
+def sliced(value: SSAValue, movement: Slice) -> qnn.SliceOp:
+    """The elements that a movement takes from a tensor."""
+    offsets, sizes, strides = movement.start, movement.size, movement.stride
+    type = TensorType(element_type(value.type), sizes)
     return qnn.SliceOp(value, type, offsets=offsets, sizes=sizes, strides=strides)
 
 

@@ -14,8 +14,8 @@ from qlower.emit.movement import folded, moved
 from qlower.emit.sums import Factor, from_zero, sum_products
 from qlower.emit.tensors import reshape
 from qlower.model.nests import Nest
-from qlower.operators.movement import Reshape, Slice, Tile, Transpose
-from qlower.operators.transposed import phase_movements
+from qlower.operators.movement import Reshape, Tile
+from qlower.operators.transposed import image_movements, phase_movements
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type, known_number
 
 
@@ -28,7 +28,7 @@ def lower_transpose_conv2d(lowering: Lowering, op: tosa.TransposeConv2DOp) -> SS
     """A convolution that gives a block of the result at each position; then the blocks
     become an image, which is cut to size."""
     emit, (rows, columns) = lowering.emit, op.phases
-    batch, *_, depth = shape_of(op.input)
+    depth = shape_of(op.input)[3]
     outputs, phases = shape_of(op.weight)[0], rows.stride * columns.stride
     missing = known_number("weight_zp", op.weight_zp)
     movements = phase_movements(shape_of(op.weight), missing, rows, columns)
@@ -40,13 +40,7 @@ def lower_transpose_conv2d(lowering: Lowering, op: tosa.TransposeConv2DOp) -> SS
     if shape_of(op.bias) != (1,):
         bias = folded(emit, Tile((phases,)), bias)
     result = _convolve(lowering, op, weight, bias)
-    positions = (rows.positions, columns.positions)
-    for movement in (
-        Reshape((batch, *positions, rows.stride, columns.stride, outputs)),
-        Transpose((0, 1, 3, 2, 4, 5)),
-        Reshape((batch, rows.size, columns.size, outputs)),
-        Slice((0, rows.offset, columns.offset, 0), shape_of(op.output), [1] * 4),
-    ):
+    for movement in image_movements(shape_of(result), rows, columns):
         result = moved(emit, movement, result)
     return result
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
@@ -11,10 +9,12 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type, shape_of
-from qlower.operators.transposed import Axis, phase_weights
+from qlower.operators.movement import Slice
+from qlower.operators.transposed import Axis, image_movements, phase_weights
 
 from ...entry import takes
 from ...graph.context import NodeContext
+from ...graph.values import sliced
 from ...graph.window import as_image, from_image
 from ..translating import TORCH
 from .contraction import STORED
@@ -41,7 +41,6 @@ def import_transposed(node: NodeContext) -> None:
             (height, width), given.shape[2:], *_sides(node), strict=True
         )
     )
-    wanted = [axis.wanted for axis in (rows, columns)]
     zero = type.zero_points[0]
     split = given.reshape(groups, depth, share, *given.shape[2:])
     weights = np.concatenate(
@@ -71,16 +70,8 @@ def import_transposed(node: NodeContext) -> None:
         contract=node.text("contract", "") or None,
     )
     blocks = node.emit(operation, "blocks")
-    whole = _spread(node, blocks, rows, columns, groups)
-    result = TensorType(element_type(whole.type), (batch, *wanted, groups * share))
-    last = qnn.SliceOp(
-        whole,
-        result,
-        offsets=[0, rows.offset, columns.offset, 0],
-        sizes=result.get_shape(),
-        strides=[1] * 4,
-    )
-    from_image(node, last, image, False)
+    whole, cut = _spread(node, blocks, rows, columns, groups)
+    from_image(node, sliced(whole, cut), image, False)
 
 
 def _sides(node: NodeContext) -> list[list[int]]:
@@ -107,19 +98,19 @@ def _bias(node: NodeContext, groups: int, phases: int) -> SSAValue | None:
 
 def _spread(
     node: NodeContext, blocks: SSAValue, rows: Axis, columns: Axis, groups: int
-) -> SSAValue:
-    """Each pixel's channels, of groups of phases, as a block of pixels."""
-    batch, height, width, count = shape_of(blocks)
+) -> tuple[SSAValue, Slice]:
+    """Each pixel's channels, of groups of phases, as a block of pixels, and what of
+    them is the result."""
     element = element_type(blocks.type)
-    sides = (rows.stride, columns.stride)
-    share = count // groups // math.prod(sides)
-    split = (batch, height, width, groups, *sides, share)
-    perm = (0, 1, 4, 2, 5, 3, 6)
-    whole = (batch, height * sides[0], width * sides[1], groups * share)
-    value = node.emit(qnn.ReshapeOp(blocks, TensorType(element, split)), "reshape")
-    turned = TensorType(element, [split[dimension] for dimension in perm])
-    value = node.emit(qnn.TransposeOp(value, turned, perm=perm), "transpose")
-    return node.emit(qnn.ReshapeOp(value, TensorType(element, whole)), "whole")
+    split, turned, whole, cut = image_movements(
+        shape_of(blocks), rows, columns, (groups,)
+    )
+    type = TensorType(element, split.shape)
+    value = node.emit(qnn.ReshapeOp(blocks, type), "reshape")
+    type = TensorType(element, turned.result_shape(split.shape))
+    value = node.emit(qnn.TransposeOp(value, type, perm=turned.order), "transpose")
+    reshape = qnn.ReshapeOp(value, TensorType(element, whole.shape))
+    return node.emit(reshape, "whole"), cut
 
 
 IMPORTERS = {(TORCH, "QuantizedTransposed"): takes(STORED, import_transposed)}
