@@ -89,16 +89,8 @@ def import_layer_norm(node: NodeContext) -> None:
         for at in (1, 2)
         if node.has(1) or node.has(2)
     ]
-    norm = qnn.RealNormalizeOp(
-        whole.ssa,
-        parameters,
-        TensorType(f32, value.shape),
-        function="layer_norm",
-        axis=len(value.shape) - len(sizes),
-        epsilon=node.number("epsilon", 1e-5),
-        fallback=CONTRACT,
-    )
-    node.define(real_value(node.emit(norm)))
+    axis, shape = len(value.shape) - len(sizes), value.shape
+    normalized(node, whole, axis, "layer_norm", parameters, shape, fallback=CONTRACT)
 
 
 def import_group_norm(node: NodeContext) -> None:
