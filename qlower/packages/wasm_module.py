@@ -17,7 +17,7 @@ CUSTOM, IMPORTS, MEMORY, GLOBALS, EXPORTS = 0, 2, 5, 6, 7
 CODE, DATA, DATA_COUNT = 10, 11, 12
 """Sections by number. The data's count comes before the code."""
 
-_FUNCTION, _MEMORY, _GLOBAL = 0, 2, 3
+FUNCTION, _MEMORY, _GLOBAL = 0, 2, 3
 """Kinds of imports and exports."""
 
 _SYMBOL_TABLE, _UNDEFINED, _HAS_NAME = 8, 0x10, 0x40
@@ -103,21 +103,13 @@ def _function(part: Reader) -> dict[str, int]:
     if flags & _UNDEFINED and not flags & _HAS_NAME:
         return {}
     name = part.bytes().decode()
-    return {} if kind != _FUNCTION or flags & _UNDEFINED else {name: index}
+    return {} if kind != FUNCTION or flags & _UNDEFINED else {name: index}
 
 
 def data_bytes(object_bytes: bytes) -> int:
     """No less than the data's segments take, each of them 64-byte aligned."""
     bodies = (body for number, body in sections(object_bytes) if number == DATA)
     return sum(len(body) + 64 * Reader(body).number() for body in bodies)
-
-
-def with_exports(object_bytes: bytes) -> bytes:
-    """An object that exports all of its functions."""
-    exported = {
-        name: (_FUNCTION, index) for name, index in functions(object_bytes).items()
-    }
-    return _assembled(object_bytes, {EXPORTS: _exports(exported)})
 
 
 def linked_module(object_bytes: bytes, interface: Interface, stack_bytes: int) -> bytes:
@@ -151,12 +143,12 @@ def linked_module(object_bytes: bytes, interface: Interface, stack_bytes: int) -
         "heap_base": (_GLOBAL, 1),
         "identity": (_GLOBAL, 2),
         "state_bytes": (_GLOBAL, 3),
-        **{name: (_FUNCTION, known[name]) for name in called},
+        **{name: (FUNCTION, known[name]) for name in called},
     }
     added = {
         MEMORY: memory,
         GLOBALS: _leb(len(variables)) + b"".join(variables),
-        EXPORTS: _exports(exported),
+        EXPORTS: exports_section(exported),
     }
     facts = _name(INTERFACE_SECTION) + interface.to_json().encode()
     kept = b"".join(
@@ -164,7 +156,7 @@ def linked_module(object_bytes: bytes, interface: Interface, stack_bytes: int) -
         for number, body in sections(object_bytes)
         if number not in (CUSTOM, IMPORTS)
     )
-    return _assembled(object_bytes[:8] + kept, added) + _section(CUSTOM, facts)
+    return assembled(object_bytes[:8] + kept, added) + _section(CUSTOM, facts)
 
 
 def _imports(object_bytes: bytes) -> Iterator[str]:
@@ -186,7 +178,7 @@ def _imports(object_bytes: bytes) -> Iterator[str]:
                 return
 
 
-def _assembled(module: bytes, added: Mapping[int, bytes]) -> bytes:
+def assembled(module: bytes, added: Mapping[int, bytes]) -> bytes:
     """The module with more sections, in their order."""
     result, pending = module[:8], sorted(added.items())
     for number, body in sections(module):
@@ -201,7 +193,7 @@ def _place(number: int) -> float:
     return CODE - 0.5 if number == DATA_COUNT else number
 
 
-def _exports(exported: Mapping[str, tuple[int, int]]) -> bytes:
+def exports_section(exported: Mapping[str, tuple[int, int]]) -> bytes:
     """The body of a section of exports: a kind and an index by name."""
     return _leb(len(exported)) + b"".join(
         _name(name) + bytes([kind]) + _leb(index)

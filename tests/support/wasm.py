@@ -15,9 +15,24 @@ import numpy as np
 
 from qlower.codegen.program.compiled import ENTRY, CompiledObject
 from qlower.model.signature import Array, Signature
-from qlower.packages.wasm_module import PAGE, data_bytes, with_exports
+from qlower.packages.wasm_module import (
+    EXPORTS,
+    FUNCTION,
+    PAGE,
+    assembled,
+    data_bytes,
+    exports_section,
+    functions,
+)
 
 _STACK_BYTES = 1 << 18
+
+
+def _with_exports(object_bytes: bytes) -> bytes:
+    """An object that exports all of its functions."""
+    found = functions(object_bytes).items()
+    exported = {name: (FUNCTION, index) for name, index in found}
+    return assembled(object_bytes, {EXPORTS: exports_section(exported)})
 
 
 class Memory(Protocol):
@@ -33,7 +48,7 @@ class WasmEngine:
     def __init__(self, object_bytes: bytes, size: int):
         wasmtime = import_module("wasmtime")
         self._store = wasmtime.Store()
-        module = wasmtime.Module(self._store.engine, with_exports(object_bytes))
+        module = wasmtime.Module(self._store.engine, _with_exports(object_bytes))
         stack_end = -(-(data_bytes(object_bytes) + _STACK_BYTES) // PAGE) * PAGE
         self.start = stack_end
         pages = stack_end // PAGE - -size // PAGE
