@@ -9,6 +9,7 @@ tiles at the ends of a row have a function of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby, product
 
@@ -82,16 +83,7 @@ class Windows:
         first, width = group[0][0].start, group[0][0].width
         count = sum(segment.repeat for segment, _ in group)
         with lines.segment(name, Segment(first, count, width)):
-            for position, (segment, is_inner) in enumerate(group):
-                end = segment.start + segment.repeat * segment.width
-                head = "else" if position else f"if ({name} < {end})"
-                if 0 < position < len(group) - 1:
-                    head = f"else if ({name} < {end})"
-                if len(group) == 1:
-                    self._sum(channels, segment, is_inner)
-                    continue
-                with lines.block(head):
-                    self._sum(channels, segment, is_inner)
+            self._cases(channels, group)
             c, p = Loop("c", channels), Loop("p", width)
             with lines.loops([c, p]):
                 writer = self.writer
@@ -101,6 +93,17 @@ class Windows:
                 total = f"sums[(c * {width}) + p]"
                 writer.complete(total, has_initial=self.plan.starts_from_initial)
                 writer.counters = self.names
+
+    def _cases(self, channels: int, group: Sequence[tuple[Segment, bool]]) -> None:
+        """The function of each tile: cases by column, where they differ."""
+        *cases, (last, is_inner) = group
+        for position, (segment, case_is_inner) in enumerate(cases):
+            end = segment.start + segment.repeat * segment.width
+            head = f"if ({self.names[self.column]} < {end})"
+            with self.writer.lines.block(f"else {head}" if position else head):
+                self._sum(channels, segment, case_is_inner)
+        with self.writer.lines.block("else") if cases else nullcontext():
+            self._sum(channels, last, is_inner)
 
     def _sum(self, channels: int, segment: Segment, is_inner: bool) -> None:
         """Sum the windows of a tile for a block of channels."""
