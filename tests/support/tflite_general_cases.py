@@ -454,7 +454,7 @@ PLAIN: dict[str, Callable[[], bytes]] = {
             f"STABLEHLO_{name.upper()}", [f"{type} 64x4"] * 2, f"{type} 64x4"
         )
         for name in ("add", "multiply", "maximum", "minimum")
-        for type in ("int8", "float32")
+        for type in ("int8", "float32", "uint8", "bool")
     },
     "neg": model("NEG", ["int8 256"], "int8 256"),
     "mean_int32": model(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -53,16 +54,21 @@ def binary(compute: Compute, legal: str) -> Entry[OperatorContext]:
     return takes(f"x: {legal}, y: as x", lambda op: map_elements(op, compute))
 
 
-def of_equal_shapes(compute: Binary) -> Entry[OperatorContext]:
-    """An operator of StableHLO on stored numbers, whose operands have one shape."""
+def of_equal_shapes(compute: Binary, bits: str) -> Entry[OperatorContext]:
+    """An operator of StableHLO on stored numbers, whose operands have one shape; of
+    booleans it is the logical function `bits`."""
 
-    def build(op: OperatorContext) -> None:
+    def build(compute: Binary, op: OperatorContext) -> None:
         if op.shape(0) != op.shape(1):
             shapes = f"shape {list(op.shape(1))}, expected {list(op.shape(0))}"
             raise op.error(f"{op.input(1)}: {shapes}")
         map_elements(op, compute)
 
-    return takes("x: NUMBER | INT8 | INT16, y: as x", build)
+    def logical(steps: Scalars, x: SSAValue, y: SSAValue) -> SSAValue:
+        return steps.logical(bits, x, y)
+
+    numbers = takes("x: NUMBER | STORED, y: as x", partial(build, compute))
+    return numbers | takes("x: BOOL, y: as x", partial(build, logical))
 
 
 def map_elements(op: OperatorContext, compute: Compute, *parameters: float) -> None:
@@ -287,10 +293,10 @@ IMPORTERS = {
     "LOGICAL_OR": binary(lambda s, x, y: s.logical("or", x, y), "BOOL"),
     "ATAN2": binary(c_function("atan2f"), "REAL"),
     "CUMSUM": takes("x: NUMBER, axis", import_cumsum),
-    "STABLEHLO_ADD": of_equal_shapes(Scalars.add),
-    "STABLEHLO_MULTIPLY": of_equal_shapes(Scalars.multiply),
-    "STABLEHLO_MAXIMUM": of_equal_shapes(lambda s, x, y: s.larger(y, x)),
-    "STABLEHLO_MINIMUM": of_equal_shapes(lambda s, x, y: s.smaller(y, x)),
+    "STABLEHLO_ADD": of_equal_shapes(Scalars.add, "or"),
+    "STABLEHLO_MULTIPLY": of_equal_shapes(Scalars.multiply, "and"),
+    "STABLEHLO_MAXIMUM": of_equal_shapes(lambda s, x, y: s.larger(y, x), "or"),
+    "STABLEHLO_MINIMUM": of_equal_shapes(lambda s, x, y: s.smaller(y, x), "and"),
     "ADD_N": takes("x: NUMBER, more*: as x", import_add_n),
     "MAXIMUM": binary(Scalars.larger, "NUMBER | STORED"),
     "MINIMUM": binary(Scalars.smaller, "NUMBER | STORED"),
