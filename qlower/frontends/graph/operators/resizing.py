@@ -8,14 +8,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, f32, i32
+from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType, f32, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
+from qlower.files.arrays import Array
 from qlower.model.nests import extract, to_index
 
 from ...entry import takes
+from ...import_options import AS_WRITTEN
 from ...scalars import Scalars, in_turn, text
 from ..context import NodeContext
 from ..values import Value, real_value
@@ -45,8 +49,16 @@ def import_resize(node: NodeContext) -> None:
     mode = node.text("mode", "nearest", ["nearest", "linear", "cubic"])
     if mode != "nearest":
         sizes = _image_sizes(node, value)
-        image = node.in_order(real_operand(node, 0))
-        (_interpolate if mode == "linear" else _interpolate_cubic)(node, image, sizes)
+        if value.is_real:
+            value = real_operand(node, 0)
+        elif mode == "cubic":
+            raise node.error(
+                "cubic interpolation of stored integers is not supported; expected real"
+                " numbers",
+                help="quantize the model in QDQ form, in which ONNX Runtime"
+                " interpolates real numbers",
+            )
+        (_interpolate if mode == "linear" else _interpolate_cubic)(node, value, sizes)
         return
     indices = [
         _sources(node, size, wanted, scale)
@@ -66,12 +78,6 @@ def _image_sizes(node: NodeContext, value: Value) -> list[tuple[int, float]]:
             f"interpolation of {list(value.shape)} to {[size for size, _ in sizes]} is"
             " not supported; expected images whose channels stay"
         )
-    if not value.is_real:
-        raise node.error(
-            "interpolation of stored integers is not supported; expected real numbers",
-            help="quantize the model in QDQ form, in which ONNX Runtime interpolates"
-            " real numbers",
-        )
     return sizes
 
 
@@ -82,6 +88,7 @@ def _interpolate_cubic(
     (ResizeBiCubic of upsample.cc)."""
     node.expect("exclude_outside", 0)
     factor = node.number("cubic_coeff_a", -0.75)
+    value = node.in_order(value)
     ssa, shape = value.ssa, list(value.shape)
     for axis in (3, 2):
         size, (wanted, scale) = shape[axis], sizes[axis]
@@ -123,36 +130,92 @@ def _interpolate(
     node: NodeContext, value: Value, sizes: Sequence[tuple[int, float]]
 ) -> None:
     """Interpolate between four pixels, each times the product of its distances
-    (UpsampleBilinear of upsample.cc)."""
-    shape = [size for size, _ in sizes]
-    nest = node.nest(shape, "interpolated")
-    emit = nest.emitter
+    (UpsampleBilinear of upsample.cc). Stored integers are taken as they are; what is
+    between them is cut toward 0."""
+    is_fixed = _is_fixed(node, value)
+    value = node.in_order(value)
+    table, number = node.plain(value), i32 if is_fixed else f32
+    nest = node.nest([size for size, _ in sizes], "interpolated")
+    emit, element = nest.emitter, value.element
+    steps = Scalars(nest, isinstance(element, QuantizedType) and not element.signed)
     image = [nest.add(IndexOp(loop)).result for loop in (0, 1)]
-    sides = [_neighbours(node, value, axis, *sizes[axis]) for axis in (2, 3)]
+    sides = [_neighbours(node, value, axis, *sizes[axis], number) for axis in (2, 3)]
     places = [
         [to_index(nest, nest.input(emit.constant(at, i32), (axis,))) for at in ends]
         for axis, (ends, _) in zip((2, 3), sides, strict=True)
     ]
     shares = [
-        [nest.input(emit.constant(at, f32), (axis,)) for at in distances]
+        [nest.input(emit.constant(at, number), (axis,)) for at in distances]
         for axis, (_, distances) in zip((2, 3), sides, strict=True)
     ]
     terms: list[SSAValue] = []
     for row in (0, 1):
         for column in (0, 1):
             at = [*image, places[0][row], places[1][column]]
-            pixel = extract(nest, value.ssa, at)
-            share = arith.MulfOp(shares[1][1 - column], shares[0][1 - row])
-            terms.append(nest.add(arith.MulfOp(nest.add(share).result, pixel)).result)
-    result = in_turn(Scalars.add)(Scalars(nest), *terms)
-    node.define(replace(value, ssa=nest.build([result])[0]))
+            pixel = steps.cast(extract(nest, table, at), number)
+            share = steps.multiply(shares[1][1 - column], shares[0][1 - row])
+            terms.append(steps.multiply(share, pixel))
+    result = in_turn(Scalars.add)(steps, *terms)
+    if is_fixed:
+        result = steps.step(arith.DivSIOp(result, steps.constant(PARTS**2, i32)))
+    if not value.is_real:
+        result = steps.cast(steps.cast(result, i32), element_type(table.type))
+    (found,) = nest.build([result])
+    node.define(replace(value, ssa=node.meant(found, value.element)))
+
+
+PARTS = 1 << 10
+"""What distances are whole numbers of where they are integers."""
+
+
+FOLLOWING = frozenset(
+    {
+        *("QLinearAdd", "QLinearMul", "QLinearConcat", "QLinearSigmoid"),
+        *("QLinearLeakyRelu", "QLinearAveragePool", "QLinearGlobalAveragePool"),
+        *("MaxPool", "Concat", "Relu", "Clip", "Resize"),
+    }
+)
+"""Operators on stored integers whose images lie as their operands do."""
+
+
+def _is_fixed(node: NodeContext, value: Value) -> bool:
+    """Whether distances are integers (NhwcUpsampleBilinearInteger): of stored integers
+    whose channels ONNX Runtime's optimizer lets lie last, as its convolutions do."""
+    if value.is_real or node.importer.qdq == AS_WRITTEN:
+        return False
+    graph, seen = node.graph, {node.name(0)}
+    left, sources = [node.name(0)], set[str]()
+    while left:
+        producer = graph.producer(left.pop())
+        if producer is None or producer.kind not in FOLLOWING:
+            sources.add("" if producer is None else producer.kind)
+            continue
+        images = set(producer.inputs) - graph.constants.keys() - seen - {""}
+        seen |= images
+        left += images
+    if "Transpose" in sources or len({kind == CONVOLUTION for kind in sources}) > 1:
+        raise node.error(
+            "interpolation of stored integers is not supported where an image that is"
+            " not a convolution's, or is transposed, decides how they lie in memory",
+            help="--qdq as-written reads the file as ONNX Runtime runs it without"
+            " optimization",
+        )
+    return sources == {CONVOLUTION}
+
+
+CONVOLUTION = "QLinearConv"
 
 
 def _neighbours(
-    node: NodeContext, value: Value, axis: int, wanted: int, scale: float
-) -> tuple[list[NDArray[np.int32]], list[Reals]]:
-    """The two indices next to each place, and its distance from each; halves where the
-    two are one."""
+    node: NodeContext,
+    value: Value,
+    axis: int,
+    wanted: int,
+    scale: float,
+    number: Float32Type | IntegerType,
+) -> tuple[list[NDArray[np.int32]], list[Array]]:
+    """The two indices next to each place, and its distance from each, as an integer
+    number of `PARTS`; halves where the two are one."""
     size = value.shape[axis]
     places = np.arange(wanted, dtype=np.float32)
     if scale != 1:
@@ -160,9 +223,12 @@ def _neighbours(
     places = np.clip(places, np.float32(0), np.float32(size - 1))
     low = places.astype(np.int32)
     high = np.minimum(low + 1, size - 1).astype(np.int32)
-    distances = [np.abs(places - end.astype(np.float32)) for end in (low, high)]
-    distances = [np.where(low == high, HALF, one) for one in distances]
-    return [low, high], [one.astype(np.float32) for one in distances]
+    half = float(HALF)
+    if number == i32:
+        places, half = (places * np.float32(PARTS)).astype(np.int32), PARTS // 2
+    one = 1 if number == f32 else PARTS
+    distances = [np.abs(places - end * one) for end in (low, high)]
+    return [low, high], [np.where(low == high, half, each) for each in distances]
 
 
 def _sizes(node: NodeContext, value: Value) -> list[tuple[int, float]]:
