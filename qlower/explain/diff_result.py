@@ -334,8 +334,8 @@ def _chain_head(diff: Diff, chain: ChainPair) -> Iterator[str]:
 
 
 def _in_words(diff: Diff) -> Iterator[str]:
-    """The places where the sides differ, what each of them does, and the common cause
-    of all differences of the layer."""
+    """The positions where the sides differ, what each side does there, and the cause
+    that all differences of the layer share."""
     chain = diff.chain
     if chain is not None and chain.parting is not None and not _is_same(chain):
         yield f"they part at: {_where(chain.parting)}"

@@ -19,8 +19,8 @@ from qlower.observe.rows import ratio, show_exact, show_value
 
 @dataclass(frozen=True)
 class Supposed:
-    """The element that a rule would give for some `values` in the place of its `own`,
-    and that number before any rounding."""
+    """The element that a rule would give for `values` instead of its `own`, and that
+    number before any rounding."""
 
     values: Mapping[str, Array]
     own: Mapping[str, Array]

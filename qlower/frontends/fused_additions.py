@@ -90,7 +90,7 @@ def _sources(op: Operation) -> set[Operation]:
 
 
 def _fuse(add: qnn.AddOp) -> None:
-    """Replace an addition and the convolution before it by both in one."""
+    """Replace an addition and the convolution before it by one operation."""
     summand = _convolution(add)
     assert summand is not None
     convolution = summand.owner

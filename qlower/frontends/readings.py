@@ -1,4 +1,4 @@
-"""The readings and the codes of models that a contract stands for."""
+"""The reading and the codes of models that each contract implies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from qlower.model import Model
 from qlower.model.layers import layer_name, layers
 
 SIGNED = "signed"
-"""What contracts say whose system has no unsigned codes."""
+"""The value in contracts whose system has no unsigned codes."""
 
 _NOT_BY_DEFAULT = "session.qdqisint8allowed=1"
 """Stands in the remarks on models that only such a session of ONNX Runtime runs."""

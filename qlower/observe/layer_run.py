@@ -81,8 +81,8 @@ class _WatchedRule(Rule):
 
 
 class _WatchedRules(Mapping[str, Rule]):
-    """Rules that keep what they are evaluated with; each is read when it is asked
-    for."""
+    """Rules that record the values they are evaluated with; each is read when it is
+    asked for."""
 
     def __init__(self, rules: Mapping[str, Rule], seen: list[Evaluation]) -> None:
         self._rules, self._seen = rules, seen

@@ -17,9 +17,9 @@ CHAINS = 4
 
 
 def of_vectors(sums: Summing[T]) -> T:
-    """Eigen/src/Core/InnerProduct.h: as many sums as packets have numbers, for each of
-    four packets in turn; these are added from the last to the first, then lanes
-    crosswise, then the products that fill no packet."""
+    """Eigen/src/Core/InnerProduct.h: one sum for each lane of four packets, which take
+    the products in turn. The packets are added from the last to the first, then the
+    lanes crosswise, then the products that fill no packet."""
     packets = sums.count // PACKET
     total: list[T] = []
     if packets:

@@ -97,8 +97,8 @@ def library_kind(name: str) -> LibraryKind:
 
 
 def write_library(folder: Path, kind: LibraryKind, interface: Interface) -> list[str]:
-    """Write the files beside the sources into an existing folder; gives their paths
-    in it."""
+    """Write all files except the sources into an existing folder, and return their
+    paths in it."""
     files = kind.files(interface)
     for name, text in files.items():
         path = folder / name

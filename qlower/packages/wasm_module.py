@@ -21,7 +21,7 @@ FUNCTION, _MEMORY, _GLOBAL = 0, 2, 3
 """Kinds of imports and exports."""
 
 _SYMBOL_TABLE, _UNDEFINED, _HAS_NAME = 8, 0x10, 0x40
-"""Of the section "linking"."""
+"""In the section "linking": the kind of its part with symbols, and their flags."""
 
 _I32, _I64, _I32_CONST, _I64_CONST, _END = b"\x7f", b"\x7e", b"\x41", b"\x42", b"\x0b"
 
@@ -29,7 +29,7 @@ INTERFACE_SECTION = "qlower.interface"
 """The custom section that holds `Interface.to_json`."""
 
 _SPARE = 256
-"""Bytes of the stack beside those of frames, to align the first one."""
+"""Bytes of the stack in addition to its frames, to align the first one."""
 
 PAGE = 1 << 16
 """Bytes of a page of memory."""

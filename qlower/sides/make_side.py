@@ -45,7 +45,8 @@ def make_side(
     match: Mapping[str, str] | None = None,
     title: str | None = None,
 ) -> Side:
-    """The side that is meant. Models and dumps are called `title`, or by their paths.
+    """The side that a text names. Models and dumps are called `title`, or by their
+    paths.
 
     `[CONTRACT:]EXECUTOR` or `CONTRACT`: a contract's name or an `.mlir` file, and
     `interp`, `jit` or a CPU of this machine (`x86-64-v3`). Without a contract it is
@@ -91,7 +92,7 @@ def make_side(
 
 
 def short_titles(*sides: SideLike) -> list[str | None]:
-    """The ends of paths that tell them apart, by which a table may call files."""
+    """The shortest ends of paths that differ, as names of files in tables."""
     paths = [
         Path(os.path.abspath(side)).parts if isinstance(side, str | PathLike) else ()
         for side in sides

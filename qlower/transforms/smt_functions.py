@@ -47,13 +47,15 @@ CMPI = (
     *(("bvult", False, False), ("bvule", False, False)),
     *(("bvult", True, False), ("bvule", True, False)),
 )
-"""By predicate: the function, whether operands are exchanged, and it is negated."""
+"""The function for each predicate, whether its operands are exchanged, and whether it
+is negated."""
 
 CMPF = {
     **{1: ("fp.eq", False), 2: ("fp.lt", True), 3: ("fp.leq", True)},
     **{4: ("fp.lt", False), 5: ("fp.leq", False)},
 }
-"""By ordered predicate, oeq to ole: the function, and whether operands are swapped."""
+"""The function for each ordered predicate, oeq to ole, and whether its operands are
+swapped."""
 
 NEGATED = {13: 1, 9: 5, 10: 4, 11: 3, 12: 2}
 """Each unordered predicate is the negation of an ordered one: une of oeq ..."""

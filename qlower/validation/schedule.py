@@ -27,7 +27,7 @@ Finished: TypeAlias = tuple[list[Chunk], Partial]
 _Tasks: TypeAlias = tuple[Mapping[tuple[str, str], Work], Work]
 
 _LOGGERS = ("distributed", "tornado")
-"""The logs of Dask, by the first part of their names."""
+"""The first parts of the names of Dask's loggers."""
 
 _GROUP = 8
 """Chunks, or sums of chunks, that a cluster adds up at once."""

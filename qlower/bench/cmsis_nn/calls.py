@@ -93,7 +93,7 @@ def _dims(name: str, numbers: Sequence[int]) -> str:
 
 
 def _image(value: SSAValue) -> list[int]:
-    """The four sizes of a tensor that has at most as many."""
+    """Four sizes of a tensor of at most four dimensions, 1 where it has fewer."""
     shape = list(shape_of(value))
     return [1] * (4 - len(shape)) + shape
 

@@ -50,9 +50,9 @@ _FLOATS = {
 
 @dataclass(frozen=True)
 class LayerCount:
-    """A layer's instructions and modelled cycles, ours and those of CMSIS-NN's
-    `kernels`, and how many outputs differ. A layer of ours may be several in the
-    model; the outputs of all of them are compared."""
+    """A layer's instructions and modelled cycles, in qlower and in CMSIS-NN's
+    `kernels`, and how many outputs differ. A layer of ours may be several in the model;
+    the outputs of all of them are compared."""
 
     layer: str
     kernels: str
@@ -91,8 +91,8 @@ class _Layer:
 def compare_layers(
     compilation: Compilation, kernels: Sequence[KernelCount], checkout: Path
 ) -> list[LayerCount]:
-    """The layers that CMSIS-NN has kernels for, in order, beside the counts of ours,
-    `kernels`, for drawn inputs.
+    """The layers that CMSIS-NN has kernels for, in order, with the counts of both for
+    drawn inputs; `kernels` are qlower's.
 
     Raises QlowerError where `checkout` is none of CMSIS-NN, or its compiler is missing.
     """

@@ -1,4 +1,5 @@
-"""Functions that differ in numbers only, as one that reads them from a table.
+"""Merging of functions that differ in numbers only into one that reads them from a
+table.
 
 Layers of one class run the same loops; they differ in bounds, strides and offsets. The
 texts of their functions are the same but for a few literals. One function is left of
@@ -238,7 +239,7 @@ def _weakest(arguments: Sequence[str]) -> str:
 
 
 def _recalled(text: str, tables: Mapping[str, tuple[str, str]]) -> str:
-    """A function's text with other calls of functions that are joined."""
+    """A function's text, with its calls of merged functions replaced."""
 
     def call(found: re.Match[str]) -> str:
         if found[1] not in tables:

@@ -129,5 +129,5 @@ class _Encoded(bytes):
 
 
 def parse(text: str) -> ModuleRef:
-    """Have LLVM read a module, in which each character stands for one byte."""
+    """Have LLVM read a module whose characters are one byte each."""
     return BINDING.parse_assembly(_Encoded(text, "latin-1"))

@@ -25,7 +25,7 @@ class Computing(ScopedText):
         self._first_lines: list[str] = []
         self._splats: dict[Value, dict[int, Value]] = {}
         self._indices: dict[str, tuple[Value, int, int]] = {}
-        """For each i64 value `base * factor + offset`, those three."""
+        """The base, factor and offset of each i64 value `base * factor + offset`."""
         self._last: dict[str, int] = {}
         """The greatest value of a loop's index."""
 
@@ -178,7 +178,7 @@ class Computing(ScopedText):
         return self._index(base, before * factor, known * factor)
 
     def is_below(self, a: Value, bound: int) -> bool:
-        """Whether an i64 is known to be neither negative nor as great as the bound."""
+        """Whether an i64 is known to lie in [0, bound)."""
         base, factor, first = self._parts(a)
         if base.text not in self._last:
             return False

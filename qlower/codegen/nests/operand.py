@@ -247,7 +247,7 @@ def _dense_place(
 
 
 def first_byte(result: SSAValue) -> int | None:
-    """The first byte of a nest's result in the buffer of a greater tensor that contains
+    """The first byte of a nest's result in the buffer of a larger tensor that contains
     it as a box; None for a result with a buffer of its own."""
     box = box_of(result)
     if box is None:

@@ -88,8 +88,8 @@ def compile_plan(planned: Plan, signature: Signature) -> CompiledObject:
 
 
 def _program(code: Module, planned: Plan) -> tuple[Program, dict[str, str]]:
-    """The program of a plan in a module, and what is called for each kernel's function,
-    where that is another one."""
+    """The program of a plan in a module, and the function that is called for each
+    kernel, where it isn't the kernel's own."""
     if planned.target.optimize != SIZE:
         program = Program(code, planned, is_exported=True)
         return program, program.names

@@ -73,8 +73,8 @@ class NestPlan:
 
     @property
     def scratch(self) -> int | None:
-        """The offset in the arena of the code's own memory; None where it needs none,
-        or where there is too little room, so that it uses the stack."""
+        """The arena offset of the code's own memory; None if it needs none, or if there
+        is too little room and it uses the stack."""
         planned = self.whole.nest.op.scratch
         needed = scratch_bytes(self.whole.skeleton)
         if planned is None or not 0 < needed <= planned.bytes.data:

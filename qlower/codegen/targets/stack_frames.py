@@ -22,8 +22,8 @@ _UNITS: Mapping[str, Callable[[str], int]] = {
     "low": lambda text: (1 << int(text)) - 1,
     "mask": lambda text: (1 << 64) - int(text, 16),
 }
-"""Bytes that a group of a pattern stands for, by its name: numbers, lists of registers,
-and a mask, or bits, that align."""
+"""The bytes that a group of a pattern means, by its name: a number, a list of
+registers, or a mask or bits for alignment."""
 
 
 @dataclass(frozen=True)

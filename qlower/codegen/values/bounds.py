@@ -23,8 +23,8 @@ _LARGEST_FLOAT = {32: 2.0**127, 64: 2.0**1023}
 def of_arguments(
     block: Block, given: Sequence[T | None], magnitudes: Sequence[float]
 ) -> tuple[dict[SSAValue, T], dict[SSAValue, float]]:
-    """What is given for a block's arguments, None for those that it doesn't use, and
-    bounds on the magnitudes of the first ones."""
+    """The values given for a block's arguments, None for unused arguments, and bounds
+    on the magnitudes of the first ones."""
     values: dict[SSAValue, T] = {
         argument: value
         for argument, value in zip(block.args, given, strict=True)
@@ -160,8 +160,8 @@ def _selected_magnitude(op: Operation, bounds: Mapping[SSAValue, float]) -> floa
 
 
 def _clamped(value: SSAValue) -> tuple[SSAValue, str, float] | None:
-    """The operand of a float that a constant clamps at one side, the comparison that is
-    the side, and the constant's magnitude."""
+    """The operand of a float that a constant clamps on one side, the comparison that
+    says which side, and the constant's magnitude."""
     match value.owner:
         case arith.SelectOp(cond=condition, lhs=chosen, rhs=end):
             pass

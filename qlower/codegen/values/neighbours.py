@@ -19,8 +19,8 @@ def is_zero_point(number: arith.ConstantOp) -> bool:
 
 
 def is_of_line(number: arith.ConstantOp) -> bool:
-    """Whether a number may be a slope or an offset of a requantization's line: it is
-    only used as that of integers, which LLVM can't simplify."""
+    """Whether a number is only used as slope or offset of a line of integers, as in a
+    requantization, which LLVM can't simplify."""
     return all(
         isinstance(use.operation, math.FmaOp)
         and use.index > 0
@@ -43,7 +43,8 @@ def _adds_constant(op: Operation | Block) -> bool:
 
 
 def is_extended(value: SSAValue) -> bool:
-    """Whether a narrow number is but widened again: LLVM then doesn't narrow it."""
+    """Whether every use of a narrow number widens it again: LLVM then doesn't narrow
+    it."""
     wider = (arith.ExtSIOp, arith.ExtUIOp, arith.SIToFPOp, arith.UIToFPOp)
     return all(isinstance(use.operation, wider) for use in value.uses)
 

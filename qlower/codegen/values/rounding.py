@@ -12,13 +12,13 @@ from qlower.codegen.llvm.values import I1, Value, constant, zero
 from qlower.codegen.targets.resolve import Target
 
 _SAFE_FOR_I32 = 2.0**31 - 2.0**12
-"""A float that is a little greater still fits i32."""
+"""A float; slightly larger ones still fit i32."""
 
 _FROM, _BITS_OF_FROM = 2.0**23 + 2.0**22, 0x4B400000
 """A float, and its bits; around it floats are integers."""
 
 _SAFE_FOR_SUM = 2.0**22 - 2.0**3
-"""Where a little greater floats are added to `_FROM`, the sum is such an integer."""
+"""A float; slightly larger ones, added to `_FROM`, still give such an integer."""
 
 
 def round_float(f: Function, target: Target, mode: str, x: Value) -> Value:

@@ -1,4 +1,4 @@
-"""The choices that make up an arithmetic, and what each may be."""
+"""The choices that make up an arithmetic, and their options."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "rounding": MODES,
     "zero_point": (AFTER, INSIDE, FUSED_INSIDE, BYTE, SYMMETRIC),
 }
-"""What each choice may be; the first is what it is where it makes no difference.
+"""The options of each choice; the first one is taken where the choice makes no
+difference.
 
 products: of pairs, or in turn (`products.py`), where the accumulator saturates after
 each product or each group of them. bias: an integer in the accumulator; real, and added

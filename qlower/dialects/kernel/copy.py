@@ -251,7 +251,7 @@ _IN_A_BOX = ArrayAttr([BoxAttr()])
 
 
 def is_in_box(value: SSAValue) -> bool:
-    """Whether the nest that makes a value puts it into a copy's box."""
+    """Whether the nest that computes a value writes it into a copy's box."""
     producer = value.owner
     return isinstance(producer, Operation) and (
         producer.properties.get("buffers") == _IN_A_BOX

@@ -1,4 +1,5 @@
-"""Checks of the regions of a nest: what they take, yield and refer to."""
+"""Checks of a nest's regions: their arguments, the values they yield, and those they
+refer to."""
 
 from __future__ import annotations
 

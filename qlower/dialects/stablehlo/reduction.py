@@ -105,7 +105,7 @@ class ReduceOp(CombiningOp, name="stablehlo.reduce"):
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """The dimensions that go."""
+        """The dimensions that are removed."""
         return integers(self.dimensions)
 
     def result_shape(self) -> Shape:

@@ -56,7 +56,7 @@ class Importer(Protocol):
         ...
 
     def way_out(self, node: Node) -> str | None:
-        """How the model goes without a node."""
+        """How the model works without a node."""
         ...
 
     def skip(self, node: Node) -> None:
@@ -163,7 +163,8 @@ class NodeOperands(Operands):
     def quantization(
         self, scale: int, zero_point: int, *, may_be_half: bool = False
     ) -> QuantizedType:
-        """The one scale and zero point in two operands; of float16 if it may be."""
+        """The single scale and zero point in two operands; the scale may be float16 if
+        that is allowed."""
         is_half = may_be_half and self.array(scale, "scale").dtype == np.float16
         scales, zeros, signed = self._parameters(
             scale, zero_point, np.float16 if is_half else np.float32

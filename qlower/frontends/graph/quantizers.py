@@ -39,7 +39,7 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Quantizer:
-    """The steps of codes, and the range and the rounding that they have.
+    """The steps of codes, their range and their rounding.
 
     `mode` is a function of the library; scales and zero points broadcast with what is
     quantized.
@@ -75,7 +75,8 @@ def evaluate(name: str, *operands: Reals | float) -> Reals:
 
 
 def quantizer_of(graph: Graph, node: Node) -> Quantizer | None:
-    """What an IntQuant or BipolarQuant says; None where that isn't supported."""
+    """The quantization that an IntQuant or BipolarQuant states; None if it isn't
+    supported."""
     if node.kind == "BipolarQuant":
         scales = _reals(graph, node.inputs[1:2])
         if scales is None:

@@ -67,7 +67,7 @@ class Node:
         *,
         domain: str = "",
     ) -> Node:
-        """A node that stands for this one, under its name."""
+        """A node that replaces this one, under its name."""
         operands, results, given = list(inputs), list(outputs), attributes or {}
         made = self.index, domain, kind, self.name, operands, results, given
         return Node(*made, self.spelled)
@@ -108,5 +108,5 @@ class Model:
 
     @property
     def noun(self) -> str:
-        """What the index of a node counts."""
+        """The word for what the index of a node counts."""
         return "line" if self.is_text else "node"

@@ -45,7 +45,7 @@ def _where(site: CallSite) -> None:
 
 
 def _masked(site: CallSite) -> None:
-    """A number where a mask holds."""
+    """A number wherever a mask is true, else the element."""
     value = _real(site, "value")
     site.add("Where", [site.tensor("mask"), value, site.tensor("self")])
 
@@ -61,7 +61,7 @@ def _cast(site: CallSite) -> None:
 
 
 def _reduced(kind: str) -> Translate:
-    """A function of all elements along dimensions, by default of all."""
+    """A function of the elements along some dimensions, by default all."""
 
     def translate(site: CallSite) -> None:
         dims = site.integers("dim", ())

@@ -12,7 +12,7 @@ from .rows import Read, always, integer, integers, node, one
 from .translating import TORCH, CallSite, Translate
 
 LAST = (1 << 63) - 1
-"""What PyTorch calls the end of a slice."""
+"""PyTorch's number for the end of a slice."""
 
 LONGEST = 1 << 16
 """Numbers of a sequence that is written out."""
@@ -26,7 +26,7 @@ TYPES: Mapping[int, tuple[str, str]] = {
 """The schema's numbers of types that constants have: their names here and in NumPy."""
 
 MODES = {"constant": "", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-"""What lies around a padded tensor, in PyTorch's words and in ONNX's."""
+"""The names of padding modes in PyTorch and in ONNX."""
 
 
 def _define(site: CallSite, array: Array) -> None:

@@ -101,7 +101,7 @@ class OperatorOperands(Operands):
         return shape
 
     def broadcast_shape(self, *numbers: int) -> tuple[int, ...]:
-        """The shape that operands have together, as numpy's do."""
+        """The shape that operands broadcast to, as in numpy."""
         shapes = [self.shape(number) for number in numbers]
         try:
             return np.broadcast_shapes(*shapes)

@@ -59,8 +59,8 @@ def check_weights(
 
 
 def read_bias(op: OperatorContext, number: int, channels: int) -> SSAValue | None:
-    """The optional constant bias, as `tensor<channels x i32>`, or i64 for INT16, beside
-    which a bias of INT32 stays one of i32."""
+    """The optional constant bias, as `tensor<channels x i32>`, or i64 for INT16
+    activations, whose bias may also be i32."""
     check_bias(op, number, channels, may_be_narrow=True)
     if not op.has(number):
         return None

@@ -15,7 +15,7 @@ MAX_KERNEL = 1 << 16
 SAME, VALID = 0, 1
 
 SIDES = "dhw"
-"""What options call the axes of volumes; images have the last two."""
+"""The names of axes of volumes in options; images have the last two."""
 
 
 def read_window(

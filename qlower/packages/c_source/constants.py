@@ -16,7 +16,7 @@ from .literals import integer, real_number
 _WIDTH = 88
 
 _SMALL_BYTES = 32
-"""Bytes of the largest array that lies with the code where weights don't."""
+"""Bytes of the largest array that is placed with the code when weights aren't."""
 
 
 @dataclass

@@ -1,10 +1,10 @@
-"""Literals of C: integers that no int is too narrow for, exact floats."""
+"""Literals of C: integers for any width of `int`, and exact floats."""
 
 from __future__ import annotations
 
 
 def integer(value: int) -> str:
-    """A literal, which no `int` is too narrow for."""
+    """A literal whose value doesn't depend on the width of `int`."""
     if -(1 << 15) < value < 1 << 15:
         return str(value) if value >= 0 else f"({value})"
     for bits in (32, 64):

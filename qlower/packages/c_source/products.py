@@ -215,7 +215,7 @@ class _Dots:
 
     @contextmanager
     def _members(self, members: dict[int, Loop]) -> Generator[None]:
-        """Loops over a block's members, whose counters regions then see."""
+        """Loops over a block's members, with counters that regions can read."""
         counters = self.writer.counters
         self.writer.counters = [
             members[loop].name if loop in members else counter

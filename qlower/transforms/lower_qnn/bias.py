@@ -94,7 +94,7 @@ class LoweredContraction:
         return found
 
     def constant_bias(self) -> Array:
-        """The bias where it must be known now: zero where there is none."""
+        """The bias, which must be a constant; zero if there is none."""
         if self.op.bias is None:
             return np.array(0, np.int32)
         bias = constant_of(self.op.bias)

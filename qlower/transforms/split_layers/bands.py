@@ -48,7 +48,7 @@ class Rows:
 
 
 Bands: TypeAlias = Mapping[SSAValue, tuple[SSAValue, int]]
-"""The band that stands for each value, and the value's row at which it begins."""
+"""The band that replaces each value, and the value's row at which it begins."""
 
 
 @dataclass(frozen=True, eq=False)

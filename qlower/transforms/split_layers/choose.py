@@ -167,7 +167,7 @@ def _is_inside(each: Divisible, run: Sequence[Divisible]) -> bool:
 
 
 def _size(value: SSAValue) -> int:
-    """Bytes of a tensor; none where it is made in a box of another."""
+    """Bytes of a tensor; 0 if it is computed in a box of another one."""
     uses = [use.operation for use in value.uses]
     if len(uses) == 1 and _fills_box(uses[0]):
         return 0

@@ -112,8 +112,8 @@ def nibbles_save(contraction: Contraction, weights: Weights) -> bool:
 
 
 def _takes_nibbles(contraction: Contraction, length: int, weights: Weights) -> bool:
-    """Whether weights have 4 bits, and enough channels share the sums of activations of
-    each run of this length."""
+    """Whether weights have 4 bits, and enough channels share the activation sums of a
+    run of this length."""
     channels = contraction.nest.bounds[contraction.lane]
     return channels >= _LEAST_CHANNELS and length > WORD_BYTES and weights.are_nibbles
 

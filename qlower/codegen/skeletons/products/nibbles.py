@@ -136,7 +136,7 @@ class Nibbles(SummingStep):
 
 
 class BroadcastNibbles(Nibbles):
-    """Nibbles for activations as bytes, four of which are loaded into all lanes."""
+    """Nibbles for activations of 8 bits; four of these are loaded into all lanes."""
 
     cost = StepCost(weight=0.75, shared=1.0, latency=10.0, late=0.25, tile=15.0, part=2)
 

@@ -42,7 +42,7 @@ ProductsT = TypeVar("ProductsT", Contraction, DepthwiseProducts)
 
 
 class Data(Protocol):
-    """A place to which constants are added: a module, or a collection."""
+    """A module or a collection to which constants are added."""
 
     def add_constant(self, data: bytes) -> Value:
         """The address of read-only bytes."""

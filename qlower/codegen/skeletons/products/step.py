@@ -253,7 +253,7 @@ def load_word(f: Function, address: Value, size: int) -> Value:
 
 
 def cut_start(step: DotStep, part: Activations) -> int:
-    """The place where a last word of activations begins: earlier, if it may overlap the
-    one before it."""
+    """The position of the last word of activations, which is earlier if it may overlap
+    the word before it."""
     is_cut = part.size < WORD_BYTES and step.reads_again(part.before + part.size)
     return part.size - WORD_BYTES if is_cut else 0

@@ -110,8 +110,8 @@ class TileData:
 
 @dataclass(frozen=True)
 class Block:
-    """Pixels whose sums are in registers together: `width` of the last pixel loop, the
-    first `skipped` of which have been finished before, times `across`.
+    """Pixels whose sums are in registers together: `width` of the last pixel loop times
+    `across`. The first `skipped` pixels of `width` have been finished before.
 
     `starts` are those of the registers along that loop, which may overlap.
     """

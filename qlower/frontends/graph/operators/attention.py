@@ -19,7 +19,7 @@ from .real_layers import SCALED_SUM, layer, product, real_tensor
 from .real_softmax import softmax_of
 
 MASK_FILTER = -10000.0
-"""The number that is added where a mask hides an element, by default."""
+"""The number that is added by default where a mask hides an element."""
 
 
 def import_attention(node: NodeContext) -> None:

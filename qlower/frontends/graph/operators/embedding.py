@@ -64,7 +64,7 @@ def import_embedding(node: NodeContext, *, is_quantized: bool) -> None:
 
 
 def _ids(node: NodeContext, number: int) -> Value:
-    """Indices [batch, length] of INT32 that only run time knows."""
+    """Indices [batch, length] of INT32 that are known at run time only."""
     value = node.value(number)
     if value.element != i32 or len(value.shape) != 2:
         raise node.error(

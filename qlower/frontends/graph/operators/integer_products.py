@@ -37,7 +37,7 @@ from .elementwise import broadcast
 Integers: TypeAlias = NDArray[np.int64]
 
 Stored: TypeAlias = tuple[Value, Value | None]
-"""Codes, and their zero point where only run time knows it."""
+"""Codes, and their zero point if it is known at run time only."""
 
 
 def stored_operand(node: NodeContext, number: int, point: int) -> Stored:

@@ -27,7 +27,7 @@ GROUP_CHANNELS_SINCE = 21
 """The opset from which on each channel of a group has a factor."""
 
 EPSILON, FUSED_EPSILON = 1e-5, 1e-12
-"""The epsilon by default, and that of operators in which more is fused."""
+"""The default epsilon, and the default of operators into which others are fused."""
 
 SHORTEST, SHORTEST_OF_SQUARES = 8, 16
 """The shortest rows that the kernel takes, and those of RMSNormalization."""

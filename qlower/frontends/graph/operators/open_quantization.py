@@ -173,8 +173,8 @@ def _requantize(node: NodeContext, sums: Value, last: Sequence[int]) -> None:
 
 
 def conv_open(node: NodeContext) -> None:
-    """QLinearConv: exact sums and a bias in their steps, stored as those of a
-    QLinearMatMul."""
+    """QLinearConv: exact sums plus a bias in their steps, stored as the sums of a
+    QLinearMatMul are."""
     node.expect("channels_last", 0)
     sums = _convolved(node, 3, 2, 5)
     rank = len(sums.shape)

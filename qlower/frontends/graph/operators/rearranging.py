@@ -47,8 +47,8 @@ def import_tile(node: NodeContext) -> None:
 
 
 def tile(node: NodeContext, value: Value, repeats: Sequence[int]) -> None:
-    """Make each dimension the given number of times one behind the other the node's
-    result."""
+    """Define the node's result by repeating each dimension the given number of
+    times."""
     for axis, times in enumerate(repeats):
         node.check_range("repeat", times, 1, 1 << 16)
         value = pick(node, value, axis, [*range(value.shape[axis])] * times)

@@ -88,7 +88,7 @@ def _reduce_codes(
     *,
     keeps: bool,
 ) -> None:
-    """The largest or least stored integers along axes, of the operand's scale."""
+    """The largest or smallest stored integers along axes, with the operand's scale."""
     value = node.in_order(value)
     element = value.element
     if not isinstance(element, QuantizedType):
@@ -112,7 +112,7 @@ def reduce(
     *,
     keeps: bool,
 ) -> None:
-    """Make the function of the elements along axes the node's result."""
+    """Define the node's result as a function of the elements along axes."""
     if function not in ANY_ORDER.values():
         value = node.in_order(value)
     places = sorted(value.order.index(axis) for axis in axes)

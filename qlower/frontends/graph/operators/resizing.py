@@ -129,7 +129,7 @@ def _cubic_shares(steps: Scalars, distance: SSAValue, factor: float) -> list[SSA
 def _interpolate(
     node: NodeContext, value: Value, sizes: Sequence[tuple[int, float]]
 ) -> None:
-    """Interpolate between four pixels, each times the product of its distances
+    """Interpolate between four pixels, each times the product of two distances
     (UpsampleBilinear of upsample.cc). Stored integers are taken as they are; what is
     between them is cut toward 0."""
     is_fixed = _is_fixed(node, value)

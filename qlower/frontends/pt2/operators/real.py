@@ -55,8 +55,8 @@ def _inverse_root(steps: Scalars, x: SSAValue) -> SSAValue:
 
 
 tanh = text("_sleef", "tanhf_u10")
-"""SLEEF's, as Inductor has it. Where PyTorch runs operators one by one it is MKL's,
-whose steps are not published."""
+"""SLEEF's function, as Inductor calls it. Where PyTorch runs operators one by one it is
+MKL's, whose steps are not published."""
 
 
 def in_vectors(name: str, *, of_rows: bool = False) -> Steps:

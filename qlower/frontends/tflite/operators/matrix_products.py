@@ -34,10 +34,10 @@ from .hybrid import by_litert
 from .real import reshaped
 
 PANEL = 4
-"""Rows that are multiplied at once."""
+"""Rows that are multiplied together."""
 
 BLOCK = 2 * PACKET
-"""Outputs that are computed at once; behind them there may be a packet, and others."""
+"""Outputs that are computed together; a packet and single ones may follow."""
 
 BEHIND_BLOCKS, BEHIND_PACKETS = Order(of_panels(2, BLOCK)), Order(of_panels(4, PACKET))
 
