@@ -14,11 +14,16 @@ from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
 from qlower.files.arrays import Array
 from qlower.model.nests import dense
-from qlower.operators.transposed import Axis, filters_of, phase_weights
+from qlower.operators.transposed import (
+    Axis,
+    filters_of,
+    image_movements,
+    phase_weights,
+)
 from qlower.operators.windows import same_padding
 
 from ...entry import takes
-from ...graph.values import slice_of
+from ...graph.values import sliced
 from ..context import OperatorContext
 from ..types import PLAIN_TYPES
 from ..weights import check_bias, check_weights
@@ -59,15 +64,13 @@ def import_transpose_conv(op: OperatorContext) -> None:
         blocks = _hybrid_blocks
     value = blocks(op, rows, columns)
     type = op.result_type(result)
-    whole = (batch, rows.size, columns.size, filters)
-    image = _blocks_to_image(op, value, rows, columns, filters)
-    if list(whole) == result:
+    split, turned, whole, cut = image_movements(shape_of(value), rows, columns)
+    image = op.permuted(op.reshaped(value, split.shape), turned.order)
+    if list(whole.shape) == result:
         op.finish(qnn.ReshapeOp(image, type))
         return
-    image = op.reshaped(image, whole)
-    offsets = [0, rows.offset, columns.offset, 0]
-    places = zip(offsets, result, strict=True)
-    op.finish(slice_of(image, [range(at, at + size) for at, size in places]))
+    image = op.reshaped(image, whole.shape)
+    op.finish(sliced(image, cut))
 
 
 def _quantized_blocks(op: OperatorContext, rows: Axis, columns: Axis) -> SSAValue:
@@ -146,15 +149,6 @@ def _repeated_bias(op: OperatorContext, phases: int) -> SSAValue | None:
         return None
     stored = dense(bias, PLAIN_TYPES[op.input(3).type])
     return op.emit(arith.ConstantOp(stored), "bias")
-
-
-def _blocks_to_image(
-    op: OperatorContext, value: SSAValue, rows: Axis, columns: Axis, filters: int
-) -> SSAValue:
-    """Each pixel's channels as a block of pixels, of rows and columns by themselves."""
-    batch, height, width, _ = shape_of(value)
-    split = (batch, height, width, rows.stride, columns.stride, filters)
-    return op.permuted(op.reshaped(value, split), (0, 1, 3, 2, 4, 5))
 
 
 IMPORTERS = {
