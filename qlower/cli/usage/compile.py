@@ -32,7 +32,7 @@ EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.tflite -o gates/ --emit gates --contract tflm
 
 C source is for any processor (c99-none) unless --target names one, or an object is
-written beside it: then both have the loop nests, arena and header of that target.
+written with it: then both have the loop nests, arena and header of that target.
 
 Several CPUs, the least first, make one object with code for each. It runs the
 last one whose instructions the processor has, and returns an error if there is none.

@@ -77,7 +77,7 @@ def add_options(parser: ArgumentParser) -> None:
     )
     show.set_defaults(run=runner("qlower.cli.contracts:show_contract"))
     pages = add_command(
-        actions, common, "pages", "write the pages beside the contracts", PAGES_EXAMPLE
+        actions, common, "pages", "write the contracts' pages", PAGES_EXAMPLE
     )
     pages.add_argument(
         "--check", action="store_true", help="write nothing, fail if a page is stale"

@@ -32,7 +32,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--against",
         default="exact",
         metavar="CONTRACT",
-        help="what outputs are held against (default: exact)",
+        help="what outputs are compared with (default: exact)",
     )
     add_number(parser, "--examples", "COUNT", "use the first COUNT inputs")
     add_plot(parser, "areas and differences")
