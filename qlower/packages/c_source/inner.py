@@ -98,7 +98,7 @@ def windows(
         for _, tap in uses:
             if tap not in loaded:
                 loaded.add(tap)
-                body.append(f"      const int32_t w{tap} = w[{tap}];")
+                body.append(f"      const int32_t w{tap} = b[{tap}];")
         name, text = (
             ("border", "") if offset is None else (f"x{offset}", f"x[{offset}]")
         )
@@ -119,15 +119,17 @@ def windows(
             f"QLOWER_FUNCTION void {name}(",
             f"    const {type} *const *lines, const int8_t *w, const int32_t *start,",
             "    int32_t channels, int32_t *sums) {",
+            "  const int8_t *b = w;",
+            "  int32_t *to = sums;",
             "  for (int32_t c = 0; c < channels; c++) {",
             *(f"    uint32_t s{i} = (uint32_t)start[c];" for i in totals),
             f"    for (int32_t line = 0; line < {lines}; line++) {{",
             f"      const {type} *const x = &lines[line][c];",
             *body,
-            f"      w += {taps};",
+            f"      b += {taps};",
             "    }",
-            *(f"    sums[{i}] = (int32_t)s{i};" for i in totals),
-            f"    sums += {columns};",
+            *(f"    to[{i}] = (int32_t)s{i};" for i in totals),
+            f"    to += {columns};",
             "  }",
             "}",
         ],
@@ -142,42 +144,45 @@ def widen(helpers: Helpers, *, signed: bool, rows: int) -> str:
     name = f"widen_{rows}_{kind}"
     helpers.add_intrinsics()
     row = "int32_t row, " if rows == 2 else ""
-    at = ["x[k]", "x[row + k]"][:rows]
-    words = ["x", "&x[row]"][:rows]
+    at = ["from[k]", "from[row + k]"][:rows]
+    words = ["from", "&from[row]"][:rows]
     lines = [
         f"/* Widens n bytes of {rows} row{'s' * (rows > 1)} of x: of four the first and"
         " the third,",
         " * then the second and the fourth. */",
         f"QLOWER_FUNCTION void {name}(",
         f"    const {type} *x, {row}int32_t n, int16_t *y) {{",
+        f"  const {type} *from = x;",
+        "  int16_t *to = y;",
+        "  int32_t left = n;",
         "#if defined(QLOWER_ACLE)",
-        "  for (; n >= 4; n -= 4) {",
-        "    qlower_halves *const to = (qlower_halves *)(void *)y;",
+        "  for (; left >= 4; left -= 4) {",
+        "    qlower_halves *const halves = (qlower_halves *)(void *)to;",
         *(
             f"    const uint32_t word_{number} = load_word({word});"
             for number, word in enumerate(words)
         ),
         *(
-            f"    to[{half * rows + number}] ="
+            f"    halves[{half * rows + number}] ="
             f" (uint32_t)widen_{kind}{'_odd' * half}(word_{number});"
             for half in range(2)
             for number in range(rows)
         ),
-        "    x += 4;",
-        f"    y += {4 * rows};",
+        "    from += 4;",
+        f"    to += {4 * rows};",
         "  }",
         "#endif",
-        "  while (n > 0) {",
+        "  while (left > 0) {",
         "    for (int32_t k = 0; k < 4; k++) {",
         f"      const int32_t place = ((k % 2) * {2 * rows}) + (k / 2);",
         *(
-            f"      y[place + {2 * number}] = (k < n) ? {element} : 0;"
+            f"      to[place + {2 * number}] = (k < left) ? {element} : 0;"
             for number, element in enumerate(at)
         ),
         "    }",
-        "    x += 4;",
-        f"    y += {4 * rows};",
-        "    n -= 4;",
+        "    from += 4;",
+        f"    to += {4 * rows};",
+        "    left -= 4;",
         "  }",
         "}",
     ]
@@ -199,9 +204,12 @@ def sums_of_rows(helpers: Helpers, rows: int) -> str:
         f"QLOWER_FUNCTION void {name}(",
         "    const int16_t *x, const int8_t *w, const int32_t *start, int32_t words,",
         f"    int32_t groups, {'int32_t distance, ' * (rows > 1)}int32_t *sums) {{",
+        "  const int8_t *b = w;",
+        "  const int32_t *first = start;",
+        "  int32_t *to = sums;",
         "  for (int32_t group = 0; group < groups; group++) {",
         *(
-            f"    uint32_t s{number} = (uint32_t)start[{column}];"
+            f"    uint32_t s{number} = (uint32_t)first[{column}];"
             for number, (_, column) in enumerate(sums)
         ),
         "#if defined(QLOWER_ACLE)",
@@ -219,20 +227,20 @@ def sums_of_rows(helpers: Helpers, rows: int) -> str:
         "    for (int32_t half = 0; half < (2 * words); half++) {",
         *(
             f"      s{number} += (uint32_t)(a[{2 * row + tap}]"
-            f" * w[{_byte(column) + 2 * tap}]);"
+            f" * b[{_byte(column) + 2 * tap}]);"
             for tap in range(2)
             for number, (row, column) in enumerate(sums)
         ),
         f"      a += {2 * rows};",
-        f"      w += {2 * columns};",
+        f"      b += {2 * columns};",
         "    }",
         "#endif",
         *(
-            f"    sums[{'distance + ' * row}{column}] = (int32_t)s{number};"
+            f"    to[{'distance + ' * row}{column}] = (int32_t)s{number};"
             for number, (row, column) in enumerate(sums)
         ),
-        f"    start += {columns};",
-        f"    sums += {columns};",
+        f"    first += {columns};",
+        f"    to += {columns};",
         "  }",
         "}",
     ]
@@ -257,7 +265,7 @@ def _word_of_products(rows: int) -> list[str]:
             word = f"w{half}{pair}"
             at = 4 * (half * (columns // 2) + pair)
             lines += [
-                f"        const uint32_t {word} = load_word(&w[{at}]);",
+                f"        const uint32_t {word} = load_word(&b[{at}]);",
                 f"        const int16x2_t {word}_even = widen_s8({word});",
                 f"        const int16x2_t {word}_odd = widen_s8_odd({word});",
             ]
@@ -271,6 +279,6 @@ def _word_of_products(rows: int) -> list[str]:
     return [
         *lines,
         f"        a += {2 * rows};",
-        f"        w += {4 * columns};",
+        f"        b += {4 * columns};",
         "      }",
     ]
