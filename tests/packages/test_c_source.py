@@ -49,12 +49,14 @@ def built(name: str) -> Compiler:
 
 
 def check(test: RunTest, compiler: Compiler, folder: Path) -> None:
-    """The program gives what the file says, by every contract."""
+    """The program gives what the file says, by every contract but those of floats where
+    the compiler's runtime has none."""
     for contract in test.contracts:
         model = qlower.Model(parse_module(test.text, str(test.path)))
-        outputs = compiler.outputs(
-            portable(model, contract or None), test.inputs(model), folder
-        )
+        compiled = portable(model, contract or None)
+        if not compiler.has_floats and "<float.h>" in str(compiled.text("c")):
+            continue
+        outputs = compiler.outputs(compiled, test.inputs(model), folder)
         values = [value for array in outputs for value in array.reshape(-1).tolist()]
         assert values == test.expected[contract], f"{test} {contract}"
 
