@@ -102,7 +102,8 @@ def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
     width = min(bound, _MAXIMUM_COLUMNS, target.vector_registers // 4)
     if dot.lanes > dot.vector_lanes:
         # what accumulators leave of the registers holds bytes and weights
-        width = min(width, 12 * dot.vector_lanes // dot.lanes)
+        most = min(12, target.vector_registers // 2)
+        width = min(width, most * dot.vector_lanes // dot.lanes)
     for across in (None, *range(len(nest.reduction))):
         groups: dict[int, list[tuple[int, ...]]] = {}
         for counter in counters:
