@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -14,27 +15,36 @@ from qlower.dialects.qnn.attributes import states_of
 from qlower.text.source_errors import first_line
 from qlower.text.upstream_checks import verify_as_upstream
 
+_SCALAR = frozenset(("arith", "fixed", "math"))
+"""Dialects whose operations are right or wrong by their parts, wherever they stand."""
+
+
+@dataclass(frozen=True)
+class _Verified:
+    """The operations that verify, and the parts of those that have no others."""
+
+    ops: set[Operation]
+    parts: set[Hashable] = field(default_factory=set[Hashable])
+
 
 def verify_module(module: ModuleOp, known: Collection[Operation] = ()) -> None:
     """Check every operation but the known ones, which verify, innermost first; the
     first mistake is a `QlowerError`."""
     try:
-        _verify_operation(module, set(known))
+        _verify_operation(module, _Verified(set(known)))
     except RecursionError:
         raise QlowerError("regions are nested too deeply", module.location) from None
 
 
-def _verify_operation(op: Operation, verified: set[Operation]) -> None:
+def _verify_operation(op: Operation, verified: _Verified) -> None:
     for region in op.regions:
         _verify_region(region, verified)
     try:
-        op.verify(verify_nested_ops=False)
-        verify_as_upstream(op)
-        if isinstance(op, FuncOp):
-            states_of(op)
-        for region in op.regions:
-            _verify_end(op, region)
-        _verify_dominance(op, verified)
+        parts = _parts(op)
+        if parts is None or parts not in verified.parts:
+            _verify_alone(op)
+            verified.parts.add(parts)
+        _verify_dominance(op, verified.ops)
     except QlowerError:
         raise
     except Exception as error:
@@ -43,13 +53,33 @@ def _verify_operation(op: Operation, verified: set[Operation]) -> None:
         reason = first_line(error)
         subject = "" if op.name in reason else f"{op.name}: "
         raise QlowerError(f"{subject}{reason}", op.location) from error
-    verified.add(op)
+    verified.ops.add(op)
 
 
-def _verify_region(region: Region, verified: set[Operation]) -> None:
+def _parts(op: Operation) -> Hashable:
+    """All that decides whether an operation within a block verifies: its operands'
+    types, and whether they were erased; None if other things do, too."""
+    is_within = op.next_op is not None and not op.regions and not op.successors
+    if not is_within or op.dialect_name() not in _SCALAR:
+        return None
+    operands = [(type(operand), operand.type) for operand in op.operands]
+    attributes = (*op.properties.items(), None, *op.attributes.items())
+    return type(op), tuple(operands), op.result_types, attributes
+
+
+def _verify_alone(op: Operation) -> None:
+    op.verify(verify_nested_ops=False)
+    verify_as_upstream(op)
+    if isinstance(op, FuncOp):
+        states_of(op)
+    for region in op.regions:
+        _verify_end(op, region)
+
+
+def _verify_region(region: Region, verified: _Verified) -> None:
     for block in region.blocks:
         for op in block.ops:
-            if op not in verified:
+            if op not in verified.ops:
                 _verify_operation(op, verified)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects import func, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import (
     i32,
 )
@@ -14,6 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qlower.contracts import Contract
 from qlower.contracts.values import position_values, rounding_values
 from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.emit.inline_rule import inline_rule
@@ -23,6 +25,17 @@ from qlower.model.nests import Index, Nest, narrow, row_major_index, widen
 from qlower.transforms.lowered_function import Lower, LoweredFunction
 
 ContractOf: TypeAlias = Callable[[Operation], Contract]
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    """The lowered form of an operation: those that were appended for it, and their
+    results, with the names that they had then."""
+
+    operands: Sequence[SSAValue]
+    ops: Sequence[Operation]
+    results: Sequence[SSAValue]
+    names: Sequence[str | None]
 
 
 class Lowering(LoweredFunction):
@@ -39,6 +52,7 @@ class Lowering(LoweredFunction):
         super().__init__(function)
         self._contract_of = contract_of
         self.refused: list[tuple[Operation, QlowerError]] = []
+        self._known: dict[Hashable, _Lowered] = {}
 
     @staticmethod
     def note(type: Attribute) -> Attribute | None:
@@ -46,14 +60,44 @@ class Lowering(LoweredFunction):
         return element if isinstance(element, QuantizedType) else None
 
     def results(self, lower: Lower, op: Operation) -> Sequence[SSAValue]:
+        operands = [self.value(operand) for operand in op.operands]
+        parts = _parts(op, operands)
+        if parts in self._known:
+            return self._again(self._known[parts], operands)
+        last = self.block.last_op
         try:
-            return super().results(lower, op)
+            results = super().results(lower, op)
         except QlowerError as error:
             self.refused.append((op, error))
-        return [
-            self.emit.add(tensor.EmptyOp((), storage_type(value.type))).tensor
-            for value in op.results
-        ]
+            return [
+                self.emit.add(tensor.EmptyOp((), storage_type(value.type))).tensor
+                for value in op.results
+            ]
+        if parts is not None:
+            ops: list[Operation] = []
+            new = self.block.first_op if last is None else last.next_op
+            while new is not None:
+                ops.append(new)
+                new = new.next_op
+            names = [value.name_hint for value in results]
+            self._known[parts] = _Lowered(operands, ops, results, names)
+        return results
+
+    def _again(
+        self, lowered: _Lowered, operands: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """What was lowered of an equal operation, for other operands."""
+        values = dict(zip(lowered.operands, operands, strict=True))
+        for op in lowered.ops:
+            clone = op.clone if op.regions else op.clone_without_regions
+            self.emit.add(clone(values))
+        results = [values[value] for value in lowered.results]
+        for result, value, name in zip(
+            results, lowered.results, lowered.names, strict=True
+        ):
+            if value not in lowered.operands:
+                result.name_hint = name
+        return results
 
     def keep(self, op: Operation) -> Sequence[SSAValue]:
         """A copy of an operation on plain tensors between quantized ones.
@@ -136,3 +180,22 @@ class Lowering(LoweredFunction):
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """A tensor of another shape with the elements of `value` in the same order."""
         return reshape(self.emit, value, shape)
+
+
+def _parts(op: Operation, operands: Sequence[SSAValue]) -> Hashable:
+    """All that decides how an operation with those lowered operands is lowered; None if
+    other things do, too. Constants have elements, other operands a number."""
+    if not isinstance(op, qnn.QnnOp) or op.regions or not operands:
+        return None
+    read = [
+        (
+            own.type,
+            operand.type,
+            operand.owner.value
+            if isinstance(operand.owner, arith.ConstantOp)
+            else operands.index(operand),
+        )
+        for own, operand in zip(op.operands, operands, strict=True)
+    ]
+    attributes = (*op.properties.items(), None, *op.attributes.items())
+    return type(op), tuple(read), op.result_types, attributes
