@@ -26,6 +26,7 @@ from qlower.dialects.qnn.attributes import module_contract
 from qlower.files.replacing import replacing_files
 from qlower.frontends.digest import file_digest
 from qlower.kept.fingerprint import fingerprint
+from qlower.kept.parts import kept_at_least_in
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.printing import exact_module
@@ -259,7 +260,8 @@ def compile_levels(
             (), model.signature, interface.arena_bytes, first.target
         )
     else:
-        package = generate_package(code, interface, weights_section)
+        with kept_at_least_in(first.parts):
+            package = generate_package(code, interface, weights_section)
     for observer in first.observers:
         observer.generated(package, perf_counter() - start)
     return Compiled(interface, tuple(levels.values()), package, weights_section)

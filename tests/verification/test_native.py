@@ -14,6 +14,9 @@ import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.codegen.targets.resolve import host_target, levels_of, resolve_target
+from qlower.model import Model
+from qlower.sides.sides import Computed
+from qlower.text.parsing import parse_module
 from qlower.transforms import prove_epilogues
 from qlower.transforms.prove_epilogues import cheapest
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
@@ -21,6 +24,7 @@ from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.forms import Lines
 from qlower.transforms.prove_epilogues.steps import Function, SeenSteps
 from qlower.transforms.prove_epilogues.substitutes import Substitute, look_up
+from qlower.verification.native.reference import References
 from qlower.verification.native.verdict import Native
 from qlower.verification.native.verify import native
 from qlower.verification.pieces import Pieces
@@ -253,3 +257,26 @@ def test_a_large_network() -> None:
     assert {row.verdict for row in found.layers if "softmax" not in row.kind} == {
         "equal"
     }
+
+
+ELEMENTS = """
+!a = !quant.uniform<i8:f32, 5.0e-01:3>
+!c = !quant.uniform<i8:f32, 4.1e-01:2>
+func.func @main(%x: tensor<1x3x!a>) -> tensor<1x3x!c> {
+  %y = qnn.requantize %x : (tensor<1x3x!a>) -> tensor<1x3x!c> loc("y")
+  func.return %y : tensor<1x3x!c>
+}
+"""
+
+
+def test_a_rule_that_asks_for_places_runs_on_many_trials_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = Model(parse_module(ELEMENTS))
+    together = References(Computed("", model, "tflite-ruy")).trials(("y",))
+    assert len(together) == 256
+    monkeypatch.setattr(References, "_of_many", lambda *_: None)
+    alone = References(Computed("", model, "tflite-ruy")).trials(("y",))
+    for one, other in zip(together[::16], alone[::16], strict=True):
+        assert np.array_equal(one.inputs, other.inputs)
+        assert np.array_equal(one.result, other.result)

@@ -63,8 +63,12 @@ def decide_bytes(
                 return None, tuple(codes)
 
             wrong = wrong.and_of(trial.result ^ stored, outputs[0], given)
+            if not is_first and wrong.count >= best.count:
+                break
         if is_first or wrong.count < best.count:
             best, best_flips, is_first = wrong, [*read, stored], False
+        if not best.count:
+            break
     if not best.count:
         for value, flip in zip(cut.arguments, best_flips, strict=False):
             bytes_read.settle(value, flip)
