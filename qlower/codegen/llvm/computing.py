@@ -66,6 +66,14 @@ class Computing(ScopedText):
         """Whether lanes of the type are computed one by one."""
         return self.module.takes_floats_apart and type.is_float and type.lanes > 1
 
+    def _kept_apart(self, loaded: Value, alignment: int) -> Value:
+        """What was loaded, so that LLVM joins nothing with the load if it must not."""
+        type = loaded.type
+        is_double = type.lanes > 1 and type.lanes * type.bits == 64
+        if self.module.hides_loads and is_double and alignment < 8:
+            return self.hidden(loaded, "w")
+        return loaded
+
     def _lane_by_lane(self, compute: Callable[..., Value], *operands: Value) -> Value:
         """A vector of what is computed from each lane of the operands."""
         lanes = range(operands[0].type.lanes)

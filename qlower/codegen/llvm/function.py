@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 
 from qlower.codegen.llvm.computing import Computing
 from qlower.codegen.llvm.module import Module, PackedData
@@ -29,6 +28,7 @@ from qlower.codegen.llvm.values import (
     Value,
     argument,
     constant,
+    joined,
     zero,
 )
 
@@ -151,24 +151,24 @@ class Function(Computing):
         """A call of an intrinsic by its full name."""
         if name not in self.module.declarations:
             self.module.declare(name, result, (a.type for a in arguments))
-        return self._emit(result, f"call {result} @{name}({_join(arguments)})")
+        return self._emit(result, f"call {result} @{name}({joined(arguments)})")
 
     def intrinsic(self, name: str, *arguments: Value) -> Value:
         """`llvm.<name>`, overloaded on the type of its first argument and result."""
         type = arguments[0].type
         if self._is_apart(type):
-            return self._lane_by_lane(partial(self.intrinsic, name), *arguments)
+            return self._lane_by_lane(lambda *x: self.intrinsic(name, *x), *arguments)
         return self.call(f"llvm.{name}.{type.mangled}", type, arguments)
 
     def call_pointer(self, function: Value, arguments: Sequence[Value]) -> None:
         """A call of the function at an address."""
-        self._lines.append(f"  call void {function.text}({_join(arguments)})")
+        self._lines.append(f"  call void {function.text}({joined(arguments)})")
 
     def call_function(
         self, name: str, arguments: Sequence[Value], result: Type = VOID
     ) -> None:
         """A call whose result, if there is one, doesn't matter."""
-        self._lines.append(f"  call {result} @{name}({_join(arguments)})")
+        self._lines.append(f"  call {result} @{name}({joined(arguments)})")
 
     def call_routine(self, routine: Routine, arguments: Sequence[Value]) -> None:
         """A call of machine code, which is the prologue of a function without a body:
@@ -242,11 +242,7 @@ class Function(Computing):
         instruction = f"load {type}, {pointer}, align {alignment}"
         if self._is_constant(pointer):
             return self._compute(type, instruction, pointer)
-        loaded = self._emit(type, instruction)
-        is_double = type.lanes > 1 and type.lanes * type.bits == 64
-        if self.module.hides_loads and is_double and alignment < 8:
-            return self.hidden(loaded, "w")
-        return loaded
+        return self._kept_apart(self._emit(type, instruction), alignment)
 
     def load_first(
         self, type: Type, pointer: Value, count: int, alignment: int
@@ -401,7 +397,3 @@ class Function(Computing):
     def finish(self, value: Value | None = None) -> None:
         self._lines.append("  ret void" if value is None else f"  ret {value}")
         self.module.add_function(self)
-
-
-def _join(values: Sequence[Value]) -> str:
-    return ", ".join(map(str, values))

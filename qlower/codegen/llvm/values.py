@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -127,3 +127,8 @@ def symbol(name: str) -> Value:
 def argument(type: Type, index: int) -> Value:
     """An argument of the function that it is used in."""
     return Value(type, f"%a{index}")
+
+
+def joined(values: Iterable[Value]) -> str:
+    """Operands with their types, as arguments of a call."""
+    return ", ".join(map(str, values))
