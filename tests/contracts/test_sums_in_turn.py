@@ -51,7 +51,7 @@ func.func private @low_byte(%accumulator: i32) -> i32
 """
     path = folder / f"device-{group}.mlir"
     path.write_text(
-        f"""module attributes {{contract.base = "tflm"}} {{
+        f"""module attributes {{contract.base = "tflite"}} {{
 func.func @accumulate(%accumulator: i32) -> i32 {{{body}
 }}
 func.func @accumulate_group() -> i32 {{ %result = arith.constant {group} : i32 }}
