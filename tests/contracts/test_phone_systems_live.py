@@ -14,15 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import models_directory, random_modules
+from support import random_modules
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.mnn_layers import run_mnn
-from support.mnn_networks import (
-    layers_of_codes,
-    mnn_values,
-    module_of,
-    quantized_by_mnn,
-)
 from support.mnn_worker import run_mnn_on_avx2
 from support.native import machine_levels
 from support.near_ties import (
@@ -34,19 +28,16 @@ from support.near_ties import (
 )
 from support.phone_systems import (
     One,
-    channels_last,
     has_one_group,
     has_pairs_that_can_be_said,
     has_single_outputs,
     is_computed_by_openvino,
     one_of,
-    openvino_logits,
     run_ncnn,
     run_openvino,
     run_openvino_avx2,
 )
 from support.random_modules import Draw, RandomLayer
-from support.real_networks import real_resnet8
 
 import qlower
 from qlower.compilation.compilation import Compilation
@@ -67,10 +58,6 @@ CHANNELS = 1024 if is_asked_for(LARGE_VARIABLE) else 48
 
 
 OUTPUTS = 3000
-NETWORK_RUNS = 200
-IMAGE_SCALE = 0.0039215688593685627
-"""A step of the pictures that the ONNX file takes as real numbers."""
-
 RANDOM = 300_000 if is_asked_for(LARGE_VARIABLE) else 9_000
 
 
@@ -364,59 +351,6 @@ def test_mnn_without_vnni(kind: str, tmp_path: Path) -> None:
     results = run_mnn_on_avx2(layers, tmp_path)
     for layer, expected in zip(layers, results, strict=True):
         np.testing.assert_array_equal(given(layer, "mnn"), expected)
-
-
-@pytest.mark.skipif(not models_directory().is_dir(), reason="no real models here")
-@pytest.mark.parametrize(
-    ("network", "layer"),
-    [("ic_resnet8_int8", "dense"), ("vww_qdq_onnx", "t87_q")],
-)
-def test_whole_network_on_openvino(network: str, layer: str) -> None:
-    """By its own readers, up to the logits, whose softmax is of real numbers."""
-    pytest.importorskip("openvino")
-    (path,) = (models_directory() / network).glob("model.*")
-    model = qlower.load(path, outputs=[layer])
-    run, live = qlower.jit(model, contract="openvino"), openvino_logits(path)
-    (given,), (logits,) = run.inputs, run.outputs
-    draw = np.random.default_rng(len(network))
-    for _ in range(NETWORK_RUNS):
-        codes = draw.integers(-128, 128, given.shape)
-        if draw.integers(2):  # a smooth picture
-            steps = draw.normal(0, 8, given.shape).cumsum(1).cumsum(2)
-            codes = steps.clip(-128, 127).round()
-        x = codes.astype(given.dtype)
-        if given.dtype == np.float32:
-            x = (codes + 128).astype(np.float32) * np.float32(IMAGE_SCALE)
-        steps = live(x) / logits.scale
-        assert abs(steps - np.rint(steps)).max() < 1e-3
-        expected = np.rint(steps) + logits.zero_point
-        np.testing.assert_array_equal(run(x), expected.reshape(logits.shape))
-
-
-@pytest.mark.skipif(not models_directory().is_dir(), reason="no real models here")
-def test_whole_network_on_mnn(tmp_path: Path) -> None:
-    """By its own converter and quantizer, all values that it has as codes."""
-    pytest.importorskip("_tools")
-    (given,) = (models_directory() / "ic_resnet8_int8").glob("model.*")
-    path = real_resnet8(given).save(tmp_path / "resnet8.onnx")
-    draw = np.random.default_rng(8)
-
-    def image() -> Array:
-        steps = draw.normal(0, 8, (1, 3, 32, 32)).cumsum(2).cumsum(3)
-        return (steps.clip(-128, 127) + 128).astype(np.float32)
-
-    graph = quantized_by_mnn(path, [image() for _ in range(8)])
-    names = layers_of_codes(graph)
-    assert len(names) == 14
-    run = qlower.jit(module_of(graph, names, (1, 32, 32, 3)), contract="mnn")
-    for _ in range(NETWORK_RUNS):
-        x = image()
-        found = run(np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
-        expected = mnn_values(path.with_suffix(".mnn"), x, names)
-        for spec, codes, real in zip(run.outputs, found, expected, strict=True):
-            assert spec.scale is not None
-            steps = channels_last(real.astype(np.float64) / spec.scale)
-            np.testing.assert_array_equal(codes, np.rint(steps), spec.name)
 
 
 def given(layer: RandomLayer, contract: str) -> Array:
