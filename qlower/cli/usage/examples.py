@@ -53,20 +53,13 @@ def add_preprocessing(parser: argparse.ArgumentParser) -> None:
         default="rgb",
         help="the order of a picture's channels (default: rgb)",
     )
-    parser.add_argument(
-        "--mean",
-        type=_numbers,
-        default=(0.0,),
-        metavar="X[,Y,Z]",
-        help="subtracted from numbers in [0, 255] (default: 0)",
-    )
-    parser.add_argument(
-        "--deviation",
-        type=_numbers,
-        default=(1.0,),
-        metavar="X[,Y,Z]",
-        help="then divided by (default: 1)",
-    )
+    for flag, default, help in (
+        ("--mean", 0.0, "subtracted from numbers in [0, 255] (default: 0)"),
+        ("--deviation", 1.0, "then divided by (default: 1)"),
+    ):
+        parser.add_argument(
+            flag, type=_numbers, default=(default,), metavar="X[,Y,Z]", help=help
+        )
     parser.add_argument(
         "--stored-pixels",
         action="store_true",
