@@ -88,8 +88,8 @@ def _with_contract(compilation: Compilation) -> ModuleOp:
 
 
 def _layers(module: ModuleOp, chosen: Sequence[str] | None, constants: bool) -> str:
-    """The layers as `_ir` prints them; layers that are wanted with their constants are
-    a model."""
+    """The layers as `_ir` prints them, or as a model if they are wanted with
+    constants."""
     if chosen is None or not constants:
         return _ir(module, chosen, constants)
     return readable_module(extract_layers(module, chosen), constants=True)

@@ -189,8 +189,8 @@ class RuledContraction:
 
     @property
     def _weight_total(self) -> Array:
-        """The sum of what a channel's weights add by the rule weight_addend, each
-        partial sum rounded, [channel] as f32."""
+        """The sum over a channel's weights of the rule weight_addend, each partial sum
+        rounded: [channel] as f32."""
         rows = self._rows.astype(np.int32)
         (addends,) = self.contract.rule("weight_addend").evaluate_each(
             {"weight": rows, **operand_values("input", self.op.input.type)}, rows.shape

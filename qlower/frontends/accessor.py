@@ -134,7 +134,7 @@ class Operands(Attributes):
     operator_name: str
 
     count: int
-    """How many operands there are, with those that are left out."""
+    """The number of operands, including those that are left out."""
 
     result_count: int
 

@@ -23,8 +23,8 @@ FUSED: Mapping[type[Operation], type[qnn.FusedAddOp]] = {
 
 
 def as_run_by(model: Model, contracts: Sequence[str]) -> Model:
-    """The model with additions inside of the convolutions before them, if all the
-    contracts, or by default the model's own, have a rule for that."""
+    """The model with additions fused into the convolutions before them, if all
+    contracts (by default the model's own) have a rule for that."""
     own = module_contract(model.module)
     names = contracts or ([own] if own else [])
     if not names or not _candidates(model.module):
@@ -69,7 +69,7 @@ def _convolution(add: qnn.AddOp) -> SSAValue | None:
 
 
 def _is_range(op: qnn.Conv2DOp | qnn.DepthwiseConv2DOp) -> bool:
-    """Whether the activation, if there is one, cuts no more than the codes do."""
+    """Whether the activation, if there is one, clips no more than the codes do."""
     if op.activation is None:
         return True
     quantized = quantized_element(op.result.type)

@@ -44,8 +44,8 @@ def write(table: Table[Row], format: str, width: int | None = None) -> str:
 
 
 def plain(table: Table[Row], width: int | None = None) -> str:
-    """Columns that line up, within `width` characters as far as that can be; where
-    there are no rows, the notes alone."""
+    """Aligned columns, within `width` characters if possible; without rows, only the
+    notes."""
     if table.notes and not table.rows:
         return "\n".join(_within(table.notes, width))
     columns, left_out = _fitting(table, width)

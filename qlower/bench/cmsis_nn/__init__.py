@@ -1,1 +1,2 @@
-"""Layers by the kernels of CMSIS-NN, built from a checkout and counted here."""
+"""Layers run by the kernels of CMSIS-NN, which are built from a checkout and counted
+here."""

@@ -99,7 +99,7 @@ def _image(value: SSAValue) -> list[int]:
 
 
 def _bounds(op: qnn.ActivatedOp) -> str:
-    """The codes that a fused activation leaves."""
+    """The range of codes that a fused activation keeps."""
     result = _quantization(op.results[0])
 
     def code(real: float) -> int:

@@ -178,7 +178,7 @@ def _run_layer(
     memory: int,
 ) -> Array:
     """The outputs of a layer's function, which has `memory` bytes to work in. Raises
-    QlowerError where it refuses."""
+    QlowerError if the function refuses."""
     sizes = {name: array.nbytes for name, array in given.items()}
     sizes |= {"y": wanted.nbytes, "memory": memory}
     pages = emulator.map_buffers(sizes.values())

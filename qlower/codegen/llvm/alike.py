@@ -19,8 +19,8 @@ _LAST = re.compile(
     r"(  %\S+ = (?:getelementptr inbounds i8, ptr \S+ |(?:add|sub|mul|udiv|ashr|icmp) "
     r"[a-z ]*))(i32|i64)( (?:\S+, )?)(-?\d+)"
 )
-"""An instruction whose last operand, a number, may be a register as well; and those
-whose first one may, or one that is a float."""
+"""Instructions whose last operand, a number, may also be a register; those whose first
+operand may; and those with an operand that is a float."""
 
 _FIRST = re.compile(
     r"(  %\S+ = (?:add|and|mul|sub) [a-z ]*)(i32|i64)( )(-?\d+)(?=, %\S+$)"
@@ -29,7 +29,7 @@ _FLOAT = re.compile(
     r"(  %\S+ = (?:fmul|fadd|fsub|fdiv) )(float)( \S+, )(0x[0-9A-F]{16})"
 )
 _SHIFT = re.compile(r"  (%\S+) = ashr i64 (\S+), (3[2-9]|[45]\d|6[0-3])")
-"""A shift by at least a word, which is one of 32 bits by what is beyond."""
+"""A shift by at least a word: a shift of the upper 32 bits by the remainder."""
 
 _LOCAL = re.compile(r"%v\d+\b|\b(?:loop|when)\d+\b")
 """Names that a function counts."""
@@ -119,8 +119,8 @@ def _by_words(found: re.Match[str]) -> str:
 
 
 def _numbers(line: str) -> list[tuple[str, _Number]]:
-    """The literals of a line that registers may take the place of, each with the text
-    before it."""
+    """The literals of a line that registers can replace, each with the text before
+    it."""
     found = _LAST.fullmatch(line) or _FIRST.match(line) or _FLOAT.fullmatch(line)
     if found is not None:
         return [(found[1] + found[2] + found[3], _Number(found[2], found[4]))]
@@ -172,8 +172,8 @@ def _unit_of(module: Module, name: str) -> Module:
 
 
 def _joined(name: str, bodies: Sequence[_Body]) -> tuple[str, list[bytes]]:
-    """The text of the function that does what each of several does, and the numbers of
-    each. A number is stored in 16 bits without a sign, or 32 or 64 with one."""
+    """The text of one function that replaces several, and the numbers of each of these.
+    A number is stored in 16 bits without a sign, or 32 or 64 with one."""
     columns = list(zip(*(body.numbers for body in bodies), strict=True))
     differ = dict.fromkeys(column for column in columns if len({*column}) > 1)
     loads: list[str] = []

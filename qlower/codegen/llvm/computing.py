@@ -82,7 +82,7 @@ class Computing(ScopedText):
         )
 
     def splat(self, a: Value, lanes: int) -> Value:
-        """A scalar in all lanes; nothing when `a` has that many already."""
+        """A scalar in all lanes; `a` itself if it has that many lanes already."""
         if a.type.lanes == lanes:
             return a
         type = Type(a.type.scalar, lanes)
@@ -199,7 +199,7 @@ class Computing(ScopedText):
         return whole if self._is_straight else self._indices.get(a.text, whole)
 
     def _index(self, base: Value, factor: int, known: int) -> Value:
-        """The i64 of these parts."""
+        """The i64 value `base * factor + known`."""
         index = base
         if factor != 1:
             index = self.binary("mul nsw", base, constant(I64, factor))

@@ -55,8 +55,7 @@ UNROLLED_TAPS = 8
 
 @dataclass(frozen=True)
 class LoopPlan:
-    """The loop that is vectorised and the loop that gives the columns; None without
-    one.
+    """The loop that is vectorized and the loop over columns; None if there is none.
 
     `woven_loop` is the contiguous loop where its results are interleaved.
     """

@@ -15,7 +15,7 @@ _SAFE_FOR_I32 = 2.0**31 - 2.0**12
 """A float; slightly larger ones still fit i32."""
 
 _FROM, _BITS_OF_FROM = 2.0**23 + 2.0**22, 0x4B400000
-"""A float, and its bits; around it floats are integers."""
+"""A float around which all floats are integers, and its bits."""
 
 _SAFE_FOR_SUM = 2.0**22 - 2.0**3
 """A float; slightly larger ones, added to `_FROM`, still give such an integer."""

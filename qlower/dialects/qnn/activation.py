@@ -219,7 +219,7 @@ class LogSoftmaxOp(UnaryOp, name="qnn.log_softmax"):
 
     @property
     def beta(self) -> float:
-        """The beta of the terms of its sum, which are a softmax's."""
+        """The beta of the terms in its sum, as in a softmax."""
         return 1.0
 
     def verify_(self) -> None:

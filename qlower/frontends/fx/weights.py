@@ -1,4 +1,4 @@
-"""Weights of quantized modules, out of their packed form, as constants."""
+"""Weights of quantized modules, unpacked, as constants."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _reshaped(read: Read) -> Fold:
 def _made(
     make: Callable[[Node, Array], Constant | None],
 ) -> Fold:
-    """A rule of folding that makes any constant in the same way."""
+    """A folding rule that builds the result by `make`."""
 
     def fold(node: NodeContext, operands: list[Integers]) -> Array | None:
         made = make(node.node, operands[0])

@@ -60,7 +60,7 @@ class Importer(Protocol):
         ...
 
     def skip(self, node: Node) -> None:
-        """The node is a part of what another one became."""
+        """Note that a node is part of what another node became."""
         ...
 
     def charge(self, work: int) -> None:

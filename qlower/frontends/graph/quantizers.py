@@ -65,7 +65,7 @@ class Quantizer:
 
 
 def evaluate(name: str, *operands: Reals | float) -> Reals:
-    """A function of the library for numbers that broadcast."""
+    """A function of the library, applied to numbers that broadcast."""
     arrays = np.broadcast_arrays(*(np.asarray(x, np.float32) for x in operands))
     with np.errstate(all="ignore"):
         (result,) = evaluate_function(

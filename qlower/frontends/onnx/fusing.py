@@ -132,7 +132,7 @@ REWRITTEN = (
     *(QUANTIZE, DEQUANTIZE, *SELECTORS, "Clip", "ConvTranspose", "Dropout", "Identity"),
     "Relu",
 )
-"""All nodes that are looked at."""
+"""The kinds of nodes that are rewritten."""
 
 SEVERAL_RESULTS = ("Dropout", "MaxPool", "Split")
 

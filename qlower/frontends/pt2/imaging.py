@@ -27,7 +27,7 @@ def _resized(mode: str) -> Translate:
 
 
 def _batch_norm(site: CallSite) -> None:
-    """Each channel by a line, which constants give."""
+    """Each channel times a factor plus an offset, which constants give."""
     site.expect("training", False)
     names = ("weight?", "bias?", "running_mean", "running_var")
     operands = site.operands(" ".join(("input", *names)))

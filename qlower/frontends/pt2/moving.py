@@ -30,7 +30,7 @@ MODES = {"constant": "", "reflect": "reflect", "replicate": "edge", "circular": 
 
 
 def _define(site: CallSite, array: Array) -> None:
-    """Make an array the call's result, of the type that it asks for; by default of
+    """Define the call's result as an array of the type that it asks for, by default
     float32 or int64."""
     default = {"f": 7, "b": 12}.get(array.dtype.kind, 5)
     number = site.argument("dtype")
@@ -172,4 +172,4 @@ MOVES: Mapping[str, Translate] = {
         for rank in (1, 2, 3)
     },
 }
-"""Targets whose results have the elements of what they take."""
+"""Targets whose results have the elements of their operands."""

@@ -11,7 +11,7 @@ from .program import Argument
 from .translating import TORCH, CallSite, Translate
 
 Read = Callable[[CallSite], AttributeValue | None]
-"""How an attribute is read of a call; None leaves it out."""
+"""A function that reads an attribute from a call; None leaves it out."""
 
 
 def node(

@@ -1,4 +1,4 @@
-"""The processor's instructions that a file may use where its compiler has them."""
+"""Instructions of the processor that a file uses if its compiler offers them."""
 
 from __future__ import annotations
 

@@ -184,7 +184,8 @@ class _Program:
 
 
 def _weights_attribute(name: str, section: str) -> Iterator[str]:
-    """The macro that says where large arrays lie; a compiler's option may define it."""
+    """The macro that states where large arrays are placed; a compiler option may define
+    it."""
     yield f"#ifndef {name} /* an attribute of large arrays, such as a section */"
     yield f"#define {name}" + (
         f' __attribute__((section("{section}")))' if section else ""

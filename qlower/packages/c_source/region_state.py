@@ -36,7 +36,7 @@ Expression = Callable[[RegionState, Operation, list[str]], str]
 
 
 SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-"""C's comparisons by the ends of predicates."""
+"""C's comparison operators by the last letters of predicates."""
 
 
 def without_c(op: Operation, what: str) -> QlowerError:

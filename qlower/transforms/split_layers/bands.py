@@ -146,7 +146,7 @@ class DivisibleCopy:
         return new
 
     def _copied(self, rows: Rows) -> tuple[Rows, int]:
-        """The rows of the source, and where in the band they begin."""
+        """The rows of the source, and the row of the band at which they begin."""
         into, out_of, size = (
             values_of(each)[AXIS]
             for each in (self.op.offsets, self.op.source_offsets, self.op.sizes)

@@ -175,7 +175,7 @@ def _size(value: SSAValue) -> int:
 
 
 def _fills_box(op: Operation) -> TypeGuard[CopyOp]:
-    """Whether a nest can write what the op, a copy, would."""
+    """Whether a nest can write directly what the op, a copy, would write."""
     return (
         is_stored(op)
         and isinstance(op, CopyOp)

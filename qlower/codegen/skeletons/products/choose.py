@@ -25,7 +25,8 @@ _WIDEST_LANES = 16
 
 
 def vector_step(target: Target, scalar: str, *, signed: bool) -> VectorStep:
-    """The step that multiplies activations of that signedness, i8 or i16 in memory."""
+    """The step that multiplies activations of the given signedness, i8 or i16 in
+    memory."""
     lanes = target.vector_bits // 32
     dot = target.dot(scalar, signed=signed)
     if dot.kind is DotKind.SINGLES:

@@ -80,7 +80,7 @@ class WeightLayout:
         return False
 
     def positions(self, length: int) -> Integers:
-        """The number of the run that each product of its chunks takes, -1 for none:
+        """The position in the run that each product of its chunks reads, -1 for none:
         [chunk, depth]."""
         chunks = -(-length // self.depth)
         found = np.arange(chunks * self.depth)

@@ -75,7 +75,7 @@ def _ids(node: NodeContext, number: int) -> Value:
 
 
 def _dequantized(node: NodeContext, number: int) -> Reals:
-    """A table `F(F(q - z) s)`, whose scale and zero point are operands further on."""
+    """A table `F(F(q - z) s)`, whose scale and zero point are later operands."""
     scale, point = (node.array(number + at, "parameter") for at in (6, 11))
     stored = node.array(number, "table")
     if scale.size != 1 or point.size != 1 or stored.dtype.kind not in "iu":

@@ -1,6 +1,6 @@
 """Products of plain integers.
 
-The zero point that run time finds is taken off the sums, exactly:
+The zero point, which is known at run time only, is subtracted from the sums, exactly:
 `sum((x - z) w) = sum(x w) - z sum(w)`.
 """
 

@@ -77,7 +77,7 @@ def import_skip_layer_normalization(node: NodeContext, *, is_centred: bool) -> N
 
 
 SUM = 3
-"""The result that is the sum before it is normalized."""
+"""The number of the result that is the sum before normalization."""
 
 
 def refuse_result(node: NodeContext, number: int) -> None:

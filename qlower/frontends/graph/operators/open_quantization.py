@@ -1,4 +1,4 @@
-"""Quantized operators whose scales, zero points or weights only run time knows.
+"""Quantized operators whose scales, zero points or weights are known at run time only.
 
 Stored integers have the scale 1 in their types; every step is part of a loop nest.
 """
@@ -107,7 +107,7 @@ def _result_type(node: NodeContext, zero_point: int) -> QuantizedType:
 def _define(
     node: NodeContext, operands: list[Value], code: Steps, element: QuantizedType
 ) -> None:
-    """Make codes the node's result; `code` gives them as i32."""
+    """Define the node's result as the codes that `code` gives as i32."""
     ends = element.storage_min, element.storage_max
 
     def compute(steps: Scalars, *given: SSAValue) -> SSAValue:

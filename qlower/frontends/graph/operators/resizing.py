@@ -165,7 +165,7 @@ def _interpolate(
 
 
 PARTS = 1 << 10
-"""What distances are whole numbers of where they are integers."""
+"""Integer distances are multiples of 1 over this number."""
 
 
 FOLLOWING = frozenset(

@@ -74,7 +74,7 @@ def import_split(node: NodeContext) -> None:
 
 
 def import_unbind(node: NodeContext) -> None:
-    """Each index of a dimension, without it."""
+    """One result for each index of a dimension, which the results lack."""
     value = node.value(0)
     axis = node.axis(node.integer("axis", 0), len(value.shape))
     if len(node.node.outputs) != value.shape[axis]:
@@ -102,7 +102,7 @@ def import_expand(node: NodeContext) -> None:
 
 
 def import_repeat(node: NodeContext) -> None:
-    """Repeats for missing dimensions come first."""
+    """Repeat the input; dimensions that it lacks come first."""
     value, repeats = node.value(0), node.integer_list("repeats", None, 1)
     missing = len(repeats) - len(value.shape)
     if missing < 0:
