@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ from support.small_model import SMALL_MODEL
 from support.tflite_streams import keyword_spotter
 
 import qlower
-from qlower.packages.self_test import digest
+from qlower.packages.self_test import SEEDS, digest, drawn_inputs, room
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cc") is None, reason="there is no C compiler"
@@ -100,6 +101,23 @@ def test_digest_is_of_numbers_not_of_memory() -> None:
     assert digest([words]) == digest([words.astype(">i4")])
     nan = np.array([np.nan], np.float32)
     assert digest([nan]) == digest([-nan]) == digest([np.zeros(1, np.float32)])
+
+
+def test_the_input_with_the_least_saturated_outputs(tmp_path: Path) -> None:
+    assert room([np.array([-128, 127], np.int8), np.array([0.5])]) == 0
+    assert (
+        room([np.array([-126, 0], np.int8), np.array([250], np.uint8)]) == 2 + 127 + 5
+    )
+    model = tmp_path / "model.mlir"
+    model.write_text(SMALL_MODEL)
+    compiled = qlower.compile(model, "c99-none", name="m")
+    specs = compiled.interface.signature.inputs
+    rooms = {
+        seed: room([qlower.jit(model)(*drawn_inputs(specs, seed))]) for seed in SEEDS
+    }
+    chosen = re.search(r"word = (\d+)u", compiled.text("selftest"))
+    assert chosen is not None
+    assert rooms[int(chosen[1])] == max(rooms.values()) > min(rooms.values())
 
 
 def test_a_model_with_state(tmp_path: Path) -> None:
