@@ -266,8 +266,11 @@ def trace_of(
 
 
 def sum_of(run: LayerRun, index: Index, count: int) -> Sum | None:
-    """The accumulator of a contraction with weights."""
+    """The accumulator of a contraction with weights; None where a layer gives its sums
+    themselves, for which there is no rule."""
     if run.exact_accumulators is None or not isinstance(run.op, CONTRACTIONS):
+        return None
+    if not run.evaluations:
         return None
     values = run.evaluations[-1].at(index, run.result.shape) or {}
     rule_adds_bias = RuledContraction(run.contract, run.op).takes_bias

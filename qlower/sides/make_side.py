@@ -14,7 +14,7 @@ from qlower.contracts import contract_names, is_contract
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import unmasked
 from qlower.files.dumps import read_dump
-from qlower.frontends.load import as_model
+from qlower.frontends.load import GRAPHS, as_model
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.sides.dumps import match_dump
@@ -22,7 +22,7 @@ from qlower.sides.live import LIVE, has_real_numbers, live_side, real_side
 from qlower.sides.sides import Computed, Executor, Side
 from qlower.sides.versions import version_of
 
-MODELS = (".tflite", ".onnx", ".pt2")
+MODELS = tuple(GRAPHS)
 """Ends of names that only models have; `.mlir` may be a contract."""
 
 FEW_RUNS = 2

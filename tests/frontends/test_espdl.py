@@ -49,12 +49,14 @@ def expected(
     """The network of `network`, from its unpacked weights."""
     draw = np.random.default_rng(seed)
 
-    def layer(x: Array, shape: tuple[int, ...], into: int, out: int) -> Array:
+    def layer(
+        x: Array, shape: tuple[int, ...], into: int, out: int, *, has_bias: bool = True
+    ) -> Array:
         filters = draw.integers(-127, 128, shape).astype(np.int64)
         count = 1 if plain or single else shape[0]
         places = out - into - draw.integers(-9, -6, count)
         sums = convolved(x, filters, shape[0] if shape[1] == 1 else 1)
-        bias = draw.integers(-9000, 9000, shape[0])
+        bias = draw.integers(-9000, 9000, shape[0]) * has_bias
         return shifted(sums + bias, places, half_even)
 
     a = layer(x.astype(np.int64), (18, 3, 3, 3), -5, -2)
@@ -66,7 +68,8 @@ def expected(
     mean = e.sum((1, 2), keepdims=True).astype(np.float32) * np.float32(2 / 20)
     rounded = np.rint(mean) if half_even else np.floor(mean + np.float32(0.5))
     f = rounded.clip(-128, 127).astype(np.int64)
-    return layer(f, (10, 18, 1, 1), -4, -3).reshape(1, 10)
+    h = layer(f, (17, 18, 1, 1), -4, -4, has_bias=False)
+    return layer(h, (10, 17, 1, 1), -4, -3).reshape(1, 10)
 
 
 @pytest.mark.parametrize(
@@ -193,14 +196,27 @@ def test_answers_of_esp_ppq(contract: str, tmp_path: Path) -> None:
     torch: Any = import_module("torch")
     api: Any = import_module("esp_ppq.api")
     nn = torch.nn
-    for seed in range(4):
+
+    class Rows(nn.Module):
+        """Products with constant matrices, and of two results."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.other = nn.Linear(16, 35), nn.Linear(16, 9, bias=False)
+
+        def forward(self, x: Any) -> Any:
+            x = x.flatten(1, 2)
+            return self.one(x).relu().transpose(1, 2) @ self.other(x)
+
+    for seed in range(5):
         torch.manual_seed(seed)
         net = nn.Sequential(
             *(nn.Conv2d(3, 18, 3, padding=1), nn.ReLU()),
             *(nn.Conv2d(18, 18, 3, 2, 1, groups=18), nn.ReLU()),
             *(nn.Conv2d(18, 32, 1), nn.SiLU(), nn.MaxPool2d(2), nn.AvgPool2d(2)),
             *(nn.Conv2d(32, 7, 1), nn.Sigmoid(), nn.Flatten(), nn.Linear(28, 10)),
-        ).eval()
+        )
+        net = (Rows() if seed == 4 else net).eval()
         path = tmp_path / f"{seed}.espdl"
         api.espdl_quantize_torch(
             net,

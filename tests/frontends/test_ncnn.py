@@ -173,6 +173,21 @@ def test_open_input_and_cut(tmp_path: Path) -> None:
     assert model.outputs[0].shape == (2, 2, 3, 3)
 
 
+def test_too_many_elements(tmp_path: Path) -> None:
+    file = layer()
+    file.lines[0] = "Input data 0 1 data 0=70000 1=70000 2=3"
+    with pytest.raises(QlowerError, match="number of elements 14700000000 is out"):
+        qlower.load(file.save(tmp_path / "model.param"))
+
+
+def test_trace_of_sums(tmp_path: Path) -> None:
+    """Sums of integers that a layer gives have no rule."""
+    path = layer().save(tmp_path / "model.param")
+    x = np.ones((1, 3, 5, 5), F)
+    found = qlower.trace(qlower.load(path), x, at="one/sums[0,0,0,0]")
+    assert int(found.result) == 30 * sum(range(27))
+
+
 def test_numbers_of_the_text() -> None:
     """The steps of ncnn's own reader, which knows no more digits."""
     head = "7767517\n1 1\nNoop a 0 1 b"

@@ -194,8 +194,8 @@ class _Builder:
 
 
 def network(seed: int, plain: bool = False, single: bool = False) -> EspdlFile:
-    """A convolution of 18 filters, a depthwise one, a table, a sum, a pool and a linear
-    layer; `plain` as for the ESP32, with a scale for all channels if `single`."""
+    """A convolution of 18 filters, a depthwise one, a table, a sum, a pool and two
+    linear layers; `plain` as for the ESP32, with one scale if `single`."""
     draw = np.random.default_rng(seed)
 
     def filters(
@@ -205,25 +205,18 @@ def network(seed: int, plain: bool = False, single: bool = False) -> EspdlFile:
         weights = draw.integers(-127, 128, shape).astype(np.int8)
         exponents = draw.integers(-9, -6, 1 if single or plain else shape[0]).tolist()
         array, layout = packed(weights, groups, plain)
-        name = file.constant(f"{result}.weight", array, exponents, layout)
+        array = array.reshape(array.shape[-2:]) if kind == "MatMul" else array
+        operands = [given, file.constant(f"{result}.weight", array, exponents, layout)]
         bias = draw.integers(-9000, 9000, shape[0]).astype(np.int32)
         steps = [exponent + into for exponent in exponents]
-        named = file.constant(f"{result}.bias", bias, steps)
-        window = {"pads": [shape[2] // 2] * 4, "strides": [1, 1], "dilations": [1, 1]}
-        made = (
-            {"alpha": 1, "transB": 0}
-            if kind == "Gemm"
-            else {
-                **window,
-                "kernel_shape": list(shape[2:]),
-                "group": groups,
-            }
-        )
-        sizes = [1, shape[0]] if kind == "Gemm" else [1, 5, 4, shape[0]]
-        word = "Relu" if groups > 1 else "Linear"
-        file.add(
-            kind, [given, name, named], result, sizes, out, activation=word, **made
-        )
+        if kind != "MatMul":
+            operands.append(file.constant(f"{result}.bias", bias, steps))
+        made: dict[str, object] = {"activation": "Relu" if groups > 1 else "Linear"}
+        if kind == "Conv":
+            made |= {"pads": [shape[2] // 2] * 4, "strides": [1, 1], "group": groups}
+            made |= {"dilations": [1, 1], "kernel_shape": list(shape[2:])}
+        sizes = [1, 5, 4, shape[0]] if kind == "Conv" else [1, shape[0]]
+        file.add(kind, operands, result, sizes, out, **made)
 
     file = EspdlFile(([1, 5, 4, 3], -5))
     filters("Conv", "x", "a", (18, 3, 3, 3), -5, -2)
@@ -234,5 +227,6 @@ def network(seed: int, plain: bool = False, single: bool = False) -> EspdlFile:
     file.add("RequantizeLinear", ["d", "", ""], "e", [1, 5, 4, 18], -3)
     file.add("GlobalAveragePool", ["e"], "f", [1, 1, 1, 18], -4)
     file.add("Flatten", ["f"], "g", [1, 18], -4, axis=1)
-    filters("Gemm", "g", "y", (10, 18, 1, 1), -4, -3)
+    filters("MatMul", "g", "h", (17, 18, 1, 1), -4, -4)
+    filters("Gemm", "h", "y", (10, 17, 1, 1), -4, -3)
     return file

@@ -33,7 +33,7 @@ MOVING = (
 )
 """Operators that change no element."""
 
-OF_TWO = ("Add", "Conv", "Gemm", "Mul")
+OF_TWO = ("Add", "Conv", "Gemm", "MatMul", "Mul")
 
 
 def model_of(content: Content, filename: str) -> tuple[Model, str]:
@@ -132,10 +132,13 @@ class _Translation:
         name = node.inputs[1]
         operands = self.stored(node, name)
         tensor = self.tensors[name]
-        if tensor.array is None or tensor.array.ndim != 4 or not tensor.array.size:
+        shape = () if tensor.array is None else tensor.array.shape
+        if len(shape) == 2:
+            shape = (1, 1, *shape)
+        if tensor.array is None or len(shape) != 4 or not tensor.array.size:
             raise self.error(node, f"weights {name!r} of shape {list(tensor.shape)}")
         is_depthwise = groups != 1
-        height, width, *two = tensor.array.shape
+        height, width, *two = shape
         depth, count = reversed(two) if is_depthwise else two
         flat = tensor.array.reshape(-1)
         plain = PLAIN_DEPTHWISE if is_depthwise else PLAIN
@@ -191,7 +194,7 @@ def _device(weights: Tensor) -> str:
 
 def _attributes(node: Node) -> dict[str, AttributeValue]:
     """What ONNX's operator has, too; images have their channels last."""
-    own = ("quant_type", "activation")
+    own = ("quant_type", "activation", "input1_layout")
     found = {name: one for name, one in node.attributes.items() if name not in own}
     activation = node.attributes.get("activation", "Linear")
     if activation != "Linear":
@@ -210,14 +213,32 @@ def _conv(read: _Translation, node: Node) -> Sequence[Node]:
     return [node.like("QLinearConv", inputs, node.outputs, made, domain=MICROSOFT)]
 
 
-def _gemm(read: _Translation, node: Node) -> Sequence[Node]:
-    inputs = read.stored(node, node.inputs[0]) + read.filters(node, 1)
-    weights = read.constants[inputs[3]].array
+def _matrix(read: _Translation, node: Node) -> list[str]:
+    """The operands for constant weights [K, O]."""
+    operands = read.filters(node, 1)
+    weights = read.constants[operands[0]].array
     assert weights is not None, "just read"
-    matrix = weights.reshape(len(weights), -1)
-    read.constants[inputs[3]] = Constant("INT8", matrix.shape, matrix)
+    matrix = weights.reshape(len(weights), -1).T
+    read.constants[operands[0]] = Constant("INT8", matrix.shape, matrix)
+    return operands
+
+
+def _matmul(read: _Translation, node: Node) -> Sequence[Node]:
+    given, factor = node.inputs[:2]
+    is_constant = read.tensor(node, factor).array is not None
+    inputs = read.stored(node, given)
+    inputs += _matrix(read, node) if is_constant else read.stored(node, factor)
+    inputs += read.step(node, node.outputs[0])
+    made = _attributes(node)
+    if not is_constant and "activation" in made:
+        raise read.error(node, "an activation of a product of two computed values")
+    return [node.like("QLinearMatMul", inputs, node.outputs, made)]
+
+
+def _gemm(read: _Translation, node: Node) -> Sequence[Node]:
+    inputs = read.stored(node, node.inputs[0]) + _matrix(read, node)
     inputs += read.bias(node) + read.step(node, node.outputs[0])
-    made = _attributes(node) | {"transB": 1}
+    made = _attributes(node) | {"transB": 0}
     return [node.like("QGemm", inputs, node.outputs, made, domain=MICROSOFT)]
 
 
@@ -282,6 +303,7 @@ TRANSLATIONS: Mapping[str, Callable[[_Translation, Node], Sequence[Node]]] = {
     "Conv": _conv,
     "DequantizeLinear": _border(DEQUANTIZE),
     "Gemm": _gemm,
+    "MatMul": _matmul,
     "GlobalAveragePool": _pool("QLinearGlobalAveragePool"),
     "MaxPool": _max_pool,
     "Mul": _binary("QLinearMul"),

@@ -77,6 +77,7 @@ def _coded(
 ) -> Value:
     """Real numbers as codes. `vector` are the dimensions that lie together in vectors,
     None where ncnn computes each element alone."""
+    node.check_elements(math.prod(real.shape))
     nest = node.nest(shape_of(real.ssa), suffix)
     element = nest.input(real.ssa, range(nest.parallel))
     last: SSAValue | Array = np.array(vector is None)
