@@ -108,7 +108,7 @@ def test_whole_network_on_ncnn(tmp_path: Path) -> None:
     subprocess.run(["ncnn2int8", *given], check=True, capture_output=True)
     layers = [line.split() for line in path.read_text().splitlines()[2:]]
     names = [words[4 + int(words[2])] for words in layers if words[3] == "1"][1:]
-    assert len(names) == 15
+    assert len(names) == 17
     run = qlower.jit(qlower.load(path, outputs=names))
     draw = np.random.default_rng(8)
     for _ in range(NETWORK_RUNS):
