@@ -13,6 +13,7 @@ from support.onnx_layers import LEVELS, Layers
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import X86
 from qlower.frontends.onnx.remarks import OPEN_SIZES
 from qlower.interp.values import Array
 
@@ -229,3 +230,36 @@ def test_refusals(build: OnnxBuilder, expected: str, tmp_path: Path) -> None:
     with pytest.raises(QlowerError) as caught:
         qlower.load(build.save(tmp_path / "model.onnx"))
     assert expected in caught.value.message
+
+
+@pytest.mark.parts(4)
+@pytest.mark.parametrize("transposed", [(1, 0), (0, 1), (1, 1)])
+@pytest.mark.parametrize("alpha", [1.0, 0.125, 0.3])
+def test_transposed_factors(
+    alpha: float, transposed: tuple[int, int], tmp_path: Path
+) -> None:
+    """Of short sums; with a factor of single rows and columns, too."""
+    build = Layers()
+    sizes = [(3, 16, 40, 33), (2, 9, 128, 2)]
+    sizes += [] if alpha == 1 else [(2, 1, 64, 7), (1, 20, 31, 1), (3, 1, 5, 1)]
+    for batch, rows, depth, columns in sizes:
+        shapes = (rows, depth), (depth, columns)
+        operands = [
+            build.value(batch, *(reversed(shape) if is_turned else shape))
+            for shape, is_turned in zip(shapes, transposed, strict=True)
+        ]
+        options: dict[str, Any] = {"transA": transposed[0], "transB": transposed[1]}
+        options["alpha"] = alpha
+        made = build.node("FusedMatMul", operands, domain=MICROSOFT, **options)
+        build.returned(made)
+    build.check(tmp_path, X86)
+
+
+def test_long_transposed_sums_are_refused(tmp_path: Path) -> None:
+    build = Layers()
+    operands = [build.value(4, 300), build.value(5, 300)]
+    made = build.node("FusedMatMul", operands, domain=MICROSOFT, transB=1)
+    build.returned(made)
+    path = build.save(tmp_path / "model.onnx")
+    with pytest.raises(QlowerError, match=r"sums of up to 128 products"):
+        qlower.load(path)

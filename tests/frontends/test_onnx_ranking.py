@@ -75,3 +75,32 @@ def test_constant_places(qdq: str, tmp_path: Path) -> None:
     axes = build.constant(np.array([1]))
     build.returned(build.node("ReduceLogSumExp", [x, axes]))
     build.check(tmp_path, qdq)
+
+
+@pytest.mark.parts(2)
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_chosen_elements(qdq: str, tmp_path: Path) -> None:
+    """Along an axis and of all elements; updates at one place, the last of which
+    counts."""
+    build = Layers(18)
+    x = build.value(3, 4, 5)
+    stored = build.pair(x, 0.03, 5)
+    condition = build.constant(np.array([True, False, True, True]))
+    build.returned(build.node("Compress", [x, condition], axis=1))
+    build.returned(build.pair(build.node("Compress", [stored, condition]), 0.03, 5))
+    lengths = build.constant(np.array([3, 1, 0, 2]))
+    axes: dict[str, Any] = {"time_axis": 0, "batch_axis": 1}
+    for value in (x, stored):
+        build.returned(build.node("ReverseSequence", [value, lengths], **axes))
+    steps = build.constant(np.array([4, 0, 3]))
+    axes = {"time_axis": 1, "batch_axis": 0}
+    build.returned(build.node("ReverseSequence", [x, steps], **axes))
+    indices = build.constant(np.array([[[1, -1, 1]], [[0, 3, 2]]]))
+    updates = build.value(2, 1, 3)
+    for value in (x, stored):
+        operands = [value, indices, updates]
+        build.returned(build.node("ScatterElements", operands, axis=1))
+    quotient = build.node("Div", [x, build.constant(0.0)])
+    product = build.node("Mul", [quotient, build.constant(0.0)])
+    build.output(build.node("IsNaN", [product]), "b1")
+    build.check(tmp_path, qdq)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
@@ -198,8 +199,38 @@ def import_scaled_matmul(node: NodeContext) -> None:
     """A product and one factor for all of it, which is rounded last."""
     alpha = node.number("alpha", 1.0)
     lhs, rhs = real_operand(node, 0), real_tensor(node, 1)
+    flags = node.flag("transA", False), node.flag("transB", False)
+    if any(flags):
+        lhs, rhs = (
+            _transposed(value) if flag else value
+            for value, flag in zip((lhs, rhs), flags, strict=True)
+        )
+        _check_transposed(node, lhs.shape, rhs.shape, alpha)
     sums = product(node, lhs, rhs, not node.is_constant(1), "product", alpha)
     node.define(elementwise(node, [sums], body_of(Scalars.multiply, alpha)))
+
+
+def _check_transposed(
+    node: NodeContext, rows: Sequence[int], columns: Sequence[int], alpha: float
+) -> None:
+    """Refuse products of transposed matrices that MLAS adds in another order: long
+    ones, and those of one row or column without a factor."""
+    is_line = 1 in (*rows[-2:-1], *columns[-1:])
+    if rows[-1] > LARGEST_BLOCK or (is_line and alpha == 1.0):
+        raise node.error(
+            f"a transposed factor of a product of {list(rows)} and {list(columns)} is"
+            f" not supported; expected sums of up to {LARGEST_BLOCK} products, and more"
+            " than one row and column"
+        )
+
+
+def _transposed(value: Value) -> Value:
+    """A value whose last two dimensions change places, as it is stored."""
+    rank = len(value.order)
+    if rank < 2:
+        return value
+    dims = [*range(rank - 2), rank - 1, rank - 2]
+    return replace(value, order=tuple(dims[place] for place in value.order))
 
 
 SCALED_SUM = text("_mlas", "scaled_sum")
@@ -275,7 +306,7 @@ IMPORTERS = {
     ("", "Conv"): takes("x, weights, bias?", import_conv),
     (MICROSOFT, "FusedConv"): takes("x, weights, bias?, added?", import_fused_conv),
     (MICROSOFT, "FusedMatMul"): takes(
-        "x, y; transA: 0, transB: 0, transBatchA: 0, transBatchB: 0",
+        "x, y; transBatchA: 0, transBatchB: 0",
         import_scaled_matmul,
     ),
     ("", "MatMul"): takes("x, y", import_matmul),

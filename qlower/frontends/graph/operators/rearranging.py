@@ -194,18 +194,83 @@ def import_scatter_nd(node: NodeContext) -> None:
     node.expect("reduction", "none")
     value, updates = real_operand(node, 0), real_operand(node, 2)
     rows, places, _ = _placed(node, value, 1)
+    _scattered(node, rows, places, updates, value.shape)
+
+
+def import_scatter_elements(node: NodeContext) -> None:
+    """The operand with each update at a constant index of its own row."""
+    node.expect("reduction", "none")
+    value, updates = real_operand(node, 0), real_operand(node, 2)
+    rank, shape = len(value.shape), node.shape(1)
+    axis = node.axis(node.integer("axis", 0), rank)
+    if len(shape) != rank or any(np.array(shape) > value.shape):
+        raise node.error(f"indices of {list(shape)} into {list(value.shape)}")
+    given = [node.axis(at, value.shape[axis], "index") for at in node.integers(1, "i")]
+    indices = [*np.indices(shape)]
+    indices[axis] = np.array(given).reshape(shape)
+    places = np.ravel_multi_index(tuple(indices), value.shape).reshape(-1)
+    rows = node.reshaped(node.in_order(value), (math.prod(value.shape),))
+    _scattered(node, rows, np.asarray(places, np.int64), updates, value.shape)
+
+
+def _scattered(
+    node: NodeContext,
+    rows: Value,
+    places: NDArray[np.int64],
+    updates: Value,
+    shape: Sequence[int],
+) -> None:
+    """Make rows with others in places the node's result, in a shape."""
     row = rows.shape[1:]
-    updates = node.in_order(updates)
-    shape = (len(places), *row)
-    if math.prod(updates.shape) != math.prod(shape):
-        raise node.error(f"updates of shape {list(updates.shape)}; expected {shape}")
-    updates = node.reshaped(updates, shape)
+    wanted = (len(places), *row)
+    if math.prod(updates.shape) != math.prod(wanted):
+        raise node.error(f"updates of shape {list(updates.shape)}; expected {wanted}")
+    updates = node.reshaped(node.in_order(updates), wanted)
     type = TensorType(f32, (rows.shape[0] + len(places), *row))
     both = node.emit(qnn.ConcatOp([rows.ssa, updates.ssa], type, axis=0), "both")
     taken = np.arange(rows.shape[0])
     taken[places] = rows.shape[0] + np.arange(len(places))
     found = pick(node, real_value(both), 0, [int(place) for place in taken])
-    node.define(node.reshaped(found, value.shape))
+    node.define(node.reshaped(found, shape))
+
+
+def import_compress(node: NodeContext) -> None:
+    """The places along an axis, or of all elements, where a constant is true."""
+    value = node.value(0)
+    kept = [int(at) for at in np.flatnonzero(node.array(1, "condition"))]
+    if "axis" in node.node.attributes:
+        axis = node.axis(node.integer("axis"), len(value.shape))
+    else:
+        axis, shape = 0, (math.prod(value.shape),)
+        value = node.reshaped(node.in_order(value), shape)
+    if not kept or kept[-1] >= value.shape[axis]:
+        size = value.shape[axis]
+        raise node.error(f"condition chooses {kept} of {size}; expected some of these")
+    node.define(pick(node, value, axis, kept))
+
+
+def import_reverse_sequence(node: NodeContext) -> None:
+    """The first steps of each sequence of a batch in reverse, as many as a constant
+    has for it."""
+    value = node.in_order(node.value(0))
+    shape, rank = value.shape, len(value.shape)
+    axes = [
+        node.integer(f"{name}_axis", at) for at, name in ((0, "time"), (1, "batch"))
+    ]
+    time, batch = (node.axis(axis, rank) for axis in axes)
+    if time == batch:
+        raise node.error(f"time_axis and batch_axis are {time}; expected two axes")
+    steps = np.arange(shape[time])
+    lengths = node.integers(1, "sequence_lens", shape[batch])
+    for length in lengths:
+        node.check_range("length", length, 0, shape[time])
+    places = [np.where(steps < one, one - 1 - steps, steps) for one in lengths]
+    nest = node.nest(shape, "reversed")
+    loops: list[SSAValue] = [nest.add(IndexOp(loop)).result for loop in range(rank)]
+    table = nest.emitter.constant(np.array(places, np.int32), i32)
+    loops[time] = to_index(nest, nest.input(table, (batch, time)))
+    (found,) = nest.build([extract(nest, node.plain(value), loops)])
+    node.define(replace(value, ssa=node.meant(found, value.element)))
 
 
 def _placed(
@@ -232,6 +297,9 @@ def _placed(
 IMPORTERS = {
     ("", "GatherND"): takes("x, indices", import_gather_nd),
     ("", "ScatterND"): takes("x, indices, updates", import_scatter_nd),
+    ("", "ScatterElements"): takes("x, indices, updates", import_scatter_elements),
+    ("", "Compress"): takes("x, condition", import_compress),
+    ("", "ReverseSequence"): takes("x, sequence_lens", import_reverse_sequence),
     ("", "Tile"): takes("x, repeats", import_tile),
     ("", "Expand"): takes("x, shape", import_expand),
     ("", "DepthToSpace"): takes("x[4]", import_depth_to_space),

@@ -146,7 +146,15 @@ def _comparison(predicate: str) -> Entry[NodeContext]:
     return takes("x, y?", build)
 
 
+def import_is_nan(node: NodeContext) -> None:
+    held = elementwise(
+        node, [real_operand(node, 0)], body_of(lambda s, x: s.compare("ne", x, x))
+    )
+    node.define(replace(held, is_real=False))
+
+
 IMPORTERS = {
+    ("", "IsNaN"): takes("x", import_is_nan),
     ("", "Gather"): takes("x, indices: INDEX", import_gather),
     ("", "Where"): function("condition: BOOL, x, y", Scalars.select),
     (MICROSOFT, "QLinearWhere"): takes(
