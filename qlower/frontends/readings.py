@@ -32,8 +32,8 @@ def reading_of(contracts: Sequence[str]) -> str:
 
 def check_codes(model: Model, contract: str | None) -> None:
     """Raise QlowerError if the system of a contract, by default the model's own, has no
-    kernel for a layer's unsigned codes. What only stores them again, reads them, or
-    changes their sign is no such layer."""
+    kernel for a layer's unsigned codes. Layers that only reshape them, dequantize
+    them, or change their sign are accepted."""
     name = contract or module_contract(model.module)
     if name is None or load_contract(name).codes != SIGNED:
         return

@@ -48,7 +48,7 @@ QUANTIZATIONS = 200
 """Tried until one distinguishes: an inverted inverse differs in three of a hundred."""
 
 NEAR = 2.0**-14
-"""Steps from a tie, of an output that counts as one nearly: few float32 numbers."""
+"""Steps from a tie within which an output counts as near it: few float32 numbers."""
 
 
 def mutants(
@@ -130,7 +130,7 @@ def _drawn(
 ) -> tuple[Channels, Array]:
     """Channels, of one scale or of several, and for each the sum that is at a tie.
 
-    Half of them have a ratio of 1 or 1/2, or nearly: all or half of their sums are
+    Nine of ten have a ratio of 1 or 1/2, or nearly: all or half of their sums are
     ties, or nearly.
     """
     code = random.choice(q.codes, count) - q.x_zero
