@@ -43,7 +43,8 @@ def read_map(data: bytes) -> Mapping[str, OptionValue]:
     """The numbers and booleans of a map by name; raises a `ValueError` for bytes that
     aren't one."""
     if len(data) > LARGEST_OPTIONS:
-        raise ValueError(f"{len(data)} bytes of options, expected {LARGEST_OPTIONS}")
+        most = LARGEST_OPTIONS
+        raise ValueError(f"{len(data)} bytes of options; expected up to {most}")
     package = cast(_FlexBuffers, import_module("flatbuffers.flexbuffers"))
     try:
         entries = package.GetRoot(data).AsMap
