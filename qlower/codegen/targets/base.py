@@ -173,89 +173,100 @@ class Halves:
 
 @dataclass(frozen=True)
 class Target:
-    """A machine: what LLVM is told, and the table the loop skeletons read.
+    """A machine: what LLVM is told, and the table that the loop skeletons read.
 
-    `vector_bits` and `vector_registers` size the tiles. `signed_dot` and `unsigned_dot`
-    multiply signed and unsigned activations; `signed_matrix` and `unsigned_matrix` two
-    rows of them with two rows of weights, eight bytes each, where there is such an
-    instruction. `word_dot` multiplies activations of 16 bits. `whole_dot` sums the
-    products of a whole run of activations with one channel's weights, 128 bits of both
-    at a time, where the others sum those of several channels. What LLVM has no
-    instruction for it would leave to libm: `rounds_in_hardware` says that floor, ceil,
-    trunc and roundeven are instructions, `fuses` the same of a fused multiply-add,
-    `converts_in_hardware` of a conversion to the nearest i32, `orders_floats` of
-    minimum and maximum, `has_roots` of a square root. With `prefers_integers` there are
-    no floats at all, but in contracts that ask for them. `fixed_point` and `packs` are
-    None where LLVM finds all there is. `to_nearest` converts one float32 to an i32, in
-    a register for floats: ties to even, saturated, and 0 of NaN. `byte_tables` look up
-    many bytes and `tiles` are registers for matrices, where there are any; `halves`
-    does two products in a general register. A machine without vectors has those of one
-    lane, 32 bits. `float_control` holds the float environment; with None the caller
-    must have left it as it was. Where it `masks_lanes`, an instruction reads or writes
-    some lanes of a vector's memory and leaves the rest alone, so that vectors may have
-    any number of lanes. Where it `widens_in_memory`, a load or store of narrow numbers
-    takes as many lanes as a register has of wide ones, which it extends or cuts. Where
-    it `hides_addresses`, a compiler of its own follows LLVM, and code has to keep LLVM
-    from what would help a processor: from computing addresses outside of loops, and
-    from taking lanes of narrow integers apart. Where it `adds_to_round`, adding a large
-    float rounds a small one to the nearest integer, in fewer instructions than the
-    conversion has. Where it `takes_floats_apart`, its vectors don't have IEEE's floats,
-    and lanes of floats are computed one by one. Where it `hides_loads`, LLVM joins a
-    load of 64 bits with the extension of its lanes, and takes them through the stack,
-    unless it is kept from that.
-
-    `processor` is how code asks at run time for the features that it `needs`; None
-    where there is nobody to ask. `alignment`, in bytes, is that of the arena and of
-    constants: a cache line, and the widest that an instruction takes. `tuned_for` is
-    another CPU whose speeds LLVM assumes, `tuning` are switches of its own, such as
-    "+disable-ldp", `relocation` its model of addresses. `optimizer_level` is LLVM's;
-    at 1 instructions are combined and no more. Code for a machine that
-    `is_experimental` was run under emulation only, and little. One that `is_source` is
-    no machine: its code is C source. `optimize` is what code shall be good at, one of
-    `OPTIMIZED`.
+    A machine without vectors has those of one lane, 32 bits.
     """
 
     triple: str
     cpu: str
     features: str
     vector_bits: int
+    """With `vector_registers`, what sizes the tiles."""
     vector_registers: int
     signed_dot: Dot
+    """Products of signed activations of 8 bits with weights."""
     unsigned_dot: Dot
+    """Products of unsigned activations of 8 bits with weights."""
     word_dot: Dot
+    """Products of activations of 16 bits with weights."""
     rounds_in_hardware: bool
+    """Whether floor, ceil, trunc and roundeven are instructions; here and for the next
+    four, LLVM would call libm otherwise."""
     fuses: bool
+    """Whether a fused multiply-add is an instruction."""
     converts_in_hardware: bool = True
+    """Whether a conversion to the nearest i32 is an instruction."""
     orders_floats: bool = True
+    """Whether minimum and maximum of floats are instructions."""
     has_roots: bool = True
+    """Whether a square root is an instruction."""
     prefers_integers: bool = False
+    """Whether there are no floats except in contracts that ask for them."""
     masks_lanes: bool = False
+    """Whether an instruction reads or writes some lanes of a vector's memory and leaves
+    the rest alone, so that vectors may have any number of lanes."""
     widens_in_memory: bool = False
+    """Whether a load or store of narrow numbers takes as many lanes as a register has
+    of wide ones, and extends or cuts them."""
     hides_addresses: bool = False
+    """Whether a compiler of its own follows LLVM, so that code has to keep LLVM from
+    computing addresses outside of loops, and from taking lanes of narrow integers
+    apart."""
     adds_to_round: bool = False
+    """Whether adding a large float rounds a small one to the nearest integer in fewer
+    instructions than the conversion takes."""
     takes_floats_apart: bool = False
+    """Whether vectors don't have IEEE's floats, so that lanes of floats are computed
+    one by one."""
     hides_loads: bool = False
+    """Whether LLVM has to be kept from joining a load of 64 bits with the extension of
+    its lanes, which it would take through the stack."""
     pointer_bytes: int = 8
     alignment: int = 64
+    """Bytes to which the arena and constants are aligned: a cache line, and the widest
+    that an instruction takes."""
     relocation: str = "pic"
+    """LLVM's model of addresses."""
     optimizer_level: int = 2
+    """LLVM's level; at 1 instructions are combined and no more."""
     is_experimental: bool = False
+    """Whether code was run under emulation only, and little."""
     fixed_point: FixedPoint | None = None
+    """Rounding instructions; None where LLVM finds all that there are."""
     packs: Packs | None = None
+    """Narrowing instructions; None where LLVM finds all that there are."""
     to_nearest: str | None = None
+    """A conversion of one float32 to an i32, in a register for floats: ties to even,
+    saturated, and 0 of NaN."""
     byte_tables: ByteTables | None = None
+    """Instructions that look up many bytes."""
     signed_matrix: Dot | None = None
+    """Products of two rows of signed activations with two rows of weights, eight bytes
+    each."""
     unsigned_matrix: Dot | None = None
+    """The same of unsigned activations."""
     whole_dot: Dot | None = None
+    """Sums of the products of a whole run of activations with one channel's weights,
+    128 bits of both at a time; the other dots sum those of several channels."""
     processor: Processor | None = None
+    """How code asks at run time for the features that it `needs`; None where there is
+    nobody to ask."""
     needs: frozenset[str] = frozenset()
     tuned_for: str = ""
+    """Another CPU whose speeds LLVM assumes."""
     tuning: str = ""
+    """LLVM's own switches, such as "+disable-ldp"."""
     tiles: TileRegisters | None = None
+    """Registers for matrices."""
     halves: Halves | None = None
+    """Two products in a general register."""
     float_control: FloatControl | None = None
+    """The float environment; with None the caller must have left it as it was."""
     is_source: bool = False
+    """Whether this is no machine: its code is C source."""
     optimize: str = SPEED
+    """What code shall be good at, one of `OPTIMIZED`."""
 
     @property
     def identity(self) -> str:

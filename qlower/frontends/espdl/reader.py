@@ -25,7 +25,7 @@ ALIGNED = 16
 LEAST_EXPONENT, MOST_EXPONENT = -126, 126
 
 LAYOUT = "layout ==> "
-"""What a constant's description says of its layout, before it."""
+"""The words before the layout in a constant's description."""
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def read_model(data: bytes, weights: bytes, filename: str, beside: str) -> Model
     return Model(filename, size, 0, *read)
 
 
-def _place(layer: Layer, filename: str, message: str) -> QlowerError:
+def _error(layer: Layer, filename: str, message: str) -> QlowerError:
     place = make_file_location(filename, layer.line, 1)
     return QlowerError(f"{layer.kind} {layer.name!r}: {message}", place)
 
@@ -131,7 +131,7 @@ def _attributes(layer: Layer, filename: str) -> dict[str, AttributeValue]:
         if number in HINTS:
             continue
         if number not in names:
-            raise _place(layer, filename, f"parameter {number} is not supported")
+            raise _error(layer, filename, f"parameter {number} is not supported")
         found[names[number]] = _value(value)
     return found | (_window(found) if "kernel_w" in names.values() else {})
 
@@ -173,10 +173,10 @@ def _port(layer: Layer, filename: str) -> Port:
     given = _attributes(layer, filename)
     names = [name for name in ("c", "h", "w") if given.get(name)]
     if layer.inputs or len(layer.outputs) != 1:
-        raise _place(layer, filename, "expected no blob that it takes and one it gives")
+        raise _error(layer, filename, "expected no blob that it takes and one it gives")
     sizes = tuple(size for name in names if isinstance(size := given[name], int))
     if len(sizes) < len(names) or names != ["c", "h", "w"][3 - len(names) :]:
-        raise _place(
+        raise _error(
             layer, filename, f"sizes {given}; expected w, w and h, or all of w, h and c"
         )
     return Port(layer.outputs[0], "FLOAT", (1, *sizes) if sizes else None)
@@ -226,7 +226,7 @@ class _Weights:
         count = self.size(layer, attributes, "weight_data_size")
         (tag,) = np.frombuffer(self.take(layer, 4), "<u4")
         if int(tag) not in TYPES:
-            raise _place(
+            raise _error(
                 layer,
                 self.filename,
                 f"its weights at byte {self.at - 4} of {self.beside} begin with"
@@ -259,7 +259,7 @@ class _Weights:
         value = attributes.get(name, default)
         most = len(self.data)
         if not isinstance(value, int) or not 1 <= value <= most:
-            raise _place(
+            raise _error(
                 layer,
                 self.filename,
                 f"{name} {value} is out of range [1, {most}], as {self.beside} has"
@@ -270,14 +270,14 @@ class _Weights:
     def take(self, layer: Layer, count: int) -> bytes:
         """The next bytes of the file."""
         if self.unknown is not None:
-            raise _place(
+            raise _error(
                 self.unknown,
                 self.filename,
                 "this layer is not supported; it may have"
                 " weights before those of others",
             )
         if count > len(self.data) - self.at:
-            raise _place(
+            raise _error(
                 layer,
                 self.filename,
                 f"{self.beside} ends at byte {len(self.data)}; {count} bytes from"
