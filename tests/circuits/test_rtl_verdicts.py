@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.recorded_rtl import RECORDED, SCALE, later, read, scale
-from support.small_model import SMALL_MODEL
+from support.small_model import SIGNED_MODEL
 from support.table_forms import forms
 
 from qlower.circuits.rtl import verify
@@ -309,7 +309,7 @@ def test_rules_with_numbers_for_some_values() -> None:
 
 def test_a_layer_as_a_subject(tmp_path: Path) -> None:
     path = tmp_path / "small.mlir"
-    path.write_text(SMALL_MODEL)
+    path.write_text(SIGNED_MODEL)
     found = layer_subject(path, "tflm", "conv")
     assert (found.title, found.selector, found.lanes) == (
         *("layer conv by tflm", "channel", 2),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.circuits import Integers
-from support.small_model import SMALL_MODEL
+from support.small_model import SIGNED_MODEL
 from support.table_forms import forms
 from support.verilog_text import evaluate
 
@@ -261,7 +261,7 @@ def test_vectors_of_a_layer_are_simulated_once_each(
 ) -> None:
     """A simulator that computes the module's text, with one result changed or none."""
     path = tmp_path / "small.mlir"
-    path.write_text(SMALL_MODEL)
+    path.write_text(SIGNED_MODEL)
     (found,) = model_circuits(path, "tflm", layer=layer).circuits
     given: list[tuple[int, ...]] = []
 
