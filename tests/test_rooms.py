@@ -45,7 +45,7 @@ FRONT_ENDS = (
     ("signature",),
     ("entry",),
     ("graph",),
-    ("espdl", "ncnn", "onnx", "pt2", "tflite"),
+    ("espdl", "ncnn", "onnx", "pt2", "tflite", "tpu"),
     ("digest", "fx"),
     ("converted", "fused_additions", "readings"),
     ("load",),

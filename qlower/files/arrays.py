@@ -69,29 +69,44 @@ def read_arrays(path: Path) -> dict[str, Array]:
             with path.open("rb") as stream:
                 size = path.stat().st_size
                 return {path.stem: read_npy(stream, size)}
-        with zipfile.ZipFile(path) as archive:
-            arrays: dict[str, Array] = {}
-            for member in archive.infolist():
-                with archive.open(member) as stream:
-                    data = io.BytesIO(stream.read())
-                name = member.filename.removesuffix(".npy")
-                arrays[name] = read_npy(data, len(data.getbuffer()))
-            return arrays
+        with path.open("rb") as stream:
+            return _read_npz(stream)
     except FileNotFoundError as error:
         raise QlowerError(f"cannot read {path}: {error.strerror}") from error
-    except (
-        ValueError,
-        OSError,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        SyntaxError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        reason = reason or str(error).split("\n")[0]
-        raise QlowerError(f"cannot read {path}: {reason}") from error
+    except _DAMAGED as error:
+        raise _unreadable(path, error) from error
+
+
+def arrays_of(stream: BinaryIO, path: str | Path) -> dict[str, Array]:
+    """Every array of the `.npz` file with this content, as `read_arrays` has it; `path`
+    is for messages."""
+    try:
+        return _read_npz(stream)
+    except _DAMAGED as error:
+        raise _unreadable(path, error) from error
+
+
+def _read_npz(stream: BinaryIO) -> dict[str, Array]:
+    with zipfile.ZipFile(stream) as archive:
+        arrays: dict[str, Array] = {}
+        for member in archive.infolist():
+            with archive.open(member) as part:
+                data = io.BytesIO(part.read())
+            name = member.filename.removesuffix(".npy")
+            arrays[name] = read_npy(data, len(data.getbuffer()))
+        return arrays
+
+
+_DAMAGED = (
+    *(ValueError, OSError, EOFError, NotImplementedError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+
+
+def _unreadable(path: str | Path, error: Exception) -> QlowerError:
+    reason = error.strerror if isinstance(error, OSError) else None
+    reason = reason or str(error).split("\n")[0]
+    return QlowerError(f"cannot read {path}: {reason}")
 
 
 def write_arrays(stream: BinaryIO, arrays: Mapping[str, Array]) -> None:

@@ -12,7 +12,7 @@ from qlower.diagnostics import QlowerError, without_repeats
 from qlower.model import Model
 
 from .import_options import ImportOptions
-from .load import GRAPHS, front_end, load
+from .load import front_end, graph_kind, load
 from .model_files import SUFFIXES, check_model_path
 
 
@@ -60,9 +60,10 @@ def check_model(path: Path, options: ImportOptions) -> Checked:
 
 def _find_problems(file: Path, options: ImportOptions) -> list[QlowerError]:
     """All of them, of the formats that go on after the first."""
-    if file.suffix not in GRAPHS:
+    kind = graph_kind(file)
+    if kind is None:
         return []
-    return cast(list[QlowerError], front_end(file, "check")(file, options))
+    return cast(list[QlowerError], front_end(kind, "check")(file, options))
 
 
 def model_files(paths: Iterable[str]) -> Iterator[Path]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from os import PathLike
@@ -32,9 +34,23 @@ GRAPHS = {
 """Files of graphs, and the front end of each kind."""
 
 
-def front_end(file: Path, verb: str) -> Callable[..., object]:
+_TPU_MODULE = re.compile(rb"^module\b.*\bmodule\.state = ", re.MULTILINE)
+_HEAD = 1 << 12
+
+
+def graph_kind(file: Path) -> str | None:
+    """The front end for a file of a graph; None for text of the levels that are
+    compiled. TPU-MLIR's text is known by its module's attributes."""
+    if file.suffix != ".mlir":
+        return GRAPHS.get(file.suffix)
+    with suppress(OSError), file.open("rb") as stream:
+        if _TPU_MODULE.search(stream.read(_HEAD)):
+            return "tpu"
+    return None
+
+
+def front_end(kind: str, verb: str) -> Callable[..., object]:
     """The function of a front end that does "import" or "check" files of this kind."""
-    kind = GRAPHS[file.suffix]
     return getattr(import_module(f"qlower.frontends.{kind}"), f"{verb}_{kind}")
 
 
@@ -66,8 +82,8 @@ def load(
         options.check_no_qdq(f"{file.suffix} files")
     if file.suffix != ".tflite":
         options.check_no_signature(f"{file.suffix} files")
-    if file.suffix in GRAPHS:
-        module = front_end(file, "import")(file, name=str(file), options=options)
+    if (kind := graph_kind(file)) is not None:
+        module = front_end(kind, "import")(file, name=str(file), options=options)
         return replace(named(cast(ModuleOp, module), file), signature_name=signature)
     if file.suffix in CONVERTED:
         from qlower.frontends.converted import text_of
