@@ -48,6 +48,7 @@ KINDS = (
         "pt2",
         "ncnn",
         "espdl",
+        "tpu",
         "qnn",
         "tosa",
         "linalg",

@@ -24,6 +24,7 @@ from .pt2_cases import REAL
 from .small_model import SMALL_MODEL
 from .tflite_cases import CASES as TFLITE_CASES
 from .tosa import TOSA_LAYER, serialize
+from .tpu_files import network as tpu_network
 from .upstream import find_mlir_opt
 
 MODEL = "small.mlir"
@@ -165,6 +166,32 @@ def _changed_ncnn(data: bytes, choice: random.Random) -> bytes:
     return b" ".join(words) + between + weights
 
 
+class _Tpu(_Ncnn):
+    """A text of TPU-MLIR and the `.npz` file that it names."""
+
+    def put(self, path: Path, data: bytes) -> str:
+        text, _, weights = data.partition(self.BETWEEN)
+        beside = path.with_suffix(".npz")
+        path.write_bytes(text.replace(b"model_w.npz", beside.name.encode()))
+        beside.write_bytes(weights)
+        return str(path)
+
+
+@cache
+def _tpu(seed: int) -> bytes:
+    file, _ = tpu_network(seed)
+    buffer = io.BytesIO()
+    np.savez(buffer, **file.weights)
+    return file.text("y").encode() + _Tpu.BETWEEN + buffer.getvalue()
+
+
+def _changed_tpu(data: bytes, choice: random.Random) -> bytes:
+    text, between, weights = data.partition(_Tpu.BETWEEN)
+    if choice.random() < 0.1:
+        return text + between + damaged_npz(weights, choice)
+    return _mutated(text, choice) + between + weights
+
+
 def _text(kind: str) -> Kind:
     def whole(choice: random.Random) -> bytes:
         text = mutant_originals.draw(kind, choice)
@@ -294,6 +321,9 @@ def kinds(folder: Path) -> dict[str, Kind]:
         "ncnn": _Ncnn(".param", _ncnn, READ_MODEL, _changed_ncnn),
         "espdl": Kind(
             ".espdl", lambda choice: network(choice.randrange(4)).build(), READ_MODEL
+        ),
+        "tpu": _Tpu(
+            ".mlir", lambda choice: _tpu(choice.randrange(4)), READ_MODEL, _changed_tpu
         ),
         **{kind: _text(kind) for kind in mutant_originals.KINDS},
         "npz": Kind(".npz", lambda _: _npz(), READ_ARRAYS, damaged_npz),

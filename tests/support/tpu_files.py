@@ -208,17 +208,20 @@ class TpuFile:
         return codes.astype(np.float32) * np.float32(self.scales[given])
 
     def save(self, folder: Path, result: str) -> Path:
-        type = self.types[result]
-        body = "\n".join(f"    {line}" for line in self.lines)
         np.savez(folder / "model_w.npz", **self.weights)
         path = folder / "model.mlir"
-        path.write_text(
+        path.write_text(self.text(result))
+        return path
+
+    def text(self, result: str) -> str:
+        type = self.types[result]
+        body = "\n".join(f"    {line}" for line in self.lines)
+        return (
             f"module @m attributes {{{HEAD}}} {{\n"
             f"  func.func @main(%arg: {self.types['x']} loc(unknown)) -> {type} {{\n"
             f"{body}\n    return %{result} : {type} loc(unknown)\n"
             "  } loc(unknown)\n} loc(unknown)\n"
         )
-        return path
 
 
 def _windows(image: Array, kernel: Sequence[int], step: int) -> Array:

@@ -95,7 +95,7 @@ def _bounds(node: NodeContext, element: QuantizedType) -> tuple[Array, Array]:
 
 def _store(node: NodeContext, nest: Nest, code: SSAValue, order: Order) -> None:
     (codes,) = nest.build([Scalars(nest).cast(code, IntegerType(8))])
-    _define(node, Value(node.meant(codes, _result(node)), order))
+    _define(node, Value(node.meant(codes, _result(node), "codes"), order))
 
 
 def _requantize(
@@ -145,6 +145,8 @@ def _import_convolution(node: NodeContext) -> None:
 
 def _import_matmul(node: NodeContext) -> None:
     """The last dimension times a matrix of weights [K, N]."""
+    if node.has(3) or node.has(4):
+        raise node.error("multipliers that are weights are not supported")
     weights = node.array(1, "weights").T
     value = node.in_order(node.value(0))
     units, depth = weights.shape

@@ -176,6 +176,8 @@ class _Reader:
         results = [name, *(f"{name} {at}" for at in range(1, len(op.results)))]
         if kind == "top.None":
             return
+        if not op.results:
+            raise self.error(op, "this operation has no result, which is not supported")
         self.names |= dict(zip(op.results, results, strict=False))
         if kind == "top.Input":
             self.inputs.append(self.port(op, name))
