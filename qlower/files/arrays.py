@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError, printable
+from qlower.files.zip_entries import open_entry
 
 Array: TypeAlias = NDArray[Any]
 """A tensor or lanes; a model or a file says the element type, so Python's can't."""
@@ -90,7 +91,7 @@ def _read_npz(stream: BinaryIO) -> dict[str, Array]:
     with zipfile.ZipFile(stream) as archive:
         arrays: dict[str, Array] = {}
         for member in archive.infolist():
-            with archive.open(member) as part:
+            with open_entry(archive, member) as part:
                 data = io.BytesIO(part.read())
             name = member.filename.removesuffix(".npy")
             arrays[name] = read_npy(data, len(data.getbuffer()))

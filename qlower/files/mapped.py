@@ -17,6 +17,7 @@ import numpy as np
 
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import Array, read_header
+from qlower.files.zip_entries import open_entry
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,10 @@ def map_array(file: MappedFile) -> Array:
                     skip += int.from_bytes(lengths[2:], "little")
                     stream.seek(member.header_offset + 30 + skip)
                     return _map(stream)
-                with archive.open(member) as packed, tempfile.TemporaryFile() as whole:
+                with (
+                    open_entry(archive, member) as packed,
+                    tempfile.TemporaryFile() as whole,
+                ):
                     shutil.copyfileobj(packed, whole)
                     whole.seek(0)
                     return _map(whole)

@@ -12,6 +12,7 @@ import zipfile
 from io import BytesIO
 
 from qlower.diagnostics import QlowerError, make_file_location
+from qlower.files.zip_entries import open_entry
 
 MOST_ENTRIES = 1 << 16
 OLD_PROGRAM = "serialized_exported_program.json"
@@ -112,7 +113,8 @@ class Archive:
             )
         self._left -= entry.file_size
         try:
-            return self._zip.read(entry)
+            with open_entry(self._zip, entry) as stream:
+                return stream.read()
         except _DAMAGES as error:
             raise self.error(
                 f"damaged file: entry {name!r}: {_reason(error)}"
