@@ -3,25 +3,26 @@
 // # Formula
 // - conv2d, depthwise_conv2d, linear: `y = clamp(((acc M + 2^(n - 1)) >> n) + z)`
 // - quantize: `y = clamp(round(F(x F(1 / s))) + z)`, half away
-// - of models in the `tpu` dialect also: add, each operand times its own M and shifted, then their
-//   sum; mean of a window, `(sum M + 2^(n - 1)) >> n`; all without zero points
+// - of models in the `tpu` dialect also: Add, each operand times its own M and shifted, then their
+//   sum; MulShift; the mean of a window, `(sum M + 2^(n - 1)) >> n`; all without zero points
 // # Ties
 // Half up in layers, half away at the border.
 // # Operands
-// M and n are attributes of the lowered model, and taken from there when TPU-MLIR's own text is
-// read. Here they are the ratio of the scales, which is M 2^-n exactly. F(1 / s) is that of the scale
-// in double precision in such a text.
+// M and n are attributes of the lowered model, and are taken from there when TPU-MLIR's own text
+// is read. Here they are the ratio of the scales, which is M 2^-n exactly. F(1 / s) is that of the
+// text's scale, in double precision before it is rounded.
 // # Quirks
-// - A MatMul of the `tpu` dialect says `round_mode HalfAwayFromZero` and rounds half up, as a
-//   convolution does, which says HalfUp and ignores what is written there.
-// - TPU-MLIR's interpreter holds sums in float32: beyond 2^24 they are rounded, and the chip's aren't.
+// - A MatMul of the `tpu` dialect says `round_mode HalfAwayFromZero` and rounds half up. So does a
+//   Conv2D, which says HalfUp, and does it whatever is written there.
+// - TPU-MLIR's interpreter holds sums in float32: beyond 2^24 they are rounded.
 // # Not matched
 // - CV18xx, which multiplies in float32 or rounds twice; other operations than these.
 // # Checked against
-// Live, tpu_mlir 1.30.2's interpreter, `tests/frontends/test_tpu.py` (needs Python 3.10): 22,260 codes
-// of ten drawn networks, none differs, many at ties: half away would change 215 of MatMul's 3,840.
-// Once, of networks that TPU-MLIR lowered: 187,380 values read from its text, 195,840 by the formula,
-// and 1,440 of the BM1684X's own model, none of which is a tie.
+// Live, tpu_mlir 1.30.2's interpreter, `tests/frontends/test_tpu.py` (needs Python 3.10): 23,540
+// codes of ten drawn networks, none differs, many at ties: half away would change 215 of MatMul's
+// 3,840 and 122 of MulShift's 1,280. Once, of six networks that TPU-MLIR lowered itself, and one of
+// them for the BM1688: 414,468 values read from its text, none differs. And once by the formula:
+// 195,840 outputs, and 1,440 of the BM1684X's own model, none of which is a tie.
 // # Sources
 // - sophgo/tpu-mlir at 00058f6d, lib/Support/MathUtils.cpp
 // - lib/Dialect/Tpu/Interfaces/Common: Conv2D.cpp (00b7154c), MatMul.cpp, Add.cpp, Pool2D.cpp

@@ -123,6 +123,7 @@ REFUSALS = {
         "shape [1, 2, 2, 1]; expected [1, 2, 2, 2]",
     ),
     "point": ("f32, 0.25>", "f32, 0.25:3>", "7:1", "no zero point"),
+    "half": ("i8:f32, 0.5>", "i8:f16, 0.5>", "5:1", "!quant.uniform<i8:f16, "),
     "border": ("HalfAwayFromZero", "HalfToEven", "5:1", "round_mode 'HalfToEven' is"),
     "text": ("return %y", "return %z", "9:12", "%z is used but never defined"),
 }

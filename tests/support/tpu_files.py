@@ -27,6 +27,7 @@ STEPS = {
     " round_mode = #tpu<round_mode HalfAwayFromZero>, fuse_rq = false,"
     " relu_limit = -1.0 : f64, input_zp = 0 : i64, right_zp = 0 : i64,"
     " q_group_size = 0 : i64",
+    "MulShift": "",
     "Pool2D": "is_adaptive = false, pad_value = 0 : i64, relu_limit = -1.0 : f64,"
     " do_relu = false, first_round_mode = #tpu<round_mode HalfAwayFromZero>,"
     " round_mode = #tpu<round_mode HalfAwayFromZero>",
@@ -235,7 +236,7 @@ def _text(kind: str, attributes: Mapping[str, object]) -> str:
     for name, value in attributes.items():
         shown = str(value).lower() if isinstance(value, bool) else str(value)
         shown = f"{value} : i64" if type(value) is int else shown
-        if kind == "Pool2D" and name in ("multiplier", "rshift"):
+        if kind in ("MulShift", "Pool2D") and name in ("multiplier", "rshift"):
             shown = f"{value} : si32"
         if name == "axis":
             shown = f"{value} : si32"
@@ -272,6 +273,8 @@ def network(seed: int) -> tuple[TpuFile, Array]:
     file.pool("sum", "mean", 2, (57, 8))
     file.pool("c2", "padded", 3, (29, 8), pad=1)
     file.add("Relu", ["c2"], "active", np.maximum(file.codes["c2"], 0), 0.25)
+    scaled = half_up(file.codes["c2"], 3, 2)
+    file.add("MulShift", ["c2"], "scaled", scaled, 0.25, multiplier=3, rshift=2)
     joined = np.concatenate([file.codes["dw"], file.codes["c2"]], 1)
     file.add("Concat", ["dw", "c2"], "both", joined, 0.25, axis=1)
     file.add("Reshape", ["q"], "rows", file.codes["q"].reshape(24, 8), 0.025)

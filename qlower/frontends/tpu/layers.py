@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType, f32, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
@@ -85,8 +85,17 @@ def _numbers(
     return first, second
 
 
-def _bounds(node: NodeContext, element: QuantizedType) -> tuple[Array, Array]:
+def _number_pair(node: NodeContext) -> tuple[Array, Array]:
+    """A multiplier and a shift that are no lists."""
+    most = LARGEST_MULTIPLIER
+    multiplier = node.integer("multiplier", None, -most, most)
+    shift = node.integer("rshift", None, LEAST_SHIFT, MOST_SHIFT)
+    return np.array(multiplier, np.int64), np.array(shift, np.int64)
+
+
+def _bounds(node: NodeContext) -> tuple[Array, Array]:
     """The least and the largest code, from 0 on behind a rectifier."""
+    element = _result(node)
     least = element.storage_min
     if node.flag("do_relu", False):
         least = max(least, 0)
@@ -99,14 +108,26 @@ def _store(node: NodeContext, nest: Nest, code: SSAValue, order: Order) -> None:
 
 
 def _requantize(
-    node: NodeContext, sums: SSAValue, order: Order, numbers: tuple[Array, Array]
+    node: NodeContext,
+    nest: Nest,
+    number: SSAValue,
+    order: Order,
+    numbers: tuple[Array, Array],
+) -> None:
+    """Make an integer of a nest, times its multiplier and shifted, the result."""
+    bounds = _bounds(node)
+    code = call_function(nest, CONTRACT, "requantized", number, *numbers, *bounds)
+    _store(node, nest, code, order)
+
+
+def _requantize_sums(
+    node: NodeContext, operation: Operation, order: Order, numbers: tuple[Array, Array]
 ) -> None:
     """The result of sums whose last dimension has the channels."""
+    sums = node.emit(operation, "sums")
     nest = node.nest(shape_of(sums))
     total = nest.input(sums, range(nest.parallel))
-    bounds = _bounds(node, _result(node))
-    code = call_function(nest, CONTRACT, "requantized", total, *numbers, *bounds)
-    _store(node, nest, code, order)
+    _requantize(node, nest, total, order, numbers)
 
 
 def _code(nest: Nest, node: NodeContext, value: Value) -> SSAValue:
@@ -132,6 +153,7 @@ def _weight_type(axis: int) -> QuantizedType:
 
 
 def _import_convolution(node: NodeContext) -> None:
+    """A convolution, also depthwise or in groups."""
     node.expect("with_bias", int(node.has(2)))
     filters = node.array(1, "weights")
     count = len(filters)
@@ -140,7 +162,7 @@ def _import_convolution(node: NodeContext) -> None:
     bias = _bias(node, count)
     operation, _ = convolution(node, image, weights, _weight_type, bias, i32)
     numbers = _numbers(node, "multiplier", "rshift", count)
-    _requantize(node, node.emit(operation, "sums"), channels_last(4), numbers)
+    _requantize_sums(node, operation, channels_last(4), numbers)
 
 
 def _import_matmul(node: NodeContext) -> None:
@@ -160,7 +182,7 @@ def _import_matmul(node: NodeContext) -> None:
     type = TensorType(i32, (*value.shape[:-1], units))
     product = qnn.LinearOp(value.ssa, constant, _bias(node, units), type)
     numbers = _numbers(node, "multipliers", "rshifts", 1)
-    _requantize(node, node.emit(product, "sums"), value.order, numbers)
+    _requantize_sums(node, product, value.order, numbers)
 
 
 def _import_add(node: NodeContext) -> None:
@@ -176,7 +198,7 @@ def _import_add(node: NodeContext) -> None:
     operands: list[SSAValue | Array] = []
     for value, multiplier, shift in zip(values, multipliers, shifts, strict=True):
         operands += [_code(nest, node, value), np.array(multiplier), np.array(shift)]
-    bounds = _bounds(node, _result(node))
+    bounds = _bounds(node)
     code = call_function(nest, CONTRACT, "added", *operands, *bounds)
     _store(node, nest, code, values[0].order)
 
@@ -198,7 +220,7 @@ def _import_pool(node: NodeContext) -> None:
         return
     if any(window.pad) and not node.flag("count_include_pad", False):
         raise node.error("a mean that leaves out padding is not supported")
-    ones = np.ones((*(1, *window.kernel, channels),), np.int8)
+    ones = np.ones((1, *window.kernel, channels), np.int8)
     name = f"{node.result()}/ones"
     place = Origin(name, node.location, node.error)
     sums = qnn.DepthwiseConv2DOp(
@@ -210,22 +232,22 @@ def _import_pool(node: NodeContext) -> None:
         pad=window.pad,
         dilation=(1, 1),
     )
-    multiplier, shift = (
-        np.array(node.integer(name, None, low, high), np.int64)
-        for name, low, high in (
-            ("multiplier", -LARGEST_MULTIPLIER, LARGEST_MULTIPLIER),
-            ("rshift", LEAST_SHIFT, MOST_SHIFT),
-        )
-    )
-    numbers = multiplier, shift
-    _requantize(node, node.emit(sums, "sums"), channels_last(4), numbers)
+    _requantize_sums(node, sums, channels_last(4), _number_pair(node))
+
+
+def _import_scale(node: NodeContext) -> None:
+    """Codes times a multiplier, shifted."""
+    value = node.value(0)
+    nest = node.nest(shape_of(value.ssa))
+    code = _code(nest, node, value)
+    _requantize(node, nest, code, value.order, _number_pair(node))
 
 
 def _import_relu(node: NodeContext) -> None:
     value = node.value(0)
     nest = node.nest(shape_of(value.ssa))
     code = _code(nest, node, value)
-    least, most = _bounds(node, _result(node))
+    least, most = _bounds(node)
     code = call_function(nest, CONTRACT, "clamp_code", code, np.maximum(least, 0), most)
     _store(node, nest, code, value.order)
 
@@ -238,7 +260,7 @@ def _import_cast(node: NodeContext) -> None:
         real = nest.input(value.ssa, range(nest.parallel))
         # of the scale as the text has it, in double precision
         inverse = np.array(1 / node.number(SCALE, 1.0)).astype(np.float32)
-        bounds = _bounds(node, _result(node))
+        bounds = _bounds(node)
         code = call_function(nest, CONTRACT, "coded", real, inverse, *bounds)
         _store(node, nest, code, value.order)
     elif node.text(TYPE) == "f32":
@@ -246,7 +268,9 @@ def _import_cast(node: NodeContext) -> None:
         real = node.emit(qnn.DequantizeOp(value.ssa, type))
         _define(node, Value(real, value.order, is_real=True))
     else:
-        raise node.error("a cast between codes is not supported")
+        raise node.error(
+            f"a cast from {value.element} to {node.text(TYPE)} is not supported"
+        )
 
 
 def _import_reshape(node: NodeContext) -> None:
@@ -316,6 +340,7 @@ LAYERS: dict[str, Entry[NodeContext]] = {
         _import_matmul,
         *("do_relu", "multipliers", "rshifts", "cal_i8", "keep_dims", "left_reuse"),
     ),
+    "MulShift": _layer("x: INT8 | UINT8", _import_scale, *("multiplier", "rshift")),
     "Pool2D": _layer(
         f"x[4]: INT8 | UINT8; do_relu: 0, is_adaptive: 0, pad_value: 0, {PLAIN}",
         _import_pool,

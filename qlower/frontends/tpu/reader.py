@@ -43,7 +43,7 @@ DOMAIN = "tpu"
 
 EXPECTED = {
     "module.state": ("TPU_LOWERED",),
-    "module.chip": ("bm1684x",),
+    "module.chip": ("bm1684x", "bm1688"),
     "module.mode": ("INT8",),
     "module.asymmetric": (0,),
 }
@@ -51,10 +51,8 @@ EXPECTED = {
 
 WEIGHT_FILE = "module.weight_file"
 
-SHAPE, SCALE, IS_SIGNED, TYPE = (
-    *("result shape", "result scale", "result is signed"),
-    "result type",
-)
+SHAPE, TYPE = "result shape", "result type"
+SCALE, IS_SIGNED = "result scale", "result is signed"
 """Attributes of nodes for the type of the result; no name in a file has a space."""
 
 OPERATION = "op_name__"
@@ -139,7 +137,7 @@ class _Reader:
             if value not in legal:
                 shown = "is missing" if value is None else f"{value!r} is not supported"
                 raise QlowerError(
-                    f"{name} {shown}; expected {legal[0]!r}",
+                    f"{name} {shown}; expected {' or '.join(map(repr, legal))}",
                     self.module.location,
                     help="tpuc-opt --convert-top-to-tpu writes what is read here"
                     if name == "module.state"
@@ -209,6 +207,8 @@ class _Reader:
         if name not in self.weights:
             raise self.error(op, f"{self.weight_file} has no array of this name")
         array = self.weights[name]
+        if name in self.constants and self.constants[name].shape != shape:
+            raise self.error(op, "weights of this name have two shapes")
         if array.dtype.name.upper() != stored or array.size != math.prod(shape):
             raise self.error(
                 op,
@@ -232,10 +232,12 @@ class _Reader:
 
 
 def _is_plain(type: QuantizedType) -> bool:
-    """Whether codes are of 8 bits, all of them, with one scale and no zero point."""
-    whole = QuantizedType.per_tensor(8, type.signed, 1.0).data.storage
+    """Whether codes of float32 numbers are of 8 bits, all of them, with one scale and
+    no zero point."""
+    whole = QuantizedType.per_tensor(8, type.signed, 1.0)
     is_one = type.is_per_tensor and type.zero_points == (0,)
-    return is_one and type.data.storage == whole
+    is_whole = type.data.storage == whole.data.storage
+    return is_one and is_whole and type.expressed_type == f32
 
 
 def _kind(op: Operation) -> str:
