@@ -20,7 +20,6 @@ from qlower.model.weights import WeightSpec
 from qlower.operators.movement import Pad
 from qlower.text.upstream_checks import verify_as_upstream
 from qlower.text.verification import verify_module
-from qlower.torch.quantizing import initial_parameter
 from qlower.validation.cells import differing_outputs
 from qlower.validation.rows import ContractRow
 
@@ -77,6 +76,9 @@ def test_outputs_that_differ_where_some_were_compared(
 
 @pytest.mark.parametrize(("most", "size"), [(1 << 23, 8), ((1 << 23) - 1, 4)])
 def test_integers_that_float32_cannot_give_again(most: int, size: int) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    from qlower.torch.quantizing import initial_parameter
+
     stored = np.array([-most, 1], np.int32)
     spec = WeightSpec(
         "fc", "bias", stored, (0.5,), (0,), None, -most, most, None, ("fc",)
