@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 from xdsl.dialects.arith import MaxSIOp
-from xdsl.dialects.builtin import TensorType, f32
 
 from qlower.dialects import qnn
 from qlower.dialects.types import shape_of
@@ -24,7 +23,7 @@ from ..graph.operators.real import (
     import_bounded,
     real_operand,
 )
-from ..graph.operators.real_pools import pool_of
+from ..graph.operators.real_pools import global_average, pool_of
 from ..graph.operators.rearranging import padded
 from ..graph.window import as_image, from_image, read_window
 from ..scalars import Binary, Scalars, in_turn
@@ -54,16 +53,9 @@ def _import_pooling(node: NodeContext) -> None:
     is_mean = bool(node.integer("pooling_type", 0, 0, 1))
     make = partial(pool_of, image, fallback=CONTRACT)
     if node.flag("global_pooling", False):
-        pool = make(Window.of((height, width), (height, width)), "max_pool")
-        if is_mean:
-            pool = qnn.RealReduceOp(
-                image.ssa,
-                TensorType(f32, (batch, 1, 1, channels)),
-                function="global_average",
-                axes=[1, 2],
-                keep_dims=True,
-                fallback=CONTRACT,
-            )
+        whole = Window.of((height, width), (height, width))
+        mean = partial(global_average, image, CONTRACT)
+        pool = mean() if is_mean else make(whole, "max_pool")
         pooled = replace(image, ssa=node.emit(pool, "pool"))
         node.define(node.reshaped(pooled, (batch, channels)))
         return

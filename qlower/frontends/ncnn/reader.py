@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -191,7 +192,7 @@ class _Weights:
         self.beside = beside
         self.at = 0
         self.unknown: Layer | None = None
-        """The first layer of which nobody knows how many weights it has."""
+        """The first layer whose number of weights is unknown."""
 
     def of_layer(
         self, layer: Layer, attributes: Mapping[str, AttributeValue]
@@ -199,31 +200,28 @@ class _Weights:
         """The operands that are weights, by name; None for one that is left out."""
         if layer.kind not in NAMES and layer.kind not in WITHOUT_WEIGHTS:
             self.unknown = self.unknown or layer
+        size = partial(self.size, layer, attributes)
         if layer.kind == "Quantize":
-            yield "scale", self.numbers(layer, attributes, "scale_data_size", 1)
+            yield "scale", self.numbers(layer, size("scale_data_size", 1))
         is_dense = layer.kind == "InnerProduct"
         if not is_dense and not layer.kind.startswith("Convolution"):
             return
-        yield "weights", self.tagged(layer, attributes)
+        yield "weights", self.tagged(layer, size("weight_data_size"))
         has_bias = attributes.get("bias_term", 0) != 0
-        bias = self.numbers(layer, attributes, "num_output") if has_bias else None
-        yield "bias", bias
+        yield "bias", self.numbers(layer, size("num_output")) if has_bias else None
         term = attributes.get("int8_scale_term", 0)
         if term == 0:
             return
-        count = {"ConvolutionDepthWise": "group"}.get(layer.kind, "num_output")
-        one = dict.fromkeys([count], 1)
-        is_one = layer.kind == "ConvolutionDepthWise" and term in (2, 102)
-        yield "scales", self.numbers(layer, one if is_one else attributes, count)
-        yield "input scale", self.numbers(layer, one, count)
+        is_depthwise = layer.kind == "ConvolutionDepthWise"
+        is_one = is_depthwise and term in (2, 102)
+        count = 1 if is_one else size("group" if is_depthwise else "num_output")
+        yield "scales", self.numbers(layer, count)
+        yield "input scale", self.numbers(layer, 1)
         if isinstance(term, int) and term > 100 and not is_dense:
-            yield "output scale", self.numbers(layer, one, count)
+            yield "output scale", self.numbers(layer, 1)
 
-    def tagged(
-        self, layer: Layer, attributes: Mapping[str, AttributeValue]
-    ) -> Constant:
-        """Weights behind the four bytes of their type."""
-        count = self.size(layer, attributes, "weight_data_size")
+    def tagged(self, layer: Layer, count: int) -> Constant:
+        """`count` weights behind the four bytes of their type."""
         (tag,) = np.frombuffer(self.take(layer, 4), "<u4")
         if int(tag) not in TYPES:
             raise _error(
@@ -237,15 +235,8 @@ class _Weights:
         data = self.take(layer, -(-count * stored.itemsize // 4) * 4)
         return Constant(type, (count,), np.frombuffer(data, stored, count))
 
-    def numbers(
-        self,
-        layer: Layer,
-        attributes: Mapping[str, AttributeValue],
-        name: str,
-        default: int | None = None,
-    ) -> Constant:
-        """The float32 numbers that an attribute counts."""
-        count = self.size(layer, attributes, name, default)
+    def numbers(self, layer: Layer, count: int) -> Constant:
+        """The next `count` float32 numbers."""
         array = np.frombuffer(self.take(layer, 4 * count), NUMBERS)
         return Constant("FLOAT", array.shape, array.astype(np.float32))
 
@@ -256,6 +247,7 @@ class _Weights:
         name: str,
         default: int | None = None,
     ) -> int:
+        """A number of weights that an attribute says."""
         value = attributes.get(name, default)
         most = len(self.data)
         if not isinstance(value, int) or not 1 <= value <= most:

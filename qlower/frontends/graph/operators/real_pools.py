@@ -84,20 +84,25 @@ def pool_of(
 def import_global_average_pool(node: NodeContext) -> None:
     """The mean of the image; in blocks a pool."""
     image = as_image(node, real_operand(node, 0), False, is_whole=True)
-    batch, *sizes, channels = image.type.get_shape()
+    sizes = image.type.get_shape()[1:-1]
     if node.importer.blocks.holds(node):
         pool = pool_of(image, Window.of(sizes, sizes), "loop_average_pool")
         from_image(node, pool, image, False)
         return
-    mean = qnn.RealReduceOp(
+    from_image(node, global_average(image), image, False)
+
+
+def global_average(image: Value, fallback: str = FALLBACK) -> qnn.RealReduceOp:
+    """The mean of each channel of an image [N, H, W, C] of real numbers."""
+    batch, *_, channels = image.type.get_shape()
+    return qnn.RealReduceOp(
         image.ssa,
         TensorType(f32, (batch, 1, 1, channels)),
         function="global_average",
         axes=[1, 2],
         keep_dims=True,
-        fallback=FALLBACK,
+        fallback=fallback,
     )
-    from_image(node, mean, image, False)
 
 
 IMPORTERS = {
