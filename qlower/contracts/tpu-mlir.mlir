@@ -22,7 +22,7 @@
 // codes of ten drawn networks, none differs, many at ties: half away would change 215 of MatMul's
 // 3,840 and 122 of MulShift's 1,280. Once, of six networks that TPU-MLIR lowered itself, and one of
 // them for the BM1688: 414,468 values read from its text, none differs. And once by the formula:
-// 195,840 outputs, and 1,440 of the BM1684X's own model, none of which is a tie.
+// 195,840 outputs, and 1,440 of the BM1684X's own model, without a tie.
 // # Sources
 // - sophgo/tpu-mlir at 00058f6d, lib/Support/MathUtils.cpp
 // - lib/Dialect/Tpu/Interfaces/Common: Conv2D.cpp (00b7154c), MatMul.cpp, Add.cpp, Pool2D.cpp

@@ -93,7 +93,7 @@ class Work:
         return replace(self, model=with_weights(self.model, weights))
 
     def on(self, inputs: Sequence[Array]) -> Work:
-        """The same model and real weights with other examples."""
+        """The work with other examples."""
         return replace(self, inputs=tuple(inputs))
 
 

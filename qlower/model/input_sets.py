@@ -56,7 +56,7 @@ class InputSet:
 
 
 def ordered_input_set(specs: Sequence[TensorSpec], arrays: Sequence[Array]) -> InputSet:
-    """The same as `input_set` for arrays in the order of the inputs."""
+    """The set that `input_set` makes, of arrays in the order of the inputs."""
     names = [spec.name for spec in specs]
     return input_set(specs, dict(zip(names, arrays, strict=True)))
 

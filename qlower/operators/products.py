@@ -112,7 +112,7 @@ class Products:
         return math.prod(n for loop, n in self.result.items() if loop not in others)
 
     def in_order(self, loops: str) -> Products:
-        """The same products with the loops of a sum in this order, outermost first."""
+        """The products with the loops of a sum in this order, outermost first."""
         depth = {loop: self.depth[loop] for loop in loops if loop in self.depth}
         return replace(self, depth=depth or self.depth)
 

@@ -70,7 +70,7 @@ class Structured:
         return sum(loop not in self.letters[-1] for loop in self.loops)
 
     def without(self, loop: str) -> Structured:
-        """The same operator without a loop that has one iteration; an axis of it alone
+        """The operator without a loop that has one iteration; an axis of it alone
         becomes one of one element."""
         words = (
             re.sub(r"\((\w)\)", r"\1", _without(word, loop)) for word in self.words

@@ -111,7 +111,7 @@ class Sums:
         return [slide.before for slide in along], [slide.after for slide in along]
 
     def without_padding(self) -> Sums:
-        """The same sums of an operand that has what lay around it."""
+        """The sums of an operand that has what lay around it."""
         inside = [replace(slide, before=0, after=0) for slide in self.slides]
         return replace(self, slides=inside)
 

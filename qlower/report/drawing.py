@@ -15,10 +15,10 @@ from qlower.report.measures import Measure
 from qlower.tables.formats import shorten
 
 WIDTH, HEIGHT = 220, 58
-"""Of a box."""
+"""The size of a box."""
 
 ACROSS, DOWN = 250, 96
-"""From one box to the next."""
+"""Distances from one box to the next."""
 
 GAP = 0.35
 """Between columns, in widths of a box: edges from one to the next pass there."""

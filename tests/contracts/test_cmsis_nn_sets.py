@@ -1,7 +1,7 @@
 """CMSIS-NN's own unit tests, run by the contract `tflm`.
 
 The variable QLOWER_MAKERS names a folder with a checkout CMSIS-NN; 99f736a6 has 491
-sets, of which 265 end in f16 or f32. Of the other 226 kernels for float numbers use 16.
+sets; 265 end in f16 or f32. Kernels for float numbers use 16 of the other 226.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ SYSTEMS = {
     "openvino-avx2": System(
         "openvino",
         run_openvino_avx2,
-        # layers with a product for each output, of which no pair saturates
+        # layers with one product for each output, so that no pair saturates
         OPENVINO_CHANGES,
         changed="openvino",
         kinds=("conv2d", "depthwise_conv2d", "linear"),

@@ -80,8 +80,8 @@ def test_constant_places(qdq: str, tmp_path: Path) -> None:
 @pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_chosen_elements(qdq: str, tmp_path: Path) -> None:
-    """Along an axis and of all elements; updates at one place, the last of which
-    counts."""
+    """Along an axis and of all elements; of updates at one place the
+    last counts."""
     build = Layers(18)
     x = build.value(3, 4, 5)
     stored = build.pair(x, 0.03, 5)

@@ -65,7 +65,7 @@ def detector(
 
 
 def inputs(dtype: str, classes: int, seed: int) -> list[NDArray[np.generic]]:
-    """Encodings, and scores many of which are equal."""
+    """Encodings, and scores with many equal ones."""
     random = np.random.default_rng(seed)
     if dtype == "uint8":
         shapes = (1, BOXES, 4), (1, BOXES, classes)

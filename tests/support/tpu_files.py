@@ -252,7 +252,7 @@ def network(seed: int) -> tuple[TpuFile, Array]:
     file = TpuFile((codes * 0.025).astype(np.float32))
 
     def numbers(count: int, size: int) -> tuple[list[int], list[int]]:
-        """A step is at most what a sum of so many products needs; an odd multiplier and
+        """A step is at most what a sum of `size` products needs; an odd multiplier and
         a small shift give ties."""
         m = draw.choice([1, 3, 5, 1234567, 1610854143], count)
         n = np.ceil(np.log2(m * 4.0 * size)).astype(int)

@@ -173,7 +173,7 @@ class Halves:
 
 @dataclass(frozen=True)
 class Target:
-    """A machine: what LLVM is told, and the table that the loop skeletons read.
+    """A machine: its names for LLVM, and the table that the loop skeletons read.
 
     A machine without vectors has those of one lane, 32 bits.
     """
@@ -245,7 +245,8 @@ class Target:
     """Products of two rows of signed activations with two rows of weights, eight bytes
     each."""
     unsigned_matrix: Dot | None = None
-    """The same of unsigned activations."""
+    """Products of two rows of unsigned activations with two rows of weights, eight
+    bytes each."""
     whole_dot: Dot | None = None
     """Sums of the products of a whole run of activations with one channel's weights,
     128 bits of both at a time; the other dots sum those of several channels."""

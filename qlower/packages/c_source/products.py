@@ -50,7 +50,7 @@ def write_nest(writer: NestWriter) -> list[str]:
 
 
 def _with_rows(products: Contraction) -> Contraction:
-    """The same products with weights that lie as activations do, a run after another
+    """The products with weights that lie as activations do, a run after another
     for each channel."""
     nest, weight = products.nest, products.weight.operand
     run = products.run

@@ -30,7 +30,7 @@ from ..nests import emitter, finish, start
 from ..types import MAX_ELEMENTS
 
 MOST_STEPS = 1 << 20
-"""Boxes and results together, for each of which a step is made."""
+"""The most boxes and results together; each takes a step."""
 
 
 SOFT = 6
