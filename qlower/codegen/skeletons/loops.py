@@ -43,6 +43,9 @@ COLUMNS = 4
 
 _FEW_BITS = 32
 
+_SPARE = 4
+"""Vector registers that are left to the body of a nest."""
+
 _LOOKED_UP = 8
 """Lanes that are read one by one: their indices are extracted one by one too."""
 
@@ -130,9 +133,22 @@ def _lane_bits(nest: LoopNest, target: Target) -> int:
     if any(table_codes(op, target) is None for op in extracts):
         return max(_FEW_BITS, target.vector_bits // _LOOKED_UP)
     has_columns = nest.reduction and len(nest.parallel) > 1
+    is_narrow = widest <= _FEW_BITS and not target.widens_in_memory
+    if has_columns and is_narrow and nest.op.family.data == "loop":
+        return widest // _shared_vectors(target)
     if has_columns or widest > _FEW_BITS or target.widens_in_memory:
         return min(_FEW_BITS, widest)
     return 8 * max(result.element_bytes for result in nest.results)
+
+
+def _shared_vectors(target: Target) -> int:
+    """The vectors of a column's accumulator where columns share an operand, as those of
+    a product of two activations do: as many as the registers hold of all columns, with
+    those of the shared operand and one of a column's own."""
+    count = 1
+    while 2 * count * (COLUMNS + 1) + 1 <= target.vector_registers - _SPARE:
+        count *= 2
+    return count
 
 
 def emit_loops(f: Function, target: Target, nest: LoopNest, plan: LoopPlan) -> None:
