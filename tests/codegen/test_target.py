@@ -114,7 +114,7 @@ def test_no_aarch64_cpu_is_missing():
 def test_levels_of_x86(cpu: str, features: str | None, bits: int, kind: DotKind):
     target = resolve_target("x86_64-linux-gnu", cpu, features)
     assert target.vector_bits == bits
-    assert target.signed_dot.kind is target.unsigned_dot.kind is kind
+    assert target.dots.signed.kind is target.dots.unsigned.kind is kind
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_levels_of_aarch64(
     cpu: str | None, features: str | None, signed: DotKind, unsigned: DotKind
 ):
     target = resolve_target("aarch64-linux-gnu", cpu, features)
-    assert (target.signed_dot.kind, target.unsigned_dot.kind) == (signed, unsigned)
+    assert (target.dots.signed.kind, target.dots.unsigned.kind) == (signed, unsigned)
     assert (target.vector_bits, target.vector_registers) == (128, 32)
 
 
@@ -162,7 +162,7 @@ def test_other_targets(
     triple: str, features: str | None, bits: int, kind: DotKind, bare: bool
 ):
     target = resolve_target(triple, None, features)
-    assert (target.vector_bits, target.signed_dot.kind) == (bits, kind)
+    assert (target.vector_bits, target.dots.signed.kind) == (bits, kind)
     is_wide = features == "+v" or kind is DotKind.PAIRS
     is_tuned = triple.startswith(("thumb", "armv7")) or is_wide
     assert target.is_experimental == (not is_tuned)

@@ -292,7 +292,7 @@ def test_levels_use_nothing_that_is_not_asked_for():
     assert most.tuned_for == "icelake-server"
     assert most.features == ",".join(f"+{name}" for name in sorted(most.needs))
     exact = resolve_target(X86_TRIPLE, "icelake-server")
-    assert most.signed_dot == exact.signed_dot
+    assert most.dots.signed == exact.dots.signed
     assert most.vector_bits == exact.vector_bits
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from qlower.codegen.llvm.values import I64
 from qlower.codegen.targets.aarch64_processor import AARCH64_PROCESSOR
 from qlower.codegen.targets.architecture import Architecture, cpu_table
-from qlower.codegen.targets.base import ByteTables, Dot, DotKind, FixedPoint, Target
+from qlower.codegen.targets.base import (
+    ByteTables,
+    Dot,
+    DotKind,
+    Dots,
+    FixedPoint,
+    Target,
+)
 from qlower.codegen.targets.float_control import FloatControl
 
 _CPUS = cpu_table(
@@ -80,9 +87,11 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         features=features,
         vector_bits=128,
         vector_registers=32,
-        signed_dot=_dot(present, signed=True),
-        unsigned_dot=_dot(present, signed=False),
-        word_dot=_SINGLES,
+        dots=Dots(
+            signed=_dot(present, signed=True),
+            unsigned=_dot(present, signed=False),
+            words=_SINGLES,
+        ),
         rounds_in_hardware=True,
         fuses=True,
         fixed_point=_FIXED_POINT,

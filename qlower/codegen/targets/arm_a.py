@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from qlower.codegen.llvm.values import I32
 from qlower.codegen.targets.architecture import Architecture, cpu_table, with_least
-from qlower.codegen.targets.base import Dot, DotKind, FixedPoint, Target
+from qlower.codegen.targets.base import Dot, DotKind, Dots, FixedPoint, Target
 from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.scalar import SCALAR
 from qlower.codegen.targets.triples import is_bare_metal, with_vendor
@@ -69,9 +69,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         features=with_least(_LEAST, features),
         vector_bits=128,
         vector_registers=16,
-        signed_dot=_SINGLES,
-        unsigned_dot=_SINGLES,
-        word_dot=_SINGLES,
+        dots=Dots.all(_SINGLES),
         fuses="vfp4" in present,
         takes_floats_apart=True,
         hides_loads=True,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qlower.codegen.targets.architecture import Architecture, cpu_table, with_least
-from qlower.codegen.targets.base import Dot, DotKind, FixedPoint, Target
+from qlower.codegen.targets.base import Dot, DotKind, Dots, FixedPoint, Target
 from qlower.codegen.targets.scalar import SCALAR
 from qlower.codegen.targets.triples import with_vendor
 
@@ -46,9 +46,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         features=with_least(_LEAST, features),
         vector_bits=128,
         vector_registers=8,
-        signed_dot=_SINGLES,
-        unsigned_dot=_SINGLES,
-        word_dot=_SINGLES,
+        dots=Dots.all(_SINGLES),
         whole_dot=Dot(DotKind.WHOLE, f"{_MVE}.vmldava"),
         widens_in_memory=True,
         # no unit rounds at both widths, and LLVM calls libm for what one lacks

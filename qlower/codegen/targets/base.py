@@ -172,6 +172,23 @@ class Halves:
 
 
 @dataclass(frozen=True)
+class Dots:
+    """The instructions that sum products of activations with weights."""
+
+    signed: Dot
+    """For signed activations of 8 bits."""
+    unsigned: Dot
+    """For unsigned activations of 8 bits."""
+    words: Dot
+    """For activations of 16 bits."""
+
+    @classmethod
+    def all(cls, dot: Dot) -> Dots:
+        """One instruction for all activations."""
+        return cls(dot, dot, dot)
+
+
+@dataclass(frozen=True)
 class Target:
     """A machine: its names for LLVM, and the table that the loop skeletons read.
 
@@ -184,12 +201,7 @@ class Target:
     vector_bits: int
     """With `vector_registers`, what sizes the tiles."""
     vector_registers: int
-    signed_dot: Dot
-    """Products of signed activations of 8 bits with weights."""
-    unsigned_dot: Dot
-    """Products of unsigned activations of 8 bits with weights."""
-    word_dot: Dot
-    """Products of activations of 16 bits with weights."""
+    dots: Dots
     rounds_in_hardware: bool
     """Whether floor, ceil, trunc and roundeven are instructions; here and for the next
     four, LLVM would call libm otherwise."""
@@ -310,14 +322,14 @@ class Target:
     @property
     def prefers_unsigned(self) -> bool | None:
         """The sign of bytes that all products take most easily; None if either is."""
-        if self.signed_dot.kind is DotKind.PAIRS:
-            return None if self.signed_dot.loads_bytes else True
-        if self.signed_dot.kind is DotKind.UNSIGNED_BYTES:
+        if self.dots.signed.kind is DotKind.PAIRS:
+            return None if self.dots.signed.loads_bytes else True
+        if self.dots.signed.kind is DotKind.UNSIGNED_BYTES:
             return True
-        return False if self.unsigned_dot.kind is DotKind.SIGNED_BYTES else None
+        return False if self.dots.unsigned.kind is DotKind.SIGNED_BYTES else None
 
     def dot(self, scalar: str, *, signed: bool) -> Dot:
         """The instruction that multiplies activations of that signedness, i8 or i16."""
         if scalar == "i16":
-            return self.word_dot
-        return self.signed_dot if signed else self.unsigned_dot
+            return self.dots.words
+        return self.dots.signed if signed else self.dots.unsigned

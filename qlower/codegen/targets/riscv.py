@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from qlower.codegen.targets.architecture import Architecture, cpu_table, with_least
-from qlower.codegen.targets.base import Dot, DotKind, Target
+from qlower.codegen.targets.base import Dot, DotKind, Dots, Target
 from qlower.codegen.targets.scalar import SCALAR, SINGLES
 from qlower.codegen.targets.triples import is_bare_metal
 from qlower.diagnostics import QlowerError
@@ -52,9 +52,7 @@ def _wide_table(
         features=with_least(_GENERAL, features),
         vector_bits=32,
         vector_registers=28,
-        signed_dot=SINGLES,
-        unsigned_dot=SINGLES,
-        word_dot=SINGLES,
+        dots=Dots.all(SINGLES),
         rounds_in_hardware=True,
         fuses=True,
         is_experimental=True,
@@ -65,9 +63,7 @@ def _wide_table(
         scalar,
         vector_bits=_GROUP_BITS,
         vector_registers=8,
-        signed_dot=_SPLAT,
-        unsigned_dot=_SPLAT,
-        word_dot=_SPLAT,
+        dots=Dots.all(_SPLAT),
         widens_in_memory=True,
         masks_lanes=True,
         is_experimental=False,

@@ -3,7 +3,7 @@ floats."""
 
 from __future__ import annotations
 
-from qlower.codegen.targets.base import Dot, DotKind, Target
+from qlower.codegen.targets.base import Dot, DotKind, Dots, Target
 
 SINGLES = Dot(DotKind.SINGLES, widens_beyond=0)
 
@@ -13,9 +13,7 @@ SCALAR = Target(
     features="",
     vector_bits=32,
     vector_registers=13,
-    signed_dot=SINGLES,
-    unsigned_dot=SINGLES,
-    word_dot=SINGLES,
+    dots=Dots.all(SINGLES),
     rounds_in_hardware=False,
     fuses=False,
     converts_in_hardware=False,

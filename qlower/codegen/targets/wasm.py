@@ -7,7 +7,7 @@ their own, and constants that are made anew where they are used.
 from __future__ import annotations
 
 from qlower.codegen.targets.architecture import Architecture, cpu_table
-from qlower.codegen.targets.base import Dot, DotKind, Packs, Target
+from qlower.codegen.targets.base import Dot, DotKind, Dots, Packs, Target
 from qlower.codegen.targets.scalar import SINGLES
 
 _CPUS = cpu_table({"": "generic mvp lime1", "simd128": "bleeding-edge"})
@@ -45,9 +45,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         features=features,
         vector_bits=128 if is_wide else 32,
         vector_registers=16,  # of the machine below, as far as one can know
-        signed_dot=dot,
-        unsigned_dot=dot,
-        word_dot=dot,
+        dots=Dots.all(dot),
         rounds_in_hardware=True,
         fuses=False,
         converts_in_hardware=False,

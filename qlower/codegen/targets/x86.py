@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from qlower.codegen.llvm.values import I32
 from qlower.codegen.targets.architecture import Architecture, cpu_table
-from qlower.codegen.targets.base import ByteTables, Dot, DotKind, Packs, Target
+from qlower.codegen.targets.base import ByteTables, Dot, DotKind, Dots, Packs, Target
 from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.x86_processor import X86_PROCESSOR
 from qlower.codegen.targets.x86_tiles import tiles_of, withheld
@@ -76,9 +76,8 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         features=features,
         vector_bits=bits,
         vector_registers=32 if wide else 16,
-        signed_dot=dot,
-        unsigned_dot=dot,
-        word_dot=_pairs(bits),  # LLVM makes one instruction of it and an addition
+        # LLVM makes one instruction of the pairs and an addition
+        dots=Dots(dot, dot, words=_pairs(bits)),
         rounds_in_hardware="sse4.1" in present,
         fuses="fma" in present,
         masks_lanes=wide,
