@@ -128,13 +128,12 @@ def accumulate(nest: Nest, factors: Sequence[SSAValue], *, fused: bool) -> Combi
 
 @dataclass(frozen=True)
 class _Lanes:
-    """Every `stride`-th term from `first` up to `end`, as far as all lanes have equally
+    """Every `stride`-th term `among` these numbers, as far as all lanes have equally
     many."""
 
     terms: Terms
     stride: int
-    first: int
-    end: int
+    among: range
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -143,7 +142,7 @@ class _Lanes:
 
     @property
     def count(self) -> int:
-        return (self.end - self.first) // self.stride
+        return len(self.among) // self.stride
 
     @property
     def type(self) -> Attribute:
@@ -157,7 +156,7 @@ class _Lanes:
         self, nest: Nest, loops: Sequence[AffineExpr], place: AffineExpr
     ) -> Sequence[SSAValue]:
         at = self.lane_axis
-        place = place * self.stride + loops[at] + self.first
+        place = place * self.stride + loops[at] + self.among.start
         return self.terms.read(nest, [*loops[:at], *loops[at + 1 :]], place)
 
 
@@ -241,11 +240,11 @@ class NestSums(Summing[SSAValue]):
         self,
         count: int,
         build: Callable[[Summing[SSAValue]], SSAValue],
-        first: int = 0,
-        end: int | None = None,
+        among: range | None = None,
     ) -> Sequence[SSAValue]:
-        at, end = self._terms.lane_axis, self.count if end is None else end
-        lanes = NestSums(self._emit, _Lanes(self._terms, count, first, end))
+        among = range(self.count) if among is None else among
+        at = self._terms.lane_axis
+        lanes = NestSums(self._emit, _Lanes(self._terms, count, among))
         (sums,) = lanes.nest.build([build(lanes)])
         before, after = range(at), range(at, len(self._terms.shape))
         return [

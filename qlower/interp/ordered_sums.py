@@ -78,14 +78,11 @@ class ArraySums(Summing[Array]):
         self,
         count: int,
         build: Callable[[Summing[Array]], Array],
-        first: int = 0,
-        end: int | None = None,
+        among: range | None = None,
     ) -> Sequence[Array]:
-        end = self.count if end is None else end
-        end = first + (end - first) // count * count
-        return [
-            build(self._part(range(first + lane, end, count))) for lane in range(count)
-        ]
+        among = range(self.count) if among is None else among
+        whole = among[: len(among) // count * count]
+        return [build(self._part(whole[lane::count])) for lane in range(count)]
 
     def grouped(self, size: int) -> Summing[Array]:
         starts = range(0, self.count - self.count % size, size)

@@ -45,7 +45,7 @@ def of_panels(chains: int, period: int) -> Callable[[Summing[T]], T]:
 
     def build(sums: Summing[T]) -> T:
         end = sums.count - sums.count % period
-        parts = list(sums.lanes(chains, end=end)) if end else [sums.zero()]
+        parts = list(sums.lanes(chains, range(end))) if end else [sums.zero()]
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=True)
             parts = [sums.add(*pair) for pair in pairs]

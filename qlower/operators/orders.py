@@ -56,14 +56,10 @@ class Summing(ABC, Generic[T]):
 
     @abstractmethod
     def every(
-        self,
-        count: int,
-        build: Callable[[Summing[T]], T],
-        first: int = 0,
-        end: int | None = None,
+        self, count: int, build: Callable[[Summing[T]], T], among: range | None = None
     ) -> Sequence[T]:
-        """Return sums that are built of every `count`-th term, from number `first` up
-        to `end` (by default all), as far as all have equally many."""
+        """Return sums that are built of every `count`-th term `among` these numbers (by
+        default all), as far as all have equally many."""
 
     @abstractmethod
     def grouped(self, size: int) -> Summing[T]:
@@ -74,16 +70,11 @@ class Summing(ABC, Generic[T]):
         """Return the sum of all terms from number `first` on, added in turn from 0."""
 
     def lanes(
-        self,
-        count: int,
-        first: int = 0,
-        end: int | None = None,
-        *,
-        fused: bool = False,
+        self, count: int, among: range | None = None, *, fused: bool = False
     ) -> Sequence[T]:
-        """Return sums from 0, each of every `count`-th term up to `end`, as far as all
-        have equally many."""
-        return self.every(count, lambda terms: terms.chain(fused=fused), first, end)
+        """Return sums from 0, each of every `count`-th term `among` these numbers, as
+        far as all have equally many."""
+        return self.every(count, lambda terms: terms.chain(fused=fused), among)
 
     @abstractmethod
     def groups(self, size: int) -> T:
@@ -191,7 +182,8 @@ def _packets(sums: Summing[T]) -> T:
     if not packets:
         return sums.add_in_turn([sums.term(place) for place in range(sums.count)])
     end = sums.first + packets * 4
-    found = list(sums.lanes(8, sums.first)) if packets > 1 else []
+    aligned = range(sums.first, sums.count)
+    found = list(sums.lanes(8, aligned)) if packets > 1 else []
     lanes: list[T] = []
     for lane in range(4):
         parts = found[lane::4]

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from qlower.interp import Array
 from qlower.observe.place import Index, show
 from qlower.tables.table import Column, Table, Tabled
-from qlower.verification.verdict import pack, plain
+from qlower.verification.verdict import by_source, pack, plain
 
 Order: TypeAlias = Literal["any", "memory"]
 """In which order products are added: any at all, with the bias anywhere, or the bias
@@ -185,12 +185,11 @@ class Fits(Tabled[Fit]):
 
     def inputs(self) -> dict[str, Array]:
         """The worst inputs, by layer, what of it, and what it reads."""
-        return {
-            f"{row.layer} {row.what}<-{source}": array
+        return by_source(
+            (f"{row.layer} {row.what}", row.worst.inputs)
             for row in self.layers
             if row.worst is not None
-            for source, array in row.worst.inputs.items()
-        }
+        )
 
 
 def _given(row: Fit) -> str:

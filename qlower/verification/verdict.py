@@ -51,6 +51,15 @@ class Counterexample:
         }
 
 
+def by_source(read: Iterable[tuple[str, Mapping[str, Array]]]) -> dict[str, Array]:
+    """The arrays that layers read, each named `layer<-source`."""
+    return {
+        f"{layer}<-{source}": array
+        for layer, arrays in read
+        for source, array in arrays.items()
+    }
+
+
 def pack(array: Array) -> dict[str, object]:
     """An array as plain data."""
     data = zlib.compress(np.ascontiguousarray(array).tobytes())
@@ -188,12 +197,11 @@ class Equality(Tabled[LayerVerdict]):
 
     def inputs(self) -> dict[str, Array]:
         """The counterexamples, by layer and the input or layer that it reads."""
-        return {
-            f"{row.layer}<-{source}": array
+        return by_source(
+            (row.layer, row.counterexample.inputs)
             for row in self.layers
             if row.counterexample is not None
-            for source, array in row.counterexample.inputs.items()
-        }
+        )
 
 
 def _show_channels(row: LayerVerdict) -> str:

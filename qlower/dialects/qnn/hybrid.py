@@ -16,11 +16,9 @@ from abc import ABC
 from xdsl.irdl import result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qlower.operators.sums import FLAT_DEPTHWISE_CONV_2D, Sums
-
 from ..quant import quantized_element
 from .constraints import Real, Weight, operand_of, optional_operand_of
-from .contraction import ConvolutionOp, GroupedConvolutionOp, RowsOp
+from .contraction import DepthwiseConvolutionOp, GroupedConvolutionOp, RowsOp
 from .fields import flag_field
 from .real import SummingOp
 
@@ -71,7 +69,7 @@ class HybridConv2DOp(GroupedConvolutionOp, HybridOp, name="qnn.hybrid_conv2d"):
 
 
 class HybridDepthwiseConv2DOp(
-    ConvolutionOp, HybridOp, name="qnn.hybrid_depthwise_conv2d"
+    DepthwiseConvolutionOp, HybridOp, name="qnn.hybrid_depthwise_conv2d"
 ):
     """
     Convolution of each channel of an NHWC image of f32 on its own, with stored weights
@@ -90,14 +88,6 @@ class HybridDepthwiseConv2DOp(
     weight = operand_of(Weight(rank=4, axis=3))
     bias = optional_operand_of(Real(rank=1))
     result = result_def(Real(rank=4))
-
-    @property
-    def sums(self) -> Sums:
-        structure = FLAT_DEPTHWISE_CONV_2D
-        channels = self.input.type.get_shape()[3]
-        if self.weight.type.get_shape()[3] == channels:
-            structure = structure.without("m")
-        return Sums(structure, self.slides)
 
 
 class HybridLinearOp(RowsOp, HybridOp, name="qnn.hybrid_linear"):

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from functools import partial
 
 from xdsl.dialects.builtin import TensorType, f32, i32, i64
+from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
@@ -59,37 +60,23 @@ def import_reduction(node: NodeContext, function: str) -> None:
     axes = node.axes(1, rank)
     is_whole = axes is not None or not node.flag("noop_with_empty_axes", False)
     axes = axes or (range(rank) if is_whole else ())
-    if is_whole_numbers:
-        _sum_integers(node, value, axes, keeps=keeps)
-    elif is_stored:
-        _reduce_codes(node, value, axes, function, keeps=keeps)
-    else:
+    if not (is_whole_numbers or is_stored):
         reduce(node, value, axes, function, keeps=keeps)
-
-
-def _sum_integers(
-    node: NodeContext, value: Value, axes: Collection[int], *, keeps: bool
-) -> None:
-    """Add integers along axes. ONNX Runtime's sum of INT32 doesn't wrap."""
+        return
     value = node.in_order(value)
-    emit = node.builder.emitter(node.place(), "sums")
-    sums = folded(emit, value.ssa, axes, Scalars.add, 0)
-    found = Value(sums, identity(len(shape_of(sums))))
+    if is_whole_numbers:  # ONNX Runtime's sum of INT32 doesn't wrap
+        emit = node.builder.emitter(node.place(), "sums")
+        found = folded(emit, value.ssa, axes, Scalars.add, 0)
+    else:
+        found = _reduced_codes(node, value, axes, function)
     shape = reduced(value.shape, sorted(axes), keeps)
-    whole = node.reshaped(found, shape)
-    node.define(whole)
+    node.define(node.reshaped(Value(found, identity(len(shape_of(found)))), shape))
 
 
-def _reduce_codes(
-    node: NodeContext,
-    value: Value,
-    axes: Collection[int],
-    function: str,
-    *,
-    keeps: bool,
-) -> None:
+def _reduced_codes(
+    node: NodeContext, value: Value, axes: Collection[int], function: str
+) -> SSAValue:
     """The largest or smallest stored integers along axes, with the operand's scale."""
-    value = node.in_order(value)
     element = value.element
     if not isinstance(element, QuantizedType):
         raise node.error(f"a {function} of {element} is not supported")
@@ -99,9 +86,7 @@ def _reduce_codes(
     if function == "minimum":
         compute, start = Scalars.smaller, element.storage_max
     found = folded(emit, codes, axes, compute, start, is_unsigned=not element.signed)
-    codes = node.meant(found, element, "stored")
-    stored = Value(codes, identity(len(shape_of(found))))
-    node.define(node.reshaped(stored, reduced(value.shape, sorted(axes), keeps)))
+    return node.meant(found, element, "stored")
 
 
 def reduce(
