@@ -32,9 +32,9 @@ class Options:
 
 @dataclass(frozen=True)
 class PeerDifference:
-    """How many of a model's `outputs` on one drawn input a peer computes otherwise:
-    than the code that is timed, and than `contract`, which has the peer's arithmetic,
-    where there is one that takes the model."""
+    """The number of a model's `outputs` on one drawn input in which a peer differs from
+    the code that is timed, and from `contract`, which has the peer's arithmetic, where
+    there is one that takes the model."""
 
     outputs: int
     differing: int

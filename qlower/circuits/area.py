@@ -15,7 +15,7 @@ from qlower.diagnostics import QlowerError
 NO_YOSYS = f"yosys is not installed ({PROGRAMS['yosys']})"
 
 SECONDS = 300.0
-"""What Yosys has for a module."""
+"""The time limit of Yosys for a module."""
 
 _LUTS = "synth -flatten -lut 6 -top {top}; stat"
 _CELLS = (

@@ -17,7 +17,7 @@ EXAMPLE = """  qlower completion bash >> ~/.bash_completion
 SHELLS = ("bash", "zsh", "fish")
 
 FOLDER, FILES = "DIR", ("FILE", "MODEL", "INPUT")
-"""What the names of arguments have in them that stand for folders and files."""
+"""Words in the names of arguments that stand for folders and files."""
 
 
 def register(commands: Commands, common: ArgumentParser, whole: ArgumentParser) -> None:

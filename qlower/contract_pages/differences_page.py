@@ -10,7 +10,7 @@ from qlower.contract_pages.contract_differences import Comparison, Disagreement,
 from qlower.tables.table import Column, Table, counted
 
 REFERENCE = "exact"
-"""What the overview holds the other contracts against, if it is among them."""
+"""The contract that the overview compares the others with, if it is among them."""
 
 _INTRODUCTION = """\
 # How contracts differ

@@ -202,8 +202,8 @@ func.func private @floor_rest(%x: i64, %y: i64) -> i64 {
   %result = func.call @with_sign(%rest, %y) : (i64, i64) -> i64
 }
 
-// The same of 64 bits, where the least divisor has no magnitude; of -1, by which a division may
-// overflow, it is that of 1.
+// floor_rest on 64 bits, where the least divisor has no magnitude. By -1, where a division may
+// overflow, it is the rest by 1.
 func.func private @floor_rest_i64(%x: i64, %y: i64) -> i64 {
   %not_below = arith.maxsi %y, 1 : i64
   %above = arith.remsi %x, %not_below : i64

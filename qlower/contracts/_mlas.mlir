@@ -90,7 +90,7 @@ func.func private @scaled_by_power(%y: f32, %k: f32) -> f32 {
   %result = func.call @times_power_of_two(%y, %exponent) : (f32, i32) -> f32
 }
 
-// In two steps, of which the second may give a denormal.
+// In two steps; the second may give a denormal.
 func.func private @times_power_of_two(%y: f32, %exponent: i32) -> f32 {
   %half = arith.shrsi %exponent, 1 : i32
   %first = func.call @single_power_of_two(%half) : (i32) -> f32

@@ -152,7 +152,7 @@ func.func private @to_fixed_point(%x: f32, %places: i32) -> i32 {
   %result = fixed.convert %scaled {rounding = half_even} : f32 to i32
 }
 
-// Whether an index lies after the last whole vector of so many lanes.
+// Whether an index lies after the last whole vector of `lanes`.
 func.func private @is_in_tail(%index: i32, %count: i32, %lanes: i32) -> i1 {
   %rest = arith.remsi %count, %lanes : i32
   %whole = arith.subi %count, %rest : i32

@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"//[^\n]*|(?P<function>func\.func)|(?P<end>\})|serves (?P<rules>[\w\s,]+)"
     r'|@(?:"(?P<quoted>[^"]*)"|(?P<symbol>[\w$.-]+))|"(?P<string>(?:[^"\\]|\\.)*)"'
 )
-"""What tells functions apart, and the comments and strings that may look like it."""
+"""The starts of functions, and comments and strings that may look like one."""
 
 
 @dataclass

@@ -50,5 +50,5 @@ PRODUCTS: Mapping[str, tuple[str, ...]] = {
     "hybrid_depthwise_conv2d": (ROWS, TENSOR),
     "hybrid_linear": (ROWS, TENSOR),
 }
-"""What each rule may name in its attribute `contract.product`; others are exact.
-The first is what a rule has that names none."""
+"""The products that each rule may name in its attribute `contract.product`; others
+are exact. The first one holds for a rule that names none."""

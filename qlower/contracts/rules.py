@@ -32,7 +32,7 @@ from qlower.dialects.operations import kind_of, operations_of
 _FACTORS = {
     **operand("lhs"),
     **operand("rhs"),
-    # The same as those of a contraction: the lhs is its input, the rhs its weight.
+    # Names as in a contraction: the lhs is its input, the rhs its weight.
     **operand("input"),
     **operand("weight"),
     # False: each of them has one scale.
@@ -168,7 +168,7 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
         # Instead of the accumulator, the addends of the taps inside the image, added to
         # 0 one after the other, row by row.
         {**_SUM.runtime, "sum": i32},
-        # The size of the whole window, of which `count` taps count.
+        # The size of the whole window; `count` of its taps count.
         {**_SUM.constants, **WINDOW, "window_size": i32, "count_include_pad": i1},
     ),
     "adaptive_avg_pool2d": RuleSignature(
@@ -252,8 +252,8 @@ _LSTM_GATE = {
 }
 
 OF_WORDS = "_i16"
-"""What the names of rules end in that are for stored integers of 16 bits. Such a rule
-may ask for the same as that for 8 bits; the accumulators of contractions have 64 bits
+"""The end of the names of rules for stored integers of 16 bits. Such a rule may ask for
+the same values as the one for 8 bits; the accumulators of contractions have 64 bits
 and don't wrap."""
 
 

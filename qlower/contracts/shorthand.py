@@ -72,7 +72,7 @@ from qlower.text.hints import set_hint
 from qlower.text.parsing import LocatingParser, TypeT, parse_module
 
 RESULT = "result"
-"""What a function returns that ends without `return`."""
+"""The value that a function without `return` returns."""
 
 _LAYER_CONSTANTS = {
     name: type for rule in RULES.values() for name, type in rule.constants.items()

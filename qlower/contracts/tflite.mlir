@@ -604,7 +604,7 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 }
 
 // kernel_util.cc, CalculateActivationRangeQuantized: the storage range within the bounds of an
-// activation, of which an infinite one is none. For contracts whose `bound` is another.
+// activation; an infinite one is no bound. For contracts whose `bound` is another.
 func.func private @activation_range() -> (i32, i32) {
   %max = func.call @activation_bound(%activation_max, %storage_max) : (f32, i32) -> i32
   %low_result = func.call @clamp_code(@activation_bound, %storage_min, %storage_max) : (i32, i32, i32) -> i32
@@ -1706,7 +1706,7 @@ func.func private @sigmoid_entry(%index: i32) -> i32 attributes {contract.table 
   %result = arith.select %is_last, 65535, %entry : i32
 }
 
-// Between two entries of the table, with so many bits of fraction; `beyond` it ends.
+// Between two entries of the table, with `bits` of fraction, or `beyond` where the table has ended.
 func.func private @sigmoid_between(%magnitude: i32, %bits: i32, %beyond: i32) -> i32 {
   %place = arith.shrui %magnitude, %bits : i32
   %inside = arith.cmpi slt, %place, 255 : i32

@@ -180,7 +180,7 @@ func.func @lstm_gate(%input_sum: i32, %state_sum: i32) -> i32 serves lstm_gate_i
   %result = func.call @lstm_gate_of(%of_input, %of_state) : (i32, i32) -> i32
 }
 
-// The same of int16, whose sums have 64 bits.
+// lstm_gate for int16, whose sums have 64 bits.
 func.func @lstm_wide_gate(%input_sum: i64, %state_sum: i64) -> i32 serves lstm_wide_gate_i16 {
   %input_ratio = func.call @lstm_ratio(%input_weight_scale, %input_scale) : (f32, f32) -> f64
   %state_ratio = func.call @lstm_ratio(%state_weight_scale, %state_scale) : (f32, f32) -> f64

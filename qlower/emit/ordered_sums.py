@@ -21,7 +21,7 @@ from qlower.operators.orders import Order, Summing
 from qlower.operators.products import Operand, Products, Steps
 
 Loops = Mapping[str, AffineExpr]
-"""What stands for each loop of the products, in a nest."""
+"""The expression for each loop of the products, in a nest."""
 
 
 class Terms(Protocol):

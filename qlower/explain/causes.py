@@ -35,7 +35,7 @@ it."""
 HALF = Fraction(1, 2)
 
 Kind: TypeAlias = Literal["tie", "next to a tie", "rounding", "sum", "far"]
-"""What a difference is: both results are those around an exact tie, around a number
+"""The kind of a difference: both results are those around an exact tie, around a number
 next to one, or around any other number; a sum that saturated or wrapped; or else at
 least one result is more than a step from the exact one."""
 
@@ -59,7 +59,7 @@ TIES: Mapping[str, Callable[[Fraction], int]] = {
     "half_down": lambda n: math.ceil(n - HALF),
     "half_toward_zero": lambda n: int(math.copysign(math.ceil(abs(n) - HALF), n)),
 }
-"""What a tie becomes."""
+"""Roundings to the nearest number, which differ in ties."""
 
 
 @dataclass(frozen=True)

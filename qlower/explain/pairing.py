@@ -15,7 +15,7 @@ from qlower.observe.rows import SUM, Row, show_exact, show_value
 from qlower.tables.table import Cell, Column, Table
 
 UNPAIRED = -0.2
-"""What it costs to leave a step alone."""
+"""The cost of leaving a step alone."""
 
 CLOSE = Fraction(1, 2**12)
 """Results so far that are the same but for float32's own roundings, in steps."""

@@ -26,7 +26,7 @@ CHOICES = 4
 """Accumulators that are tried for each thing to be shown."""
 
 CASES = ("tie", "below", "above")
-"""What a rounding is to see: exactly half a step, and the nearest on either side."""
+"""Inputs that a rounding needs: exactly half a step, and the nearest on either side."""
 
 
 @dataclass

@@ -68,7 +68,7 @@ class LayerVectors:
     """One layer: `arrays` has `input`, `weight`, `bias`, `accumulator` and `output`, as
     far as it has them; inputs, accumulators and outputs have a leading dimension for
     the vectors. `data` has sizes, scales and the numbers that the layer multiplies and
-    shifts by. `coverage` is that of a contraction; `has_all_codes` tells that every
+    shifts by. `coverage` is that of a contraction; `has_all_codes` says that every
     code, or pair of codes of two operands, is an input of some element."""
 
     number: int

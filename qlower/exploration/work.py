@@ -25,7 +25,7 @@ ROWS = 32
 """Rows that are read, run and counted at once."""
 
 AREA, BITS, REFUSED = "area", "bits", "refused"
-"""What is counted of a point beside its outputs."""
+"""Counts of a point, in addition to its outputs."""
 
 
 @dataclass(frozen=True)

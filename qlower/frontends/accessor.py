@@ -22,7 +22,7 @@ class Attributes(Site, ABC):
     """
 
     noun = "attribute"
-    """What the format calls one."""
+    """The format's word for one."""
 
     largest = 1 << 30
     """Where nothing narrower is asked for, integers are in [-largest, largest]."""

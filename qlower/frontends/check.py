@@ -25,7 +25,7 @@ class Checked:
     problems: tuple[QlowerError, ...]
     without_code: tuple[QlowerError, ...] = ()
     model: Model | None = None
-    """What was read, where nothing keeps it from that."""
+    """The model that was read; None where something prevents that."""
 
     @property
     def reasons(self) -> tuple[QlowerError, ...]:

@@ -14,7 +14,7 @@ MOST_SUGGESTIONS = 3
 INTEGER, X86, AS_WRITTEN = "integer", "x86", "as-written"
 
 QDQ_READINGS = (INTEGER, X86, AS_WRITTEN)
-"""What groups of dequantize, operator, quantize become: operators on integers wherever
+"""Readings of a group of dequantize, operator, quantize: as operators on integers where
 ONNX Runtime may have such, where its default session on x86-64 has them, or nowhere."""
 
 

@@ -29,8 +29,8 @@ def ranks(
     is_unsigned: bool = False,
     has_nan: bool = False,
 ) -> SSAValue:
-    """How many elements of its row come before each, i32: those of which the predicate
-    holds, and equal ones that lie before it; with `has_nan` NaN comes last."""
+    """The number of elements of its row before each, i32: those for which the predicate
+    holds, and equal ones in front of it; with `has_nan` NaN comes last."""
     *rows, size = shape_of(source)
     nest = Nest(emit, (*rows, size, size), reductions=1)
     steps, last = Scalars(nest, is_unsigned), len(rows)

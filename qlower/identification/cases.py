@@ -32,7 +32,7 @@ LARGEST_SUM = 1 << 29
 """Accumulators that every system takes, whatever the ratio."""
 
 FACTORS = np.array([1, 16] + 62 * [255])
-"""What weights are multiplied by, where sums are of products."""
+"""Factors of weights, where sums are of products."""
 
 LARGEST_WEIGHT = 64
 """Two products of 255 and this fit 16 bits."""

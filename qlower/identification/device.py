@@ -17,7 +17,7 @@ NEAR = 0.9
 one that is right but for its ties explains more."""
 
 NAME = "device"
-"""What the contract is called that has no file yet."""
+"""The name of a contract without a file."""
 
 TITLES: Mapping[str, str] = {
     "products": "products",

@@ -33,11 +33,11 @@ _CODES = 1 << 10
 """More than a stored integer has codes."""
 
 TIMES = 2
-"""So many points of a layer tell each two contracts apart, if there are as many."""
+"""The points of a layer that distinguish each two contracts, if it has that many."""
 
 
 MORE = 120
-"""About so many others are there of a convolution or linear layer."""
+"""The rough number of other points of a convolution or linear layer."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ PACKAGES: Mapping[Format, Sequence[str]] = {
     "onnx": ("onnx",),
     "mlir": (),
 }
-"""What writing a format needs; the extra is called like the format."""
+"""Packages that writing a format needs; the extra is named after the format."""
 
 
 @default_floats()

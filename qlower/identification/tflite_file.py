@@ -32,7 +32,7 @@ OPERATORS: Mapping[type[Operation], tuple[str, str, int]] = {
 """The operator of each op, its options, and its first version with int8."""
 
 SAME, VALID = 0, 1
-"""What the schema calls windows that reach beyond the image, and those that don't."""
+"""The schema's numbers for windows that reach beyond the image, and that don't."""
 
 
 def tflite_file(model: Model) -> bytes:

@@ -19,7 +19,7 @@ from qlower.model.scales import result_types, weight_types
 from qlower.model.signature import Array
 
 LEFT = 3
-"""How many of the layers that hurt most are left in real numbers, one after another."""
+"""The number of worst layers that are left in real numbers, one after another."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ LEGEND = {
     "needed": "products that can change an output: not those of channels that are "
     "constant, or that nobody reads; machine code leaves the others out",
 }
-"""What the column `epilogue` says."""
+"""The words of the column `epilogue`, explained."""
 
 COLUMNS: tuple[Column[LayerStatistics], ...] = (
     Column("#", "number", lambda row: row.number),

@@ -44,7 +44,7 @@ _DIALECTS = lazy_table(
         "tensor": "qlower.interp.tensor:TensorFunctions",
     }
 )
-"""What implements the operations of each dialect."""
+"""The implementations of each dialect's operations."""
 
 
 def make_interpreter(

@@ -30,8 +30,8 @@ LIMIT = "QLOWER_CACHE_MEGABYTES"
 DEFAULT_MEGABYTES = 1024
 
 KINDS = {".qo": "models", ".part": "parts of layers", ".tuned": "schedules"}
-"""What the cache's files are, by suffix; `.tmp` are being written. Other files in the
-folder are left alone."""
+"""The kinds of the cache's files, by suffix; `.tmp` are being written. Other files in
+the folder are left alone."""
 
 _MAGIC = b"qlower cache 3\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size

@@ -30,13 +30,13 @@ ADDED = re.compile(
     r"_(?:(?:De)?[Qq]uantizeLinear_(?:Input|Output)|QuantizeInput|(?:de)?quantized)"
     r"(?:_\d+)?$"
 )
-"""What ONNX Runtime's quantizer adds to the names of tensors."""
+"""Additions of ONNX Runtime's quantizer to the names of tensors."""
 
 PART_OF_LAYER = re.compile(r"(?:ReadVariableOp|BiasAdd)(?:_\d+)?(?::\d+)?")
 """Operations of TensorFlow that each layer with a bias has: no layer's name."""
 
 FALLBACK = "layer"
-"""What a layer is called whose name has no letter or digit."""
+"""The name of a layer whose own has no letter or digit."""
 
 
 def short_names(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:

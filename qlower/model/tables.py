@@ -9,7 +9,7 @@ from qlower.model.signature import Signature, TensorSpec
 from qlower.tables.table import Column, Table
 
 Port: TypeAlias = tuple[str, TensorSpec]
-"""What the tensor is to the model, and the tensor."""
+"""The role of a tensor in the model, and the tensor."""
 
 
 def port_table(

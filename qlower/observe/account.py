@@ -30,7 +30,7 @@ ACTS = {
     "saturates": "saturates",
     "wraps": "wraps",
 }
-"""What a side does in a step of that kind, in words."""
+"""The action of a side in a step of that kind, in words."""
 
 
 @dataclass(frozen=True)

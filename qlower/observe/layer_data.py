@@ -50,7 +50,7 @@ ROLES: Mapping[type[Operation], tuple[str, ...]] = {
     arith.MinimumfOp: ("greatest", "greatest"),
     tensor.ExtractOp: ("table",),
 }
-"""What a constant is for an operation, by the operand that it is."""
+"""The role of a constant in an operation, by the operand that it is."""
 
 TABULATED = ("multiplier", "shift", "left_shift")
 """Constants that also become files of their own."""

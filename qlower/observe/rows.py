@@ -22,13 +22,13 @@ SUM = "sum"
 """The row about accumulators that aren't the exact sum and bias."""
 
 BEFORE = "rounded before"
-"""What is said of a ratio of scales that isn't the exact one."""
+"""The note on a ratio of scales that isn't the exact one."""
 
 TIE = ", tie"
-"""What is added to the mode of a step that rounds a tie."""
+"""The addition to the mode of a step that rounds a tie."""
 
 SMALLEST_TOLD = Fraction(1, 2**40)
-"""An error of a compile-time step that is told, in steps of the result."""
+"""The least error of a compile-time step that is shown, in steps of the result."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Row:
 
     @property
     def kind(self) -> str:
-        """What the step does to the number: it "rounds" to whole numbers, "computes",
+        """The step's effect on the number: it "rounds" to whole numbers, "computes",
         "clamps", "saturates", "wraps", or shows a value that was "rounded before"."""
         how = self.how.partition(",")[0]
         if not how or how.startswith("float"):

@@ -35,7 +35,7 @@ NAMES = {
     **{"Z": "extent", "n": "images", "c": "channels", "m": "channels", "g": "groups"},
     **{"f": "outputs", "s": "elements to sum", "i": "rows", "j": "columns"},
 }
-"""What messages say that an axis has, by the last letter of its word."""
+"""The noun for an axis in messages, by the last letter of its word."""
 
 
 def matrix_rows(rank: int) -> Structured:

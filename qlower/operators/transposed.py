@@ -74,8 +74,7 @@ def phase_movements(
 def phase_weights(
     weights: NDArray[Any], missing: int, rows: Axis, columns: Axis
 ) -> NDArray[Any]:
-    """The weights of all phases as `phase_movements` has them, of which some are
-    `missing`."""
+    """The weights of all phases as `phase_movements` has them, with some `missing`."""
     movements = phase_movements(weights.shape, missing, rows, columns)
     return reduce(lambda array, movement: movement.evaluate(array), movements, weights)
 

@@ -60,7 +60,7 @@ EMITTED = {
     "selftest": "{name}_selftest.h",
     "wasm": "{name}.wasm",
 }
-"""What `Compiled.save` can write, with the name of each file."""
+"""The outputs of `Compiled.save`, with the name of each file."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,10 +19,10 @@ PATIENCE_SECONDS = 10.0
 """How long a fork waits at most for imports of other threads."""
 
 _LOCKS: list[AbstractContextManager[object]] = []
-"""What no other thread may hold in a fork."""
+"""Locks that no other thread may hold in a fork."""
 
 _HELD: list[AbstractContextManager[object]] = []
-"""What the fork under way holds: a lock may have been added since it began."""
+"""Locks that the current fork holds: one may have been added since it began."""
 
 _MODULE_LOCKS: dict[str, Callable[[], object]] = getattr(
     import_module("importlib._bootstrap"), "_module_locks", {}

@@ -22,7 +22,7 @@ NEW_OBJECTS = 1_000_000
 _LOCK = Lock()
 hold_while_forking(_LOCK)
 _BEFORE: list[tuple[int, int, int]] = []
-"""What was set before each block that is running, in some thread."""
+"""The settings before each block that is running, in some thread."""
 
 
 def search_rarely() -> None:

@@ -1,4 +1,4 @@
-"""The graph as SVG: a box for each node, of which the page's style says the colour."""
+"""The graph as SVG: a box for each node, whose color is in the page's style."""
 
 from __future__ import annotations
 

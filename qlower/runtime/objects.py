@@ -47,7 +47,7 @@ from qlower.model.signature import Signature
 from qlower.version import __version__
 
 _PACKAGES = ("xdsl", "llvmlite", "numpy", "flatbuffers", "tflite", "onnx", "protobuf")
-"""What reads models and makes code, besides qlower itself."""
+"""Packages that read models and make code, in addition to qlower itself."""
 
 _BYTES_IN_MEMORY = 1 << 14
 """Bytes of the largest part that is written with all others, in the end; parts with

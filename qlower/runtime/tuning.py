@@ -50,7 +50,8 @@ _CANDIDATES = 4
 _ROUNDS = 15
 _ROUND_SECONDS = 2e-4
 _GAIN = 0.97
-"""What another schedule must be faster by than the estimate's, of which is noise."""
+"""The part of the estimate's time below which another schedule counts as faster:
+smaller gains may be noise."""
 
 
 def check_tunable(target: Target) -> None:

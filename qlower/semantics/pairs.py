@@ -21,7 +21,7 @@ from qlower.interp.values import Array
 Column: TypeAlias = tuple[Array, Array]
 
 NOTHING: Column = (np.zeros((), np.int64), np.zeros((), np.int64))
-"""What an odd last column is paired with."""
+"""The partner of an odd last column."""
 
 
 def pair_sums(op: Contraction, product: str, stored: Array, weight: Array) -> Array:

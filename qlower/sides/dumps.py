@@ -21,7 +21,7 @@ from qlower.sides.sides import Recorded, result_specs
 from qlower.tables.table import counted
 
 MOST_TOLD = 4
-"""So many names are told of what matches in one way, or not."""
+"""The most names that are listed of what matches in one way, or not."""
 
 ADDED = (
     *("output", "quantized", "0", "dequantized"),

@@ -121,10 +121,10 @@ QUANTIZED = {
     ".onnx": (b"QuantizeLinear", b"QLinear", b"Integer"),
     ".pt2": (b"quantized_decomposed", b"quantize_per"),
 }
-"""What the file of a quantized model has in the names of its operators."""
+"""Parts of the names of operators in the file of a quantized model."""
 
 SYSTEM_OF = {".onnx": "onnxruntime", ".pt2": "pt2", ".tflite": "litert-ref"}
-"""What runs a float model."""
+"""The system that runs a float model, by the file's suffix."""
 
 
 def has_real_numbers(path: Path) -> bool:

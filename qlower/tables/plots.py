@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLUE, RED, GREY = "#4c72b0", "#c44e52", "#c8c8c8"
-"""What is compared with, what differs, and what stands back."""
+"""Colors of the reference, of differences, and of the background."""
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -19,7 +19,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar, get_args
 Row = TypeVar("Row")
 
 Cell: TypeAlias = str | bool | int | float | Sequence["str | int | float"] | None
-"""What a row has in a column; None where there is nothing to tell."""
+"""A row's value in a column; None where there is nothing to show."""
 
 Format: TypeAlias = Literal["plain", "markdown", "csv", "json", "html"]
 

@@ -133,7 +133,7 @@ class ConstantParser(Parser):
         if key not in self._blobs:
             raise ValueError(f"the elements of {key} are not in the file")
         start, end = self._blobs[key]
-        # The first four bytes tell the alignment.
+        # The first four bytes are the alignment.
         return bytes.fromhex(text[start:end])[4:]
 
     def _parse_tensor_literal_element(self) -> _Element:

@@ -31,7 +31,7 @@ WAYS_OUT = {
     "chlo": "stablehlo-opt --chlo-legalize-to-stablehlo takes it apart",
     "mhlo": "mlir-hlo-opt --hlo-legalize-to-stablehlo makes StableHLO of it",
 }
-"""What helps, by dialect."""
+"""Advice, by dialect."""
 
 
 def way_out(message: str) -> str | None:

@@ -95,7 +95,7 @@ class _Terms:
         return self.add(smt.IteOp(condition, yes, no))
 
     def all(self, *conditions: SSAValue | None) -> SSAValue | None:
-        """Whether all conditions hold, None of which always do."""
+        """Whether all conditions hold; those that are None always do."""
         given = list(dict.fromkeys(one for one in conditions if one is not None))
         return (
             self.add(smt.AndOp(*given)) if len(given) > 1 else next(iter(given), None)

@@ -164,4 +164,4 @@ _CHECKS: Mapping[
     ),
     tensor.ExtractOp: _check_extract,
 }
-"""What refuses a scalar operation if it may have no result."""
+"""The checks that refuse a scalar operation if it may have no result."""

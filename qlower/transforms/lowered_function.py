@@ -29,7 +29,7 @@ Lower: TypeAlias = Callable[[Any, Any], SSAValue | Sequence[SSAValue]]
 """From a lowered function and an operation to its result, or results."""
 
 Rows: TypeAlias = Mapping[type[Operation], Lower]
-"""What lowers operations of each class, and of those below it without a row."""
+"""The lowering of each class, also for classes below it without a row."""
 
 
 def find_lowering(rows: Rows, kind: type[Operation]) -> Lower | None:
@@ -47,7 +47,7 @@ class LoweredFunction(ABC):
     """Whether elements of constants are moved at once."""
 
     neighbours: ClassVar[str]
-    """What operations without a row can't be next to, for messages."""
+    """The operations that those without a row can't be next to, for messages."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self._function = function

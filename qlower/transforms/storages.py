@@ -27,7 +27,7 @@ from qlower.dialects.types import tensor_type
 from qlower.transforms.arena import Storage
 
 Storages: TypeAlias = dict[SSAValue | NestOp | ScanOp, Storage]
-"""Of values, and of the scratch of nests and scans."""
+"""The storages of values, and of the scratch of nests and scans."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from qlower.transforms.prove_epilogues.rewrite import replace_by_substitutes
 from qlower.transforms.prove_epilogues.substitutes import Substitute, look_up
 
 FUNCTIONS = (*ROUNDED_UNARY, *ROUNDED_BINARY, SqrtOp)
-"""What only the interpreter computes: small machines have no root."""
+"""Operations that only the interpreter computes: small machines have no root."""
 
 
 class TabulateFunctionsPass(ModulePass):

@@ -26,7 +26,7 @@ from qlower.validation.counts import Classes
 from qlower.validation.preprocessing import NotFiniteError, Preprocessing
 
 LABEL_KEYS = ("label", "labels", "y", "target")
-"""What arrays and columns with the right classes are called."""
+"""The names of arrays and columns with the right classes."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Source(ABC):
     """Examples by number."""
 
     labels: Sequence[Classes] | None
-    """The classes of each example, where they are told apart from the data."""
+    """The classes of each example, where they are given apart from the data."""
 
     @property
     @abstractmethod

@@ -91,7 +91,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """A layer that adds something up, of which it isn't known what fits, and why.
+    """A layer whose sums couldn't be bounded, and why.
 
     `is_real` if it adds real numbers, which no width of integers is asked to hold.
     """

@@ -32,7 +32,7 @@ from qlower.transforms.scalar_ranges import function_ranges
 from qlower.verification.smt.solve import ask, find_solvers
 
 READING_SECONDS = 60.0
-"""What Yosys has to read a file."""
+"""The time limit of Yosys for reading a file."""
 
 
 @dataclass(frozen=True)

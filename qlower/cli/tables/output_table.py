@@ -11,10 +11,10 @@ from qlower.model.signature import Array, TensorSpec
 from qlower.tables.table import Column, Table
 
 TOP = 3
-"""How many of the largest values are shown."""
+"""The number of largest values that are shown."""
 
 FEW = 16
-"""An output of so many elements is shown whole."""
+"""The most elements of an output that is shown whole."""
 
 
 @dataclass(frozen=True)

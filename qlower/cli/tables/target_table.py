@@ -20,7 +20,7 @@ SYSTEMS = {
     "wasm32": ("unknown-unknown",),
     "c99": ("none",),
 }
-"""What follows an architecture in its usual triples, where that isn't Linux."""
+"""The end of an architecture's usual triples, where that isn't Linux."""
 
 
 @dataclass(frozen=True)

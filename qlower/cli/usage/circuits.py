@@ -8,7 +8,7 @@ from qlower.cli.exit_codes import UsageError
 from qlower.cli.parser import add_number, section
 
 CIRCUIT_KINDS = frozenset(("systemverilog", "comb", "gates"))
-"""What may be emitted of circuits."""
+"""The outputs that are circuits."""
 
 CIRCUIT_OPTIONS = {
     "layer": None,

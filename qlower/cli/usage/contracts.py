@@ -24,7 +24,7 @@ COMPARE_EXAMPLE = """  qlower contracts compare model.tflite=inputs.npz
 NEW_EXAMPLE = """  qlower contracts new my_npu --multiplier "12 bits, floor"
   qlower contracts new my_npu --multiplier 16 --rounding half_away --base tflm
 
-The same in place of a contract's name, without a file:
+Without a file, in place of a contract's name:
   --contract 'arithmetic: multiplier 12 bits floor; accumulator 20 bits saturate'"""
 
 
@@ -51,7 +51,7 @@ NEW_CHOICES = {
     "zero_point": "when it is added: after the rounding (default), inside, 'inside, "
     "fused', or 'after, saturated before'",
 }
-"""What `new` has options for: the choices of `contracts.family`."""
+"""The options of `new`: the choices of `contracts.family`."""
 
 
 def add_options(parser: ArgumentParser) -> None:

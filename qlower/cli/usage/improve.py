@@ -8,7 +8,7 @@ from qlower.cli.parser import ArgumentParser, add_number
 from qlower.cli.usage.examples import add_data
 
 METHODS = ("equalize", "ranges", "gains", "rounding", "biases")
-"""What `qlower.improvement` has, in its order."""
+"""The methods of `qlower.improvement`, in its order."""
 
 
 SUMMARY = "recover accuracy without training, and find the layers that cost it"

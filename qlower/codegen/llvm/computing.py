@@ -67,7 +67,7 @@ class Computing(ScopedText):
         return self.module.takes_floats_apart and type.is_float and type.lanes > 1
 
     def _kept_apart(self, loaded: Value, alignment: int) -> Value:
-        """What was loaded, so that LLVM joins nothing with the load if it must not."""
+        """A loaded value, hidden from LLVM if nothing may be joined with the load."""
         type = loaded.type
         is_double = type.lanes > 1 and type.lanes * type.bits == 64
         if self.module.hides_loads and is_double and alignment < 8:

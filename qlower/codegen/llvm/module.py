@@ -24,7 +24,7 @@ _DATA_BYTES = 1 << 19
 """Bytes of constants that are compiled together: to begin takes as long as 100 kB."""
 
 _NAMELESS = "@("
-"""What is first in a function's text before its arguments, where it has no name."""
+"""The start of a nameless function's text, up to its arguments."""
 
 _PRIVATE, _EXPORTED, _IMPORTED = "private unnamed_addr", "unnamed_addr", "external"
 _SHARED = "linkonce_odr hidden unnamed_addr"
@@ -86,7 +86,7 @@ class PackedData:
 
 
 Content: TypeAlias = bytes | int | PackedData
-"""What a unit is given as a parameter."""
+"""The parameter of a unit."""
 
 
 @dataclass
@@ -137,8 +137,8 @@ class Module:
         self._groups.append(f"attributes #{self.group} = {{ {self.attributes} }}")
 
     def level(self, attributes: str) -> Module:
-        """For functions of other attributes, that share our data, and of which equal
-        ones are there once; see `add_level`."""
+        """A module for functions with other attributes, which shares this one's data
+        and has equal functions once; see `add_level`."""
         return replace(
             self,
             attributes=attributes,

@@ -21,7 +21,7 @@ LEAST_NANOSECONDS = 2_500.0
 is done takes a microsecond to be seen by other cores."""
 
 _FETCH_NANOSECONDS_PER_BYTE = 0.04
-"""What one thread alone would have to fetch from the caches of others."""
+"""The cost of data that one thread alone would fetch from the caches of others."""
 
 _BLOCK_NANOSECONDS = 10_000.0
 _BLOCKS_PER_THREAD = 4

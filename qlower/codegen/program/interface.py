@@ -30,7 +30,7 @@ STATUS_CODES: Mapping[str, tuple[int, str]] = {
     "ERROR_PROCESSOR": (5, "processor or system withhold what the code needs"),
     "ERROR_STATE_ALIGNMENT": (6, "the state's address is no multiple of its alignment"),
 }
-"""What the C entry point returns; anything but OK means that nothing was written."""
+"""The results of the C entry point; any but OK means that nothing was written."""
 
 LONGEST_NAME = 100
 """Characters of what files and symbols begin with: a file's name may have 255."""

@@ -31,11 +31,11 @@ from qlower.codegen.program.float_environment import enter_default
 from qlower.codegen.targets.float_control import FloatControl
 
 OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num")
-"""What code for several threads calls of the runtime."""
+"""The runtime's functions that code for several threads calls."""
 
 LEAST_SAVED_NANOSECONDS = 15_000.0
-"""What helpers have to save of a call, by estimate, or they aren't called: it begins
-and ends with all of them, which takes some microseconds while they are awake, and 30 to
+"""The least time that helpers have to save of a call, by estimate: it begins and ends
+with all of them, which takes some microseconds while they are awake, and 30 to
 100 if they sleep."""
 
 _SHARING_NANOSECONDS = 1_000.0

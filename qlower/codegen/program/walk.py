@@ -26,7 +26,7 @@ class Walk(ABC):
     has given its values their buffers."""
 
     language: str
-    """What the code is written in, for errors."""
+    """The language of the code, for errors."""
 
     @abstractmethod
     def lie_with(self, value: SSAValue, other: SSAValue) -> None:

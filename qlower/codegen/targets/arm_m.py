@@ -89,7 +89,7 @@ ARM_M = Architecture(
 )
 
 _LEAST = "+dsp"
-"""What ARMv8-M leaves to its cores."""
+"""An extension that ARMv8-M leaves to its cores."""
 
 
 def _mainline_table(

@@ -18,7 +18,7 @@ _CPUS = cpu_table({"": "generic", "fp-armv8d16": "cortex-m52 cortex-m55 cortex-m
 """CPUs by their unit for floats, if they have one."""
 
 _LEAST = "+mve"
-"""What all code has, beside the least that LLVM generates code for."""
+"""Features of all code, in addition to the least that LLVM generates code for."""
 
 _FEATURE_NAMES = """
     dsp execute-only fp-armv8d16 fp-armv8d16sp fp64 fullfp16 hwdiv lob long-calls mve

@@ -279,7 +279,7 @@ class Target:
     is_source: bool = False
     """Whether this is no machine: its code is C source."""
     optimize: str = SPEED
-    """What code shall be good at, one of `OPTIMIZED`."""
+    """The aim of the code, one of `OPTIMIZED`."""
 
     @property
     def identity(self) -> str:

@@ -27,7 +27,7 @@ _CPUS = cpu_table(
 """CPUs of LLVM 22 that run RV64GC, by whether they have vectors."""
 
 _GENERAL = "+m,+a,+f,+d,+c"
-"""What RV64GC adds to the least that LLVM generates code for."""
+"""RV64GC's additions to the least that LLVM generates code for."""
 
 _FEATURE_NAMES = """
     a b c d f h m relax v zba zbb zbc zbkb zbs zca zcb zcd zfa zfh zfhmin zicond zicsr

@@ -22,4 +22,4 @@ SCALAR = Target(
     pointer_bytes=4,
     alignment=8,  # of 64-bit numbers
 )
-"""What a table begins with, under names of its own."""
+"""The start of other tables, which have names of their own."""

@@ -104,7 +104,7 @@ class Arithmetic:
         return TURNS.get(self.products, 0)
 
     def normal(self) -> Arithmetic:
-        """The same, with the first of what makes no difference, or can't be."""
+        """The arithmetic with the first value of choices that make no difference."""
         plain = {name: values[0] for name, values in CHOICES.items()}
         ignored = {name: plain[name] for name in CHOICES if name not in self.relevant}
         found = replace(self, **ignored)

@@ -35,7 +35,7 @@ any number and types, independent of the results.
 the result; the elements of the result outside the box are those of the destination
 operand, or all one fill value, or unspecified.
 
-**Buffers.** `buffers`, written by the pass plan-memory, tells where each result lives:
+**Buffers.** `buffers`, written by the pass plan-memory, says where each result is:
 `#kernel.arena<n>`: n bytes after the start of the arena, `#kernel.output<k>`: the
 caller's buffer of the function's k-th result. `#kernel.unstored`: the result of a copy
 that only puts a border around its source is nowhere; the nests that read it read the

@@ -43,7 +43,7 @@ PACKED = "kernel.packed"
 the code, when they change, in the order in which products read them."""
 
 ARENA_ALIGNMENT = 64
-"""Bytes of which an arena's address is a multiple: a cache line, and the widest
+"""The alignment of an arena's address, in bytes: a cache line, and the widest
 vector. A machine may ask for less."""
 
 

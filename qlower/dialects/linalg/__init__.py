@@ -19,4 +19,4 @@ LINALG = Dialect(
     [op for op in Linalg.operations if op.name not in DEFINITIONS],
     [*Linalg.attributes, TypeFunctionAttr],
 )
-"""What isn't in `DEFINITIONS`; the parser gets the rest by `named_op`."""
+"""Operations that aren't in `DEFINITIONS`, whose own come from `named_op`."""

@@ -22,7 +22,7 @@ Make: TypeAlias = Callable[..., Operation]
 """Makes an operation of its operands, or of an operand and the result's type."""
 
 Operations: TypeAlias = tuple[Make | None, Make | None]
-"""What computes on integers and on floats; None where nothing does."""
+"""Constructors of the operation on integers and on floats; None where there is none."""
 
 ARITHMETIC: Mapping[str, Operations] = {
     "abs": (None, math.AbsFOp),

@@ -125,7 +125,7 @@ def _definitions() -> Iterator[tuple[str, type[NamedOp], Definition]]:
 DEFINITIONS = {
     f"linalg.{name}": (base, definition) for name, base, definition in _definitions()
 }
-"""What each op is, by its name."""
+"""The definition of each op, by its name."""
 
 
 @cache

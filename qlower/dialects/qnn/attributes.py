@@ -27,7 +27,7 @@ SOURCE = "qnn.source"
 """The name of the file that a module was read from; nothing follows from it."""
 
 REMARKS = "qnn.remarks"
-"""What the front end that made a module has to say about its bits: a list of texts."""
+"""The front end's remarks on the bits of a module that it made: a list of texts."""
 
 QDQ = "onnx.qdq"
 """How an ONNX file's groups of dequantize, operator, quantize were read: "integer",
@@ -37,7 +37,7 @@ NAME = "qnn.name"
 """An argument's or result's name in the source model."""
 
 STATE = "qnn.state"
-"""What a function keeps from one call to the next (`states_of`)."""
+"""Values that a function keeps from one call to the next (`states_of`)."""
 
 TYPE = "qnn.type"
 """An argument's or result's quantized type, where values are plain integers."""

@@ -40,7 +40,7 @@ NARROW = 4
 QuantizedTensor: TypeAlias = TensorType[QuantizedType]
 
 Value: TypeAlias = SSAValue | Operation
-"""What constructors take for an operand."""
+"""An operand, as constructors accept it."""
 
 _Attr = TypeVar("_Attr", bound=Attribute, covariant=True)
 

@@ -83,8 +83,8 @@ class Conv2DOp(GroupedConvolutionOp, name="qnn.conv2d"):
     * weight[o, kh, kw, i]`, where g is the group of output channel o.
 
     Padding counts as real 0. Weights are quantized per tensor or along dimension 0.
-    `transposed` tells contracts that the model has a transposed convolution here, whose
-    sums these are: a system's kernel for those may round otherwise.
+    `transposed` marks sums of a transposed convolution of the model, for contracts: a
+    system's kernel for those may round otherwise.
 
     ```mlir
     %y = qnn.conv2d %x, %w, %b

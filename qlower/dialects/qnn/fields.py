@@ -30,7 +30,7 @@ from ..quant import QuantizedType
 from .constraints import MAX_ELEMENTS, LeafConstraint, check_quantization
 
 Setting: TypeAlias = bool | int | float | str | Sequence[int] | Attribute | None
-"""What constructors take for a field; an attribute is what the property holds."""
+"""A field, as constructors accept it; an attribute is stored as it is."""
 
 
 @dataclass(frozen=True)

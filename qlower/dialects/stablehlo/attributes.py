@@ -18,7 +18,7 @@ Lists: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """Lists of dimensions by name, in the order of the text."""
 
 Layout: TypeAlias = tuple[str | int, ...]
-"""What each dimension of a tensor is: a letter, or the number of a spatial one."""
+"""The meaning of each dimension of a tensor: a letter, or a spatial one's number."""
 
 
 class _Bracketed(InBrackets[Words]):

@@ -191,7 +191,7 @@ SHIFTS = ("shift_left", "shift_right_arithmetic", "shift_right_logical")
 INTEGRAL = frozenset(
     {"add", "clamp", "maximum", "minimum", "multiply", "subtract", *SHIFTS}
 )
-"""What is on plain integers."""
+"""Operations on plain integers."""
 
 
 class ShiftOp(ElementwiseOp, ABC):

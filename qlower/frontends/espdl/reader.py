@@ -30,7 +30,7 @@ LAYOUT = "layout ==> "
 
 @dataclass(frozen=True)
 class Tensor:
-    """What the file says of a value; of a constant with its numbers, as they lie."""
+    """A value as the file describes it; a constant with its numbers, in their order."""
 
     type: str
     shape: tuple[int | None, ...]

@@ -193,7 +193,7 @@ def _device(weights: Tensor) -> str:
 
 
 def _attributes(node: Node) -> dict[str, AttributeValue]:
-    """What ONNX's operator has, too; images have their channels last."""
+    """The attributes that ONNX's operator has, too; images have their channels last."""
     own = ("quant_type", "activation", "input1_layout")
     found = {name: one for name, one in node.attributes.items() if name not in own}
     activation = node.attributes.get("activation", "Linear")

@@ -266,4 +266,4 @@ TABLE: Mapping[str, Translate] = {
         )
     },
 }
-"""What each target becomes; operators that only move values are ATen's."""
+"""The node for each target; operators that only move values are ATen's."""

@@ -50,7 +50,7 @@ from .traced import (
 from .weights import Weights
 
 NAME = "FX module"
-"""What stands for a file in locations and messages."""
+"""The name that locations and messages have in place of a file's."""
 
 INPUTS = {"float32": "FLOAT", "int32": "INT32", "int64": "INT64"}
 """Types of inputs, and their names in a program."""

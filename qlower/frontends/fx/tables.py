@@ -165,7 +165,7 @@ RESCALING = ("add_scalar", "mul_scalar")
 NORMS = ("group_norm", "instance_norm", "layer_norm")
 
 SHAPED = ("adaptive_max_pool2d", "interpolate", "pixel_shuffle")
-"""Operators whose importers are told the shapes of operand and result."""
+"""Operators whose importers are given the shapes of operand and result."""
 
 STORED = frozenset(
     (

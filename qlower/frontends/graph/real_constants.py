@@ -37,7 +37,7 @@ def _source(node: NodeContext, number: int) -> NodeContext | None:
 
 
 def dequantized(node: NodeContext) -> Reals:
-    """What a dequantization makes of its constant, `F(F(q - z) s)`."""
+    """The real numbers of a dequantized constant, `F(F(q - z) s)`."""
     stored = node.array(0, "operand")
     if stored.dtype.kind not in "iu":
         raise node.error(f"{node.name(0)!r} is of {stored.dtype}, expected integers")

@@ -18,8 +18,8 @@ ScanStep: TypeAlias = Callable[
     [Sequence[SSAValue], Sequence[SSAValue]],
     tuple[Sequence[SSAValue], Sequence[SSAValue]],
 ]
-"""What one step makes of what is carried and of its parts of the sequences: what is
-carried on, and its parts of the results."""
+"""A step: from the carried values and its parts of the sequences to the carried values
+after it, and its parts of the results."""
 
 
 def scan(

@@ -26,8 +26,8 @@ def as_image(
     """A value as [N, H, W, C], stored in that order.
 
     Its dimensions are [N, C, ...], or with `is_last` [N, ..., C]; a row becomes an
-    image of height 1. If it is taken as a whole it may be a volume, of which the first
-    two dimensions are the height.
+    image of height 1. If it is taken as a whole it may be a volume, whose first two
+    dimensions are the height.
     """
     rank = len(value.order)
     if rank not in (3, 4) and not (rank == 5 and is_whole):

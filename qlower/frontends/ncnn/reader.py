@@ -19,7 +19,7 @@ from .text import Layer, Parameter, read_layers
 DOMAIN = "ncnn"
 
 SAME_UPPER, SAME_LOWER = -233, -234
-"""What the pads are where sizes decide them."""
+"""Values of pads that sizes decide."""
 
 _WINDOW = {
     **{0: "num_output", 1: "kernel_w", 11: "kernel_h", 2: "dilation_w"},

@@ -13,7 +13,7 @@ from ..graph.passes import conversion, same_step
 from ..graph.schema import Array
 
 CROSSED = ("MaxPool", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice")
-"""What a conversion may be moved across (qdq_propagation.cc)."""
+"""Operators that a conversion may be moved across (qdq_propagation.cc)."""
 
 
 def propagate(graph: Graph) -> None:

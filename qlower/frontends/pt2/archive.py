@@ -130,8 +130,8 @@ _DAMAGES = (
     OverflowError,
     struct.error,
 )
-"""What the module `zipfile` raises of damaged files (NotImplementedError is a
-RuntimeError)."""
+"""Exceptions that the module `zipfile` raises for damaged files (NotImplementedError is
+a RuntimeError)."""
 
 
 def _reason(error: Exception) -> str:

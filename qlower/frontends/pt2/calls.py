@@ -311,4 +311,4 @@ TABLE: Mapping[str, Translate] = {
         _identity,
     ),
 }
-"""What each target becomes; others stay, for the importer to refuse by name."""
+"""The node for each target; others stay, for the importer to refuse by name."""

@@ -180,7 +180,7 @@ def _fuse_residual(graph: Graph, node: Node, operands: list[str]) -> bool:
 
 
 def _fuse_closed(graph: Graph, node: Node, executor: Executor) -> str | None:
-    """An operator of which all operands and the result are quantized."""
+    """Fuse an operator whose operands and result are all quantized."""
     group = find_group(graph, node)
     if len(group.dequantizers) != len(node.inputs):
         return "not all of its operands are quantized"

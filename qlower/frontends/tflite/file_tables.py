@@ -27,7 +27,7 @@ ACCESSOR_ERRORS = (struct.error, TypeError, ValueError, OverflowError)
 T = TypeVar("T")
 
 _NEEDED = re.compile(r"requires a buffer of at least (\d+) bytes")
-"""What Python says of an access behind the end of a file."""
+"""Python's message on an access behind the end of a file."""
 
 
 class File:
@@ -74,7 +74,7 @@ class Table:
     file: File
     what: str
     raw: object
-    """What the generated package has for it."""
+    """The generated package's object for it."""
 
     def number(self, field: str) -> int:
         """A number, or a float where the schema has one."""

@@ -32,7 +32,7 @@ from .types import tensor_type
 from .variables import needed_operators
 
 UNROLLED_BUDGET = 1 << 20
-"""What loops may take besides: they do use the same things again and again."""
+"""The additional budget of loops, which use the same things again and again."""
 
 WIDENED = 4
 """Numbers in a byte of weights, which a DEQUANTIZE makes real one by one."""

@@ -12,7 +12,7 @@ from qlower.dialects.kernel import integer_byte_size
 from .literals import integer, integer_mask
 
 REALS = {"float": "f32", "double": "f64"}
-"""What helpers call C's types of floats."""
+"""The names of C's types of floats in helpers."""
 
 
 def bits_of(type: Attribute) -> int:

@@ -141,4 +141,4 @@ FLOATS: dict[str, Expression] = {
     "math.copysign": _helper(Helpers.copy_sign),
     "fixed.convert": _convert,
 }
-"""What C computes with floats, and between these and integers."""
+"""C's expressions for operations on floats, and between these and integers."""

@@ -250,4 +250,4 @@ INTEGERS: dict[str, Expression] = {
     "fixed.saturate": _saturate,
     "fixed.pair_dot": _pair_dot,
 }
-"""What C computes with integers."""
+"""C's expressions for operations on integers."""

@@ -314,7 +314,7 @@ _STEPS: Mapping[type[Operation], Convert] = {
     math.CountLeadingZerosOp: _leading_zeros,
     tensor.ExtractOp: _entry,
 }
-"""What each operation is in bits; others are refused."""
+"""The circuit of each operation; others are refused."""
 
 
 def append_step(circuit: Circuit, op: Operation) -> None:

@@ -55,7 +55,7 @@ class Summed:
 
     products: Products
     terms: NDArray[np.int64]
-    """What a step adds of constant channels, with an axis for every loop."""
+    """The addends of constant channels in a step, with an axis for every loop."""
 
     is_point: Mask
     """Where the activation is constant, with an axis for every loop."""

@@ -52,7 +52,7 @@ PLAIN: Sequence[type[Operation]] = (
     tensor.InsertSliceOp,
     tensor.PadOp,
 )
-"""What may stand between quantized operations, on plain tensors."""
+"""Operations on plain tensors that are allowed between quantized ones."""
 
 LOWERINGS: Rows = {
     qnn.ConstantOp: lower_constant,

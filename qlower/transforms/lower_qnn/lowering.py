@@ -86,7 +86,7 @@ class Lowering(LoweredFunction):
     def _again(
         self, lowered: _Lowered, operands: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """What was lowered of an equal operation, for other operands."""
+        """A copy of an equal operation's lowered code, for other operands."""
         values = dict(zip(lowered.operands, operands, strict=True))
         for op in lowered.ops:
             clone = op.clone if op.regions else op.clone_without_regions

@@ -170,4 +170,4 @@ COMPUTE: Mapping[str, Compute] = {
     "select": _by(arith.SelectOp),
     "sub": _numbers(_by(arith.SubiOp), _by(arith.SubfOp)),
 }
-"""What an operation computes, by its name after the dialect's."""
+"""The arithmetic of an operation, by its name after the dialect's."""

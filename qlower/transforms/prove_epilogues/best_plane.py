@@ -20,7 +20,8 @@ _FEW = 1 << 12
 """Cases that are all looked at from the beginning."""
 
 _SPARSE = 17
-"""Of more, every so many are looked at first: of a grid of 256 x 256, skew lines."""
+"""The stride of the cases that are looked at first, if there are more than `_FEW`: in a
+grid of 256 x 256 these are skew lines."""
 
 
 def best_plane(

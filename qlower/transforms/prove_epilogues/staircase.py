@@ -24,13 +24,14 @@ from qlower.transforms.prove_epilogues.monotone import (
 from qlower.transforms.prove_epilogues.steps import Integers
 
 _BLOCK = 1 << 16
-"""Accumulators that are looked at together: so many that calls cost next to nothing."""
+"""The number of accumulators that are looked at in one step: enough that calls cost
+next to nothing."""
 
 _FEW_ACCUMULATORS = 1 << 17
 """The most accumulators of a single channel that are all looked at."""
 
 _LEVELS = 256
-"""What a stored byte can hold."""
+"""The number of values of a stored byte."""
 
 
 @dataclass(frozen=True)

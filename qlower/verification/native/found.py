@@ -39,7 +39,7 @@ class Found:
 
 
 Given: TypeAlias = tuple[int | None, tuple[int, ...]]
-"""What a result is made of: its channel, and numbers."""
+"""The channel and the numbers that a result is made of."""
 
 
 @dataclass(frozen=True)

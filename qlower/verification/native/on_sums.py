@@ -28,10 +28,10 @@ from qlower.verification.questions import POOLS
 from qlower.verification.sum_rule import SumRule, Unfit
 
 _ELEMENTS = 1 << 17
-"""Sums that a call is given: caches hold so many."""
+"""The number of sums that a call is given: caches hold them."""
 
 _SPARE = 1 << 20
-"""A function with so many more pieces than the contract's isn't looked at further."""
+"""The most pieces that a function may have beyond the contract's to be looked at."""
 
 
 def decide_sums(

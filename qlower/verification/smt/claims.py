@@ -16,7 +16,7 @@ from qlower.verification.smt import solve
 Status: TypeAlias = Literal["unsat", "sat", "unknown"]
 
 Replay: TypeAlias = Callable[[Mapping[str, int]], str | None]
-"""What the interpreter gives for a solver's values, as text; None if they refute
+"""The interpreter's results for a solver's values, as text; None if they refute
 nothing."""
 
 

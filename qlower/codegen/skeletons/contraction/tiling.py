@@ -173,8 +173,8 @@ class Tiling:
 def choose_tile(
     registers: int, dot: DotStep, sizes: Sizes, schedule: TileAttr | None = None
 ) -> Tiling:
-    """The schedule's tiles, or those of the least estimate; where others take hardly
-    longer by it, those of which the fewest differ: each is code of its own."""
+    """The schedule's tiles, or those with the least estimate. Among tilings that take
+    hardly longer, the one with the fewest kinds of tiles: each is code of its own."""
     if schedule is None:
         tilings = possible_tilings(registers, dot, sizes)
     else:

@@ -143,7 +143,7 @@ class DotStep(WeightLayout, ABC):
 
     @abstractmethod
     def load_weights(self, f: Function, address: Value, size: int) -> list[Value]:
-        """The factors of a chunk, of which the first `size` products count."""
+        """The factors of a chunk; only its first `size` products count."""
 
     @abstractmethod
     def load_activations(self, f: Function, part: Activations) -> list[list[Value]]:

@@ -12,10 +12,10 @@ from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.products.partial_sums import Spans
 
 Body: TypeAlias = Callable[[Value, list[Value]], list[Value]]
-"""What a step carries to the next one, from its index and what it was given."""
+"""From a step's index and the values it is given to those it gives to the next."""
 
 AtTap: TypeAlias = Callable[[list[Value], Value, list[Value]], list[Value]]
-"""What a tap carries to the next, from its position, number and what it was given."""
+"""From a tap's position, number and the values it is given to those for the next."""
 
 
 def over_taps(

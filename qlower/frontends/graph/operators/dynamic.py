@@ -34,7 +34,7 @@ INTEGERS_BY_NUMBER = {6: i32, 7: i64, 9: i1}
 """ONNX's numbers of types."""
 
 CODES = QuantizedType.per_tensor(8, False, 1.0, 0)
-"""What stored integers of a scale of their own are read as."""
+"""The type in which stored integers with a scale of their own are read."""
 
 
 ZERO_POINT, CODE = (text("_mlas", f"dynamic_{name}") for name in ("zero_point", "code"))

@@ -163,7 +163,7 @@ def import_fully_connected(op: OperatorContext) -> None:
 def _import_words_product(
     op: OperatorContext, value: SSAValue, rows: int, shape: tuple[int, ...]
 ) -> None:
-    """A product of two computed matrices of INT16, of which the second is transposed.
+    """A product of two computed matrices of INT16; the second is transposed.
 
     fully_connected.cc requantizes it as BATCH_MATMUL does, not as with INT8 weights.
     """

@@ -24,7 +24,7 @@ from ..nests import emitter, finish
 from ..types import MAX_ELEMENTS, MAX_RANK
 
 Read: TypeAlias = Callable[[OperatorContext, Shape], Movement]
-"""What an operator does to a tensor of some shape."""
+"""The movement that an operator makes of a tensor of some shape."""
 
 MAX_REPEATS = 1 << 20
 
@@ -119,7 +119,7 @@ MOVEMENTS: Mapping[str, tuple[str, Read]] = {
     "TILE": ("x, multiples", read_tile),
     "BROADCAST_TO": ("x, shape", read_broadcast),
 }
-"""What each operator takes and does."""
+"""The signature of each operator, and its movement."""
 
 IMPORTERS = {
     name: takes(signature, partial(_import_movement, read=read))

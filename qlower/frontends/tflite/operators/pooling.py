@@ -19,7 +19,7 @@ from .quantized import reduced
 from .real import import_plain_mean
 
 SCALE_TOLERANCE = 1e-6
-"""What TFLite allows between the scales of an average pool's input and result."""
+"""The difference that TFLite allows in scales of an average pool's input and result."""
 
 
 POOLS = {

@@ -23,7 +23,7 @@ from ..nests import emitter, finish, start
 from ..types import MAX_ELEMENTS, MAX_RANK, Element
 
 PLAIN = "FLOAT32 | INT32 | BOOL"
-"""What positions of plain numbers are found of."""
+"""Types of plain numbers whose positions are found."""
 
 
 def import_top_k(op: OperatorContext) -> None:
@@ -45,7 +45,7 @@ def import_top_k(op: OperatorContext) -> None:
 
 
 OUTPUT_TYPES = {"INT32": 2, "INT64": 4}
-"""What ARG_MAX can give, by the schema's numbers of element types."""
+"""Types of ARG_MAX's result, with the schema's numbers of element types."""
 
 
 def import_arg_min(op: OperatorContext) -> None:
@@ -127,7 +127,7 @@ WORST: Mapping[str, Mapping[str, float]] = {
     "INT32": {"gt": -(2**31), "lt": 2**31 - 1},
     "BOOL": {"gt": 0, "lt": 1},
 }
-"""What no number of a type is before."""
+"""The number of a type that comes before no other, by predicate."""
 
 
 def _position_type(op: OperatorContext) -> tuple[int, TensorType[Element]]:
