@@ -129,3 +129,62 @@ func.func @between(%x: tensor<4xi8>) -> tensor<4xi8> {
   } -> tensor<4xi8> loc("bytes again")
   return %again : tensor<4xi8>
 }
+
+// What two layers compute alike is computed once, under both names; but for results that
+// are returned, which are stored in places of their own.
+// CHECK-LABEL: func.func @equal
+// CHECK-NEXT:    %{{.*}} = kernel.nest row
+// CHECK:         -> tensor<4xi8> loc("third")
+// CHECK-NEXT:    %{{.*}} = kernel.nest row
+// CHECK:           arith.addi %[[MAX:.*]], %[[MAX]] : i8
+// CHECK:         -> tensor<4xi8> loc(fused["first", "second", "sum"])
+// CHECK-NEXT:    func.return
+func.func @equal(%x: tensor<4x8xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+  %first = kernel.nest row parallel [4] reduction [8]
+    maps [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (i)>] ins(%x : tensor<4x8xi8>) init {
+  ^bb0(%a: i8):
+    %zero = arith.constant 0 : i8
+    kernel.yield %zero : i8
+  } body {
+  ^bb0(%a: i8, %acc: i8):
+    %r = arith.maxsi %a, %acc : i8
+    kernel.yield %r : i8
+  } epilogue {
+  ^bb0(%a: i8, %acc: i8):
+    kernel.yield %acc : i8
+  } -> tensor<4xi8> loc("first")
+  %second = kernel.nest row parallel [4] reduction [8]
+    maps [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (i)>] ins(%x : tensor<4x8xi8>) init {
+  ^bb0(%a: i8):
+    %zero = arith.constant 0 : i8
+    kernel.yield %zero : i8
+  } body {
+  ^bb0(%a: i8, %acc: i8):
+    %r = arith.maxsi %a, %acc : i8
+    kernel.yield %r : i8
+  } epilogue {
+  ^bb0(%a: i8, %acc: i8):
+    kernel.yield %acc : i8
+  } -> tensor<4xi8> loc("second")
+  %third = kernel.nest row parallel [4] reduction [8]
+    maps [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (i)>] ins(%x : tensor<4x8xi8>) init {
+  ^bb0(%a: i8):
+    %zero = arith.constant 0 : i8
+    kernel.yield %zero : i8
+  } body {
+  ^bb0(%a: i8, %acc: i8):
+    %r = arith.maxsi %a, %acc : i8
+    kernel.yield %r : i8
+  } epilogue {
+  ^bb0(%a: i8, %acc: i8):
+    kernel.yield %acc : i8
+  } -> tensor<4xi8> loc("third")
+  %sum = kernel.nest map parallel [4]
+    maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%first, %second : tensor<4xi8>, tensor<4xi8>) epilogue {
+  ^bb0(%a: i8, %b: i8):
+    %r = arith.addi %a, %b : i8
+    kernel.yield %r : i8
+  } -> tensor<4xi8> loc("sum")
+  return %sum, %third : tensor<4xi8>, tensor<4xi8>
+}

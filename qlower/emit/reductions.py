@@ -59,16 +59,28 @@ def reduced_by(
     return nest.reduce([init], step)[0]
 
 
-def ranges_of_rows(emit: Emitter, values: SSAValue) -> list[SSAValue]:
+def ranges_of_rows(emit: Emitter, values: SSAValue) -> Sequence[SSAValue]:
     """The ends of the range of each row of real numbers and 0, lowest and highest: of
     the columns of images, then of all."""
-    ends: list[SSAValue] = []
-    for further in (arith.MinimumfOp, arith.MaximumfOp):
-        end = values
-        while (rank := len(shape_of(end))) > 1:
-            nest, indices = axes_nest(emit, shape_of(end), range(1, max(rank - 1, 2)))
-            end = reduced_by(nest, further, nest.input(end, indices), 0)
-        ends.append(end)
+    ends = [values, values]
+    while (rank := len(shape_of(ends[0]))) > 1:
+        nest, indices = axes_nest(emit, shape_of(ends[0]), range(1, max(rank - 1, 2)))
+        lows, highs = (nest.input(end, indices) for end in ends)
+
+        def step(
+            before: Sequence[SSAValue],
+            nest: Nest = nest,
+            lows: SSAValue = lows,
+            highs: SSAValue = highs,
+        ) -> Sequence[SSAValue]:
+            low, high = before
+            return (
+                nest.add(arith.MinimumfOp(low, lows)).result,
+                nest.add(arith.MaximumfOp(high, highs)).result,
+            )
+
+        zero = emit.filled(nest.output_shape, lows.type, 0)
+        ends = nest.reduce([zero, zero], step)
     return ends
 
 

@@ -9,6 +9,9 @@ so is one where the nest would become too large.
 The scalar arithmetic is moved, never changed. The nest has the names of all its layers,
 as a fused location.
 
+A layer that computes what one before it does, such as the quantization of the same
+values for several products, is computed once.
+
 Layers on real numbers between bytes are merged first, before anything is proved: what
 they make of a byte together is one function, and often a clamp.
 """
@@ -27,6 +30,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
 )
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
@@ -42,6 +46,7 @@ from qlower.transforms.form_kernels.fuse import (
     without_unit_loops,
 )
 from qlower.transforms.form_kernels.regions import substitute
+from qlower.transforms.tidying import Expression
 
 MOST_OPERATIONS = 1024
 """Operations of the largest nest that others are merged into: each time its code is
@@ -70,6 +75,7 @@ class FuseLayersPass(ModulePass):
 def fuse_layers(block: Block, rewrites: Rewrites, *, real: bool) -> None:
     """Merges the nests of a function's body, as far as rewrites are allowed; with
     `real` elementwise ones through values of real numbers."""
+    _merge_equal(block, rewrites)
     order = {op: position for position, op in enumerate(block.ops)}
     for op, position in tuple(order.items()):
         nest = op if isinstance(op, NestOp) else None
@@ -77,6 +83,24 @@ def fuse_layers(block: Block, rewrites: Rewrites, *, real: bool) -> None:
             nest = _fuse_one(nest, order, rewrites, real=real)
             if nest is not None:
                 order[nest] = position
+
+
+def _merge_equal(block: Block, rewrites: Rewrites) -> None:
+    """Replaces nests by equal ones before them, which get their names too, but for
+    those whose results are returned."""
+    known: dict[Expression, NestOp] = {}
+    for op in block.ops:
+        if not isinstance(op, NestOp) or not op.inputs:
+            continue
+        twin = known.setdefault(Expression.of(op), op)
+        uses = (use for result in op.results for use in result.uses)
+        if twin is op or any(isinstance(use.operation, ReturnOp) for use in uses):
+            continue
+        if rewrites.allow(op):
+            twin.location = fused_location(twin.location, op.location)
+            for result, same in zip(op.results, twin.results, strict=True):
+                result.replace_all_uses_with(same)
+            block.erase_op(op)
 
 
 def _fuse_one(

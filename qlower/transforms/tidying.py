@@ -131,12 +131,16 @@ def _is_unused(op: Operation) -> bool:
 
 
 @dataclass(eq=False)
-class _Expression:
+class Expression:
     """The computation of an operation, equal for operations with the same results."""
 
     op: Operation
     operands: tuple[SSAValue, ...]
     types: tuple[Attribute, ...]
+
+    @classmethod
+    def of(cls, op: Operation) -> Expression:
+        return cls(op, tuple(op.operands), tuple(op.result_types))
 
     def __hash__(self) -> int:
         # Operations with operands in common are few.
@@ -146,7 +150,7 @@ class _Expression:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, _Expression)
+            isinstance(other, Expression)
             and self.op.name == other.op.name
             and self.operands == other.operands
             and self.types == other.types
@@ -163,8 +167,8 @@ class _Expression:
 class _Equal:
     """The operations that dominate a place, by what they compute."""
 
-    known: dict[_Expression, Operation] = field(
-        default_factory=dict[_Expression, Operation]
+    known: dict[Expression, Operation] = field(
+        default_factory=dict[Expression, Operation]
     )
 
     def merge(self, region: Region) -> None:
@@ -172,7 +176,7 @@ class _Equal:
         stay as they are, as do the operations that have them."""
         if len(region.blocks) != 1:
             return
-        added: list[_Expression] = []
+        added: list[Expression] = []
         for op in region.block.ops:
             isolated = op.regions and op.has_trait(IsolatedFromAbove)
             for inner in op.regions:
@@ -182,7 +186,7 @@ class _Equal:
             if _is_unused(op):
                 region.block.erase_op(op)
                 continue
-            expression = _Expression(op, tuple(op.operands), tuple(op.result_types))
+            expression = Expression.of(op)
             twin = self.known.get(expression)
             if twin is None:
                 self.known[expression] = op

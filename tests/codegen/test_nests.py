@@ -164,6 +164,50 @@ def test_reductions_of_rows_and_several_accumulators(level: str):
 
 
 @pytest.mark.parts(6)
+@pytest.mark.parts(5)
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("columns", [1, 7, 128, 203])
+def test_ranges_of_columns(level: str, columns: int):
+    """Several vectors of each of two accumulators; NaN stays, and 0 has a sign."""
+    shape = 9, columns
+    rng = np.random.default_rng(columns)
+    x = rng.normal(size=shape).astype(np.float32)
+    x[rng.random(shape) < 0.3] = -0.0
+    x[rng.random(shape) < 0.02] = np.nan
+    body = """init {
+      ^bb0(%a: f32):
+        %low = arith.constant 0.0 : f32
+        %high = arith.constant 0.0 : f32
+        kernel.yield %low, %high : f32, f32
+      } body {
+      ^bb0(%a: f32, %low: f32, %high: f32):
+        %less = arith.minimumf %low, %a : f32
+        %more = arith.maximumf %high, %a : f32
+        kernel.yield %less, %more : f32, f32
+      } epilogue {
+      ^bb0(%a: f32, %low: f32, %high: f32):
+        kernel.yield %low, %high : f32, f32
+      }"""
+    text = f"""
+    func.func @main(%x: tensor<9x{columns}xf32>)
+        -> (tensor<{columns}xf32>, tensor<{columns}xf32>) {{
+      %low, %high = kernel.nest row parallel [{columns}] reduction [9]
+          maps [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0)>,
+                affine_map<(d0, d1) -> (d0)>]
+          ins(%x : tensor<9x{columns}xf32>) {body}
+          -> tensor<{columns}xf32>, tensor<{columns}xf32>
+          in [#kernel.output<0>, #kernel.output<1>]
+      return %low, %high : tensor<{columns}xf32>, tensor<{columns}xf32>
+    }}"""
+    low, high = run_object(compile_text(text, levels()[level]), [x])
+    np.testing.assert_array_equal(low, np.minimum(x.min(axis=0), 0))
+    np.testing.assert_array_equal(high, np.maximum(x.max(axis=0), 0))
+    known = ~np.isnan(low)
+    is_negative = np.signbit(x[:, known]).any(axis=0)
+    np.testing.assert_array_equal(np.signbit(low[known]), is_negative)
+    assert not np.signbit(high[known]).any()
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (2, 17, 16), (4, 1, 70)])
 def test_transpose_and_broadcast(level: str, shape: tuple[int, int, int]):

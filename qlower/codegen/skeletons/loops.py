@@ -132,21 +132,32 @@ def _lane_bits(nest: LoopNest, target: Target) -> int:
     extracts = [op for b in blocks for op in b.ops if isinstance(op, ExtractOp)]
     if any(table_codes(op, target) is None for op in extracts):
         return max(_FEW_BITS, target.vector_bits // _LOOKED_UP)
-    has_columns = nest.reduction and len(nest.parallel) > 1
-    is_narrow = widest <= _FEW_BITS and not target.widens_in_memory
-    if has_columns and is_narrow and nest.op.family.data == "loop":
-        return widest // _shared_vectors(target)
+    has_columns = bool(nest.reduction) and len(nest.parallel) > 1
+    stored = 8 * max(result.element_bytes for result in nest.results)
+    if nest.reduction and widest <= _FEW_BITS:
+        if has_columns and nest.op.family.data == "loop":
+            return widest // _vectors_of_sums(target, nest, COLUMNS)
+        if not has_columns and _reads_neighbours(nest):
+            return min(stored, widest // _vectors_of_sums(target, nest, 1))
     if has_columns or widest > _FEW_BITS or target.widens_in_memory:
         return min(_FEW_BITS, widest)
-    return 8 * max(result.element_bytes for result in nest.results)
+    return stored
 
 
-def _shared_vectors(target: Target) -> int:
-    """The vectors of a column's accumulator where columns share an operand, as those of
-    a product of two activations do: as many as the registers hold of all columns, with
+def _reads_neighbours(nest: LoopNest) -> bool:
+    """Whether the only parallel loop meets neighbours, or the same, in all inputs."""
+    return all(operand.strides[0] in (0, 1) for operand in nest.inputs)
+
+
+def _vectors_of_sums(target: Target, nest: LoopNest, columns: int) -> int:
+    """The vectors of each accumulator where columns share an operand, as those of a
+    product of two activations do: as many as the registers hold of all columns, with
     those of the shared operand and one of a column's own."""
     count = 1
-    while 2 * count * (COLUMNS + 1) + 1 <= target.vector_registers - _SPARE:
+    if target.widens_in_memory or target.vector_bits <= _FEW_BITS:
+        return count
+    sums = columns * len(nest.op.accumulator_types) + 1
+    while 2 * count * sums + 1 <= target.vector_registers - _SPARE:
         count *= 2
     return count
 

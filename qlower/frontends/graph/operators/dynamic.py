@@ -17,14 +17,15 @@ from xdsl.ir.affine import AffineConstantExpr
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
+from qlower.emit.reductions import ranges_of_rows
+from qlower.emit.tensors import reshape
 from qlower.model.nests import Emitter, Nest
 
 from ...entry import takes
-from ...scalars import Binary, Scalars, folded, mapped, text
+from ...scalars import Scalars, mapped, text
 from ..context import NodeContext
 from ..nodes import MICROSOFT, TYPES_BY_NUMBER
 from ..operands import STORED_TYPES
-from ..orders import identity
 from ..values import Value
 from .integer_products import matmul_integer, stored_operand
 from .real import elementwise, real_operand
@@ -35,6 +36,9 @@ INTEGERS_BY_NUMBER = {6: i32, 7: i64, 9: i1}
 
 CODES = QuantizedType.per_tensor(8, False, 1.0, 0)
 """The type in which stored integers with a scale of their own are read."""
+
+_COLUMNS = 128
+"""Columns of the matrix of whose columns extremes are taken first, at most."""
 
 
 ZERO_POINT, CODE = (text("_mlas", f"dynamic_{name}") for name in ("zero_point", "code"))
@@ -55,21 +59,13 @@ def quantize_dynamically(
     DynamicQuantizeLinear: 0 lies in the range. Where infinities and scales of 0 make
     NaN of it, z is 255 and y is 0.
     """
-    shape = value.type.get_shape()
     of_codes, of_scale, of_point = (
         node.builder.emitter(node.place(name)) for name in names
     )
-    columns = shape[-1] if shape else 1
-    matrix = node.builder.reshape(
-        Value(value.ssa, identity(len(shape))),
-        (math.prod(shape) // columns, columns),
-        (0, 1),
-        node.place(names[1]),
-    )
-    ends = [
-        _extreme(of_scale, matrix.ssa, end)
-        for end in (Scalars.minimum, Scalars.maximum)
-    ]
+    size = math.prod(value.type.get_shape())
+    columns = next(n for n in range(_COLUMNS, 0, -1) if size % n == 0)
+    matrix = reshape(of_scale, value.ssa, (1, size // columns, columns))
+    ends = [reshape(of_scale, end, ()) for end in ranges_of_rows(of_scale, matrix)]
     scale = mapped(of_scale, text("_mlas", "dynamic_scale"), *ends)
     point = mapped(of_point, _zero_point, ends[0], scale)
     of_step = Value(scale, (), is_real=True), Value(_stored_as(of_point, point), ())
@@ -146,13 +142,6 @@ def _cut_code(steps: Scalars, x: SSAValue) -> SSAValue:
 def _stored_as(emit: Emitter, codes: SSAValue) -> SSAValue:
     type = TensorType(CODES, shape_of(codes))
     return emit.add(StorageCastOp(codes, type)).result
-
-
-def _extreme(emit: Emitter, matrix: SSAValue, compute: Binary) -> SSAValue:
-    """The smallest or largest element of a matrix, or 0: of columns, then of all."""
-    for _ in shape_of(matrix):
-        matrix = folded(emit, matrix, [0], compute, 0)
-    return matrix
 
 
 def import_matmul_integer_to_float(node: NodeContext) -> None:
