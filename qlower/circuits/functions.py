@@ -114,7 +114,7 @@ class ScalarFunction:
 
     @property
     def lane_count(self) -> int:
-        """How many lanes there are."""
+        """The number of lanes."""
         return len(self.order)
 
     @property

@@ -1,4 +1,4 @@
-"""How many examples of a set get the class that they should, for `--labels`."""
+"""The number of a set's examples that get the right class, for `--labels`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Labels:
             )
 
     def judge(self, results: Sequence[Array]) -> str:
-        """How many results have their largest element, the first of equal ones, at the
+        """The number of results whose largest element, the first of equals, is at the
         right index."""
         found = np.array([result.argmax() for result in results])
         right = int(np.count_nonzero(found == self.classes))

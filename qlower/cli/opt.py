@@ -90,7 +90,7 @@ class QlowerOptMain(xDSLOptMain):
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
-        # xDSL makes the parser; ours tells errors as all our commands do.
+        # xDSL makes the parser; this class reports errors as all our commands do.
         arg_parser.__class__ = ArgumentParser
         arg_parser.prog = "qlower-opt"
         arg_parser.formatter_class = _HelpFormatter

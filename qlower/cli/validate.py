@@ -113,7 +113,7 @@ def load_metric(place: str) -> Metric:
 
 
 def _rows(job: Job) -> int | None:
-    """How many rows are read; None of a stream."""
+    """The number of rows that are read; None for a stream."""
     total = job.source.size
     if total is not None and job.limit is not None:
         total = min(total, job.limit)

@@ -257,7 +257,7 @@ def _is_kernel_right(
 
 
 def _differing(first: Array, second: Array) -> int:
-    """How many elements have other bits; signs of types don't count."""
+    """The number of elements with other bits; signs of types don't count."""
 
     def bits(array: Array) -> Array:
         flat = np.ascontiguousarray(array).reshape(-1)

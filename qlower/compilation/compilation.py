@@ -52,12 +52,12 @@ class Compilation:
 
     `source` is a model or the path of one. `contract` names the numerics, or is the
     path of an `.mlir` file with them; None is the module's own `qnn.contract`. With
-    `with_layers` the results of all layers are returned besides the outputs. With
-    `tuned` it is measured how contractions are cut, which only this machine's code can
-    be. `layer_contracts` gives layers another contract (`with_layer_contracts`).
+    `with_layers` the results of all layers are returned, too. With `tuned` ways to cut
+    contractions are measured, which takes this machine's code. `layer_contracts` gives
+    layers another contract (`with_layer_contracts`).
 
     Each level is made when it is first asked for, and what makes it is imported then:
-    cached code runs without xDSL. QlowerError then tells what the user got wrong. A
+    cached code runs without xDSL. QlowerError then says what the user got wrong. A
     compilation sees every file as it was when it was first read.
     """
 
@@ -70,7 +70,7 @@ class Compilation:
     layer_contracts: Mapping[str, str] = field(default_factory=dict[str, str])
     observers: tuple[Observer, ...] = field(default_factory=present_observers)
     passes: tuple[ModulePass, ...] = ()
-    """Passes besides ours, at the arith level; they must keep the bits to be right."""
+    """Additional passes at the arith level; they must keep the bits to be right."""
 
     above: Compilation | None = field(default=None, repr=False, compare=False)
     """The compilation whose levels above the kernels this one shares."""

@@ -245,7 +245,7 @@ def _add_layer(kind: Kind, answers: Mapping[str, Array]) -> None:
 
 
 def _count(first: Array, second: Array) -> tuple[int, int]:
-    """How many elements differ, and by how much at most."""
+    """The number of elements that differ, and the largest difference."""
     where = np.flatnonzero(first != second)
     difference = first[where].astype(np.int64) - second[where].astype(np.int64)
     return len(where), int(np.abs(difference).max())

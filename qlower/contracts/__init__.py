@@ -45,7 +45,7 @@ __all__ = [
 SUMMARY = "contract.summary"
 
 PREFIX = "arithmetic:"
-"""How names begin that describe an arithmetic."""
+"""The start of names that describe an arithmetic."""
 
 FAMILY = "contract.family"
 """The module attribute that says what the contract belongs to; inherited."""

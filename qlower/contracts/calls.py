@@ -38,7 +38,7 @@ LARGEST_FUNCTION = 10_000
 """Operations that a function may have when all of its calls are inlined."""
 
 DEEPEST_CALLS = 100
-"""Calls that may be open at once."""
+"""The most calls that may be open at a time."""
 
 
 def check_functions(module: ModuleOp) -> None:
@@ -153,7 +153,7 @@ _VALUES = frozenset(name for rule in RULES.values() for name in rule.values)
 def check_calls(module: ModuleOp) -> None:
     """Refuse functions that grow too large when they are inlined.
 
-    All calls must be of functions in the module, none of which calls itself.
+    All calls must be of functions in the module that don't call themselves.
     """
     functions = _functions(module)
     sizes: dict[str, int] = {}

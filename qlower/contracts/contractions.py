@@ -94,7 +94,7 @@ class RuledContraction:
 
     @property
     def product(self) -> str:
-        """How the contract multiplies: a name of `products.py`."""
+        """The contract's way to multiply: a name of `products.py`."""
         rule = self.rule
         product = rule.products[0]
         if len(rule.products) > 1:
@@ -117,7 +117,7 @@ class RuledContraction:
 
     @property
     def group(self) -> int:
-        """How many products a contract that sums in turn adds before `accumulate`."""
+        """The products that a contract that sums in turn adds before `accumulate`."""
         contract = self.contract
         if "accumulate" not in contract.rules:
             raise QlowerError(

@@ -43,7 +43,7 @@ def order_of(contract: Contract, op: qnn.RealOp) -> str:
 
 
 def block_of(contract: Contract, op: qnn.RealOp) -> int:
-    """How many products a block of the sums has, by the rule `<rule>_block`; all of
+    """The number of products in a block of the sums, by the rule `<rule>_block`; all of
     them where the contract has no such rule."""
     count, name = op.products.count, f"{op.kind}_block"
     if name not in contract.rules:

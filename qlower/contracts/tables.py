@@ -32,7 +32,7 @@ LARGEST_TABLE = 1 << 16
 
 
 def table_size(function: FuncOp) -> int:
-    """How many entries a function that is a table has."""
+    """The number of entries of a function that is a table."""
     size = function.attributes[TABLE]
     if not isinstance(size, IntegerAttr) or not 1 <= size.value.data <= LARGEST_TABLE:
         raise QlowerError(

@@ -40,7 +40,7 @@ def contract_of(op: Operation, default: str | None, load: LoadContract) -> Contr
     """The contract that gives `op` its arithmetic: its own, or else `default`.
 
     An operation on real numbers that names none has its fallback's where `default` has
-    no rule for it. `load` is `load_contract`, cached by whoever asks for many
+    no rule for it. `load` is `load_contract`, cached by callers that ask for many
     operations: a contract of the user's own would be read again for each.
     """
     own = op.contract if isinstance(op, qnn.QnnOp) else None
@@ -375,7 +375,7 @@ def svdf_values(contract: Contract, op: qnn.SvdfOp) -> Values:
 
 
 def _reduced_values(op: qnn.ReductionOp) -> Values:
-    """How many values are reduced to one, and along which dimensions."""
+    """The number of values that are reduced to one, and the dimensions of this."""
     type = op.input.type
     assert isinstance(type, TensorType)
     shape = type.get_shape()

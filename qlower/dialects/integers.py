@@ -20,7 +20,7 @@ def values_of(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1 << 12)
 def segment_sizes(*sizes: int) -> DenseArrayBase[IntegerType]:
-    """How many operands an operation has of each kind, as xDSL keeps it."""
+    """The number of an operation's operands of each kind, as xDSL keeps it."""
     return DenseArrayBase.from_list(i32, sizes)
 
 

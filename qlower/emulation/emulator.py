@@ -207,7 +207,7 @@ class EmulatedExecutable:
     def _placed(
         self, inputs: Sequence[Array], outputs: Sequence[Array], at_end: bool
     ) -> tuple[Callable[[], None], list[tuple[int, int]]]:
-        """Such a call, and the pages that it needs."""
+        """A call, and the pages that it needs."""
         emulator = self.emulator
         lengths = [array.nbytes for array in (*inputs, *outputs)]
         lengths += [self.compiled.arena_bytes, len(emulator.pointers(lengths))]

@@ -1,4 +1,4 @@
-"""How two tensors of one shape differ."""
+"""The difference of two tensors of one shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one element of a model came about, by one contract."""
+"""The making of one element of a model, by one contract."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def trace(
     given: Mapping[str, float | str] | None = None,
     **named_inputs: Array,
 ) -> Trace:
-    """How one element of a layer's result came about.
+    """The making of one element of a layer's result.
 
     `at` is `LAYER[n,h,w,c]`: a layer by number, name or glob, and the index of an
     element. Inputs, `contract` and `layer_contracts` are as in `interpret`; a set may

@@ -88,7 +88,7 @@ class LayerVectors:
 
     @property
     def count(self) -> int:
-        """How many runs of the layer there are."""
+        """The number of runs of the layer."""
         return len(self.arrays["output"])
 
 

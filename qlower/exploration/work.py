@@ -22,7 +22,7 @@ from qlower.validation.work import Reference, Shipped, Task
 AreaUnit: TypeAlias = Literal["luts", "cells", "bits"]
 
 ROWS = 32
-"""Rows that are read, run and counted at once."""
+"""Rows that are read, run and counted at a time."""
 
 AREA, BITS, REFUSED = "area", "bits", "refused"
 """Counts of a point, in addition to its outputs."""

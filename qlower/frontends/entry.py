@@ -18,7 +18,7 @@ RESULT = "scale, zero_point?"
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[OperandsT]):
-    """How one operator becomes qnn operations.
+    """The import of one operator as qnn operations.
 
     Each of the `ways` is a signature and what imports operands that it fits: the first
     one that does. `outputs` are the fewest and the most results.

@@ -45,7 +45,7 @@ TURN_BITS, TURN_COUNTS, CLIMB = range(12, 23), (1, 2, 4, 8, 16), 80
 TURN_LENGTH = 2 * (CLIMB + max(TURN_COUNTS))
 
 UGLY = (0.0431, 0.0173)
-"""Scales of which no quotient is a power of two."""
+"""Scales whose quotients are no powers of two."""
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ class Evidence:
         return Evidence(self.observed, self.contract, self.places[places])
 
     def explained(self, arithmetic: Arithmetic) -> int:
-        """How many elements an arithmetic explains; 0 if it refuses any."""
+        """The number of elements that an arithmetic explains; 0 if it refuses any."""
         results = self.results(arithmetic)
         return 0 if results is None else int(np.sum(results == self.recorded))
 

@@ -55,7 +55,7 @@ class Miss:
 
 @dataclass
 class Explained:
-    """How many recorded elements of a layer's result a contract explains.
+    """The recorded elements of a layer's result that a contract explains, counted.
 
     `refusal` is why it has no result for the layer.
     """
@@ -190,7 +190,7 @@ class _Plan:
 
 
 class Replay:
-    """A model run by several contracts at once.
+    """A model run by several contracts in one pass.
 
     Each layer gets the recorded values of its operands or, where there are none, the
     same contract's results. Sums of products are computed once for all contracts.
@@ -279,7 +279,7 @@ class Replay:
         }
 
     def run(self, number: int, known: Values) -> list[dict[SSAValue, Array | str]]:
-        """Take in one run, of which the inputs and some layers' results are known.
+        """Take in one run, whose inputs and some layers' results are known.
 
         What each contract makes of the layers is returned.
         """

@@ -40,7 +40,7 @@ METHODS: Mapping[str, Callable[[Work], Work]] = {
 
 CHUNK = 32
 LIMIT = 1024
-"""How many examples are taken at most, unless another number is asked for."""
+"""The most examples that are taken, unless another number is asked for."""
 
 LEAST = 8
 

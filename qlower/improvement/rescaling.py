@@ -27,7 +27,7 @@ SMALLEST_GAIN = 0.005
 """Gains that are nearer to 1 than this are left: rounding alone may show them."""
 
 OBSERVED = 1 << 20
-"""How many elements an observer sees at most."""
+"""The most elements that an observer sees."""
 
 
 def fit_ranges(work: Work) -> Work:

@@ -20,7 +20,7 @@ MOST_SHOWN = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """A layer of which `risky` channels can leave `bits` for some input.
+    """A layer with `risky` channels that can leave `bits` for some input.
 
     `channel` is the worst one, whose sums lie in [minimum, maximum]. `on_data` says how
     many of how many sums did for given inputs.

@@ -238,7 +238,7 @@ def _layer(
 
 
 def tensor_bytes(type: Attribute) -> int:
-    """Bytes of a tensor's stored elements, of which two of 4 bits share one."""
+    """Bytes of a tensor's stored elements; two of 4 bits share one."""
     element = element_type(type)
     if isinstance(element, QuantizedType):
         width = element.storage_width

@@ -1,4 +1,4 @@
-"""Perfect loop nests over tensors, many points at once.
+"""Perfect loop nests over tensors, many points at a time.
 
 A nest has parallel and reduction loops, counted from zero, and operands that are read
 or written at affine functions of the loop counters. For a block of parallel points and
@@ -54,7 +54,7 @@ UNREADABLE = PartialTensor(np.empty(0), np.zeros(0, np.bool_))
 PLACE = "place in the loop nest"
 
 BLOCK_LANES = 1 << 16
-"""Parallel points that are computed at once: their values should stay in the cache."""
+"""Parallel points that are computed in one step: the cache should hold their values."""
 
 
 @dataclass(frozen=True)

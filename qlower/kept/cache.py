@@ -71,7 +71,7 @@ def cache_limit() -> int:
 
 
 def cache_size() -> tuple[Counter[str], int]:
-    """How many files the cache has, by the suffix, and the bytes of all."""
+    """The number of files in the cache, by suffix, and the bytes of all."""
     entries = _entries()
     counts = Counter(os.path.splitext(path)[1] for path, _ in entries)
     return counts, sum(state.st_size for _, state in entries)

@@ -111,7 +111,7 @@ class Model:
 
     @property
     def _layers(self) -> str:
-        """How many layers there are of what kind: `3 layers: 2 linear, 1 reshape`."""
+        """The number of layers of each kind: `3 layers: 2 linear, 1 reshape`."""
         from qlower.model.layers import layers
         from qlower.tables.table import counted
 

@@ -56,7 +56,7 @@ class Move:
 
     @property
     def remark(self) -> str:
-        """How it rounds, where it does."""
+        """The step's rounding, where it rounds."""
         mode = mode_of(self.row)
         words = MODES.get(mode)
         if self.act != ROUNDS or words is None:

@@ -49,7 +49,7 @@ ROUNDED_BY: Mapping[type[Operation], str] = {
     arith.MinimumfOp: "clamps",
     arith.MaximumfOp: "clamps",
 }
-"""How ops change a number that have no attribute which says so."""
+"""The changes that ops without an attribute for it make of a number."""
 
 
 def line_of(op: Operation) -> str:
@@ -77,7 +77,7 @@ class ChainStep:
 
     @property
     def rounding(self) -> str:
-        """How the op rounds, or cuts; empty for one that is exact or works on bits."""
+        """The op's rounding or cut; empty for one that is exact or works on bits."""
         if isinstance(self.op, fixed.ShiftRightOp | fixed.ConvertOp):
             return self.op.rounding.data.value
         if self.op is None:

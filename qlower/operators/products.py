@@ -31,7 +31,7 @@ class Operand:
 
     @property
     def steps(self) -> Steps:
-        """How many elements in row-major order each loop goes on by."""
+        """The step of each loop, in elements in row-major order."""
         found: dict[str, int] = {}
         stride = 1
         for index, size in zip(
@@ -87,7 +87,7 @@ class Products:
 
     @property
     def count(self) -> int:
-        """How many products a sum has."""
+        """The number of products in a sum."""
         return math.prod(self.depth.values())
 
     @property

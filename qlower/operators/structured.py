@@ -66,7 +66,7 @@ class Structured:
 
     @property
     def reductions(self) -> int:
-        """How many loops reduce."""
+        """The number of loops that reduce."""
         return sum(loop not in self.letters[-1] for loop in self.loops)
 
     def without(self, loop: str) -> Structured:

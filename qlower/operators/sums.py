@@ -52,7 +52,7 @@ def matrix_product(rank: int) -> Structured:
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """How a window moves along an axis."""
+    """The steps of a window along an axis."""
 
     stride: int = 1
     before: int = 0
@@ -124,7 +124,7 @@ class Sums:
         )
 
     def count(self, first: Shape, second: Shape) -> int:
-        """How many products are summed, those with padding included."""
+        """The number of products in a sum, those with padding included."""
         bounds = self.bounds(first, second)
         return math.prod(bounds[loop] for loop in self.structure.loops)
 

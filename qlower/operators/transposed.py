@@ -48,7 +48,7 @@ class Axis:
 
     @property
     def slide(self) -> Slide:
-        """How the convolution's window moves."""
+        """The steps of the convolution's window."""
         return Slide(before=self.before, after=self.after)
 
 

@@ -37,7 +37,7 @@ class WindowAxis:
 
     @property
     def results(self) -> int:
-        """How many places the window takes, where it fits."""
+        """The number of positions of the window, where it fits."""
         return self.room // self.stride + 1
 
     def in_same(self) -> WindowAxis:
@@ -114,7 +114,7 @@ def taps_inside(
     pad: Sequence[int],
     dilation: Sequence[int] = (1, 1),
 ) -> NDArray[np.int32]:
-    """How many taps lie in the image, int32 for each [y, x, 1] of the result.
+    """The number of taps in the image, int32 for each [y, x, 1] of the result.
 
     Sizes and steps are [h, w], `pad` is [top, bottom, left, right].
     """

@@ -46,7 +46,7 @@ def drawn_inputs(specs: Sequence[TensorSpec], seed: int) -> list[Array]:
 
 
 def _bits(spec: TensorSpec) -> int:
-    """How many bits of a word are an input's number."""
+    """The number of a word's bits that are an input's number."""
     return 1 if spec.dtype == "bool" else _SIGNED.get(spec.dtype, 8)
 
 

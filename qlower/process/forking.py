@@ -16,7 +16,7 @@ from importlib import import_module
 from threading import RLock, get_ident
 
 PATIENCE_SECONDS = 10.0
-"""How long a fork waits at most for imports of other threads."""
+"""The longest time that a fork waits for imports of other threads."""
 
 _LOCKS: list[AbstractContextManager[object]] = []
 """Locks that no other thread may hold in a fork."""

@@ -74,7 +74,7 @@ _LOADED: Mapping[str, Callable[[ModuleType, Callable[[ModuleType], None]], None]
     "xdsl.irdl.declarative_assembly_format": _load_formats,
     "xdsl.interpreter": _load_interpreter,
 }
-"""How modules are loaded that are given another way."""
+"""The way to load modules that are given in another form."""
 
 
 class _Finder:

@@ -16,7 +16,7 @@ from qlower.tables.table import Row, Table, counted
 Block: TypeAlias = dict[str, object]
 
 MOST_BARS = 64
-"""A histogram has at most so many bars."""
+"""The most bars of a histogram."""
 
 TALLEST = 100
 """The height of its tallest bar."""
@@ -50,7 +50,7 @@ def code(title: str, text: str, about: str = "") -> Block:
 
 
 def histogram(title: str, array: Array) -> Block | None:
-    """How many elements have which stored values; None for a tensor without numbers."""
+    """The counts of elements by stored value; None for a tensor without numbers."""
     real = array.astype(np.float64).reshape(-1)
     real = real[np.isfinite(real)]
     if not real.size:
@@ -101,10 +101,10 @@ def strip(title: str, numbers: Sequence[float]) -> Block:
 
 
 def elements(title: str, about: str, items: Sequence[Block]) -> Block:
-    """Elements of which one is chosen, each with blocks of its own."""
+    """Elements to choose from, each with blocks of its own."""
     return {"kind": "elements", "title": title, "about": about, "items": list(items)}
 
 
 def maps(title: str, items: Sequence[Block]) -> Block:
-    """Pictures of tensors, of which one is chosen."""
+    """Pictures of tensors to choose from."""
     return {"kind": "maps", "title": title, "items": list(items)}

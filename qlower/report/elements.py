@@ -99,7 +99,7 @@ def lanes_of(run: LayerRun) -> Lanes | None:
 
 
 def cut_of(run: LayerRun, lanes: Lanes | None) -> Cut | None:
-    """How many elements are cut; None where that isn't known."""
+    """The number of elements that are cut; None where that isn't known."""
     type = element_type(run.op.results[0].type)
     if lanes is None or not isinstance(type, QuantizedType) or not type.is_per_tensor:
         return None

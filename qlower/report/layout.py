@@ -16,7 +16,7 @@ Slot: TypeAlias = tuple[int, int]
 """A node and 0; or `~node` and how many ranks below it its edges pass there."""
 
 SWEEPS = 8
-"""How often the order within ranks is improved, downwards and upwards."""
+"""The number of times that the order within ranks is improved, down and up."""
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class _Look:
         return graph_of(self.compilation.model)
 
     def diff(self, arrays: Sequence[Array], progress: Progress) -> Diff | None:
-        """How the sides differ, on all inputs."""
+        """The difference of the sides, on all inputs."""
         own, other = self.sides
         if other is None:
             return None
@@ -253,7 +253,7 @@ def _verdict(
 
 
 def _counts(nodes: Sequence[Node], found: Diff) -> str:
-    """How many layers differ, and how much of the model's outputs."""
+    """The number of layers that differ, and the part of the model's outputs."""
     alone = [row.alone for row in found.layers if row.alone is not None]
     how = " by themselves" if alone else ""
     each = alone or [row.carried for row in found.layers if row.carried is not None]

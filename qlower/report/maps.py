@@ -23,7 +23,7 @@ WIDEST = 32
 """Cells in a row of a tensor that has but one row."""
 
 LARGEST_DIFFERENCE = 127
-"""Differences are told up to here; greater ones look like it."""
+"""The largest difference that is distinguished; greater ones look like it."""
 
 SIGNED, VALUES = "signed", "values"
 """The palettes: of differences, 0 in the middle, and of values from the least on."""
@@ -57,7 +57,7 @@ class Grid:
 
     @property
     def cells(self) -> tuple[int, int, int]:
-        """How many planes, rows and columns of cells there are."""
+        """The number of planes, rows and columns of cells."""
         return _cells(self.shape, self.steps)
 
     def arrange(self, array: Array, filler: float) -> Array:

@@ -62,7 +62,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Cut:
-    """How many elements of a layer's result its rule cuts at each end.
+    """The number of a result's elements that the layer's rule cuts at each end.
 
     `at_zero` of those at the low end are zeros of a ReLU, which is what it is for.
     """
@@ -79,7 +79,7 @@ class Cut:
 
 
 def divergences(diff: Diff) -> list[Measure]:
-    """How many elements differ, alone and carried; without what isn't known."""
+    """The numbers of elements that differ, alone and carried, as far as known."""
 
     def measure(
         key: str,

@@ -17,7 +17,7 @@ from qlower.runtime.bound import BoundCall, KernelTimes
 from qlower.tables.table import counted
 
 _IDLE_ARENAS = 4
-"""Arenas that are kept for the next call; more calls at once allocate their own."""
+"""Arenas that are kept for the next call; more calls at a time allocate their own."""
 
 
 class Executable:

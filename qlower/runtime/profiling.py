@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KernelTime(Kernel):
-    """How long a nest or copy takes; reading the clock is part of it (some 20 ns)."""
+    """The time of a nest or copy; reading the clock is part of it (some 20 ns)."""
 
     nanoseconds: float
 

@@ -30,7 +30,7 @@ ADDED = (
 """Words that tools add at the end of a name."""
 
 LARGEST_MISFIT = 1e-3
-"""How far a real number may be from a stored one, in steps, to stand for it."""
+"""The largest distance of a real number from the stored one it stands for, in steps."""
 
 
 def match_dump(

@@ -1,4 +1,4 @@
-"""How tables are written: plain text, markdown, CSV, JSON and HTML.
+"""Writing tables: plain text, markdown, CSV, JSON and HTML.
 
 Names in a table may come from a model file, so none of the writers lets a cell leave
 its place: control characters are escaped, and so is what the format gives a meaning.

@@ -26,7 +26,7 @@ Format: TypeAlias = Literal["plain", "markdown", "csv", "json", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 NOTHING = "-"
-"""How an empty cell is shown to people."""
+"""The text of an empty cell, for people."""
 
 
 @dataclass(frozen=True)

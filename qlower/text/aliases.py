@@ -14,7 +14,7 @@ LARGEST_EXPANSION = 1 << 18
 a module is compiled and kept."""
 
 EXPANSIONS = 3
-"""How many times its own elements a long text may stand for."""
+"""The most times its own elements that a long text may stand for."""
 
 DEEPEST = 150
 """Attributes, types and locations that may be nested within each other; an alias counts

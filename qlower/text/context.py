@@ -34,7 +34,7 @@ OWN_DIALECTS = {
     "kernel": "qlower.dialects.kernel:KERNEL",
     "smtlib": "qlower.dialects.smtlib:SMTLIB",
 }
-"""Dialects of ours, and where they are."""
+"""Dialects of qlower, and where they are."""
 
 
 def own_dialects() -> dict[str, Callable[[], Dialect]]:

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 _DIGITS: dict[type[AnyFloat], int] = {Float32Type: 9, Float64Type: 17}
-"""Significant decimal digits that tell any two numbers of a type apart."""
+"""Significant decimal digits that distinguish any two numbers of a type."""
 
 
 def float_from_bits(bits: int, type: AnyFloat) -> float:

@@ -38,7 +38,7 @@ PASSES = {
     "tabulate-functions": "qlower.transforms.tabulate_functions:TabulateFunctionsPass",
     "tabulate-words": "qlower.transforms.tabulate_words:TabulateWordsPass",
 }
-"""Every pass of ours, and where its class is."""
+"""Every pass of qlower, and where its class is."""
 
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:

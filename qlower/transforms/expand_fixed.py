@@ -69,7 +69,7 @@ class Expansion(Operations):
     def replace(
         self, op: Operation, result: SSAValue, rewriter: PatternRewriter
     ) -> None:
-        """Put the operations, of which one gives `result`, in the place of `op`."""
+        """Put the operations, one of which gives `result`, in the place of `op`."""
         for new in self.ops:
             new.location = op.location
         rewriter.insert(self.ops)

@@ -44,7 +44,7 @@ class LoweredFunction(ABC):
     """
 
     folds_movements: ClassVar[bool] = False
-    """Whether elements of constants are moved at once."""
+    """Whether elements of constants are moved when a function is lowered."""
 
     neighbours: ClassVar[str]
     """The operations that those without a row can't be next to, for messages."""

@@ -109,7 +109,7 @@ class _Groups:
 
 
 def _connected(op: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """Pairs of values of which the op passes elements on unchanged."""
+    """Pairs of values between which the op passes elements unchanged."""
     match op:
         case ExpandShapeOp() | CollapseShapeOp():
             yield op.src, op.results[0]

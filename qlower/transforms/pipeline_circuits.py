@@ -120,7 +120,7 @@ def _stages(module: hw.HWModuleOp, stages: int) -> Mapping[SSAValue, int]:
 
 
 def _time(op: Operation) -> int:
-    """How long an operation takes, in levels of gates, roughly."""
+    """The rough time of an operation, in levels of gates."""
     if isinstance(op, _FREE):
         return 0
     type = op.operands[-1].type

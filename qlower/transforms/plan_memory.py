@@ -209,7 +209,7 @@ class _Planner:
     def overlaps(
         self, boxes: Mapping[SSAValue, SSAValue], storages: Storages
     ) -> dict[tuple[Storage, Storage], int]:
-        """How far results may lie over inputs that die."""
+        """The largest overlap of results with inputs that die."""
         found: dict[tuple[Storage, Storage], int] = {}
         for use in self.uses:
             if not isinstance(use.op, NestOp):

@@ -57,7 +57,7 @@ class TabulateWordsPass(ModulePass):
 
 
 class _Tables:
-    """The tables of a function, of which equal ones are one."""
+    """The tables of a function; equal ones are one."""
 
     def __init__(self, *, has_memory: bool) -> None:
         self._has_memory = has_memory

@@ -34,7 +34,7 @@ _LARGEST_TICK = 1 << 40
 """Where ticks saturate: beyond any 32-bit stored value."""
 
 NAMED_FAILURES = 20
-"""Rows that could not be used are all counted, and so many of them are named."""
+"""The most unusable rows that are named; all are counted."""
 
 
 ADDED = (
@@ -51,7 +51,7 @@ BINS = 16
 
 @dataclass
 class Signal:
-    """How one tensor differs from its reference, in ticks, over all examples."""
+    """The difference of one tensor from its reference, in ticks, over all examples."""
 
     elements: int = 0
     differing: int = 0
@@ -165,11 +165,11 @@ class Counts:
     """Labelled examples that this has right and the reference has wrong."""
     output: Signal = field(default_factory=Signal)
     steps: Counter[int] = field(default_factory=Counter[int])
-    """How often an output lies so many steps above its reference (rounded)."""
+    """The number of outputs by distance above their reference, in steps (rounded)."""
     confusion: Counter[tuple[int, int]] = field(
         default_factory=Counter[tuple[int, int]]
     )
-    """How often an example of a class (the first) was taken for another."""
+    """The number of examples of a class (the first) that were taken for another."""
     layers: dict[str, Signal] = field(default_factory=dict[str, Signal])
     spreads: dict[str, Spread] = field(default_factory=dict[str, Spread])
     custom: dict[str, Fraction] = field(default_factory=dict[str, Fraction])
@@ -382,7 +382,7 @@ def exact_mcnemar(lost: int, gained: int) -> float:
 
 
 def _rank(scores: Array, index: int) -> int:
-    """How many come before an element, in falling order, the first of equals first."""
+    """The number of larger elements, and of equal ones in front of it."""
     own = scores[index]
     before = int(np.count_nonzero(scores > own))
     return before + int(np.count_nonzero(scores[:index] == own))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PICTURES = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".webp"))
-"""How the names of pictures end."""
+"""The suffixes of pictures' names."""
 
 _IMAGE_KEYS = ("image", "img", "picture")
 

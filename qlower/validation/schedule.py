@@ -30,7 +30,7 @@ _LOGGERS = ("distributed", "tornado")
 """The first parts of the names of Dask's loggers."""
 
 _GROUP = 8
-"""Chunks, or sums of chunks, that a cluster adds up at once."""
+"""Chunks, or sums of chunks, that a cluster adds up in one step."""
 
 
 def on_threads(

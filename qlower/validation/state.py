@@ -18,7 +18,7 @@ from qlower.validation.key import Key
 from qlower.validation.sources import Chunk
 
 _SECONDS_BETWEEN = 5.0
-"""How much work may be lost when the machine stops."""
+"""The work that may be lost when the machine stops."""
 
 
 @dataclass

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from qlower.validation.data import Data
 
 CHUNK = 32
-"""Rows that are read, run and counted at once."""
+"""Rows that are read, run and counted at a time."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from qlower.validation.sources import Chunk, RowError, Source
 
 Metric: TypeAlias = Callable[[tuple[Array, ...], Classes], Mapping[str, float]]
 """A user's function: an example's outputs (real numbers where they are quantized) and
-classes, to named numbers, whose means over the set are told."""
+classes, to named numbers, whose means over the set are reported."""
 
 
 class Reference(Protocol):

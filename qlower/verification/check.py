@@ -45,7 +45,7 @@ Decide: TypeAlias = Callable[[Record, Model, Collection[str] | None, Progress], 
 
 @dataclass(frozen=True)
 class Check:
-    """How many layers were decided again, how many inputs run, and what was wrong.
+    """The layers that were decided again, the inputs that were run, and the faults.
 
     The entries of `not_drawn` layers are the file's; only their counterexamples were
     run.

@@ -28,12 +28,12 @@ _TOGETHER = 1 << 15
 """Steps that are held at a time, of as many lanes as have them."""
 
 _MOST_KEPT = 64
-"""The differing intervals that are told of a layer, the widest first."""
+"""The differing intervals of a layer that are listed, the widest first."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers first ... last of a lane, for each of which both functions differ."""
+    """Numbers first ... last of a lane; both functions differ for each of them."""
 
     lane: int
     first: int
@@ -70,11 +70,11 @@ class Domain:
 
     @property
     def count(self) -> int:
-        """How many numbers there are."""
+        """The count of the numbers."""
         return int((self.high - self.low + 1).sum())
 
     def cut(self) -> Domain:
-        """The same numbers in smaller intervals."""
+        """The numbers in smaller intervals."""
         lanes, low, high = self.lanes, self.low, self.high
         cuts: list[Integers] = list(self.cuts)
         while cuts:

@@ -272,7 +272,7 @@ def _typed_inputs(
 def _confirm(
     sides: tuple[Computed, Computed], verdicts: list[LayerVerdict]
 ) -> Iterator[LayerVerdict]:
-    """The verdicts, of which those stay that machine code confirms."""
+    """The verdicts that machine code confirms."""
     groups: list[dict[str, Array]] = []
     places: dict[str, int] = {}
     for verdict in verdicts:

@@ -12,7 +12,7 @@ from qlower.tables.table import Column, Table, Tabled
 from qlower.verification.verdict import by_source, pack, plain
 
 Order: TypeAlias = Literal["any", "memory"]
-"""In which order products are added: any at all, with the bias anywhere, or the bias
+"""The order in which products are added: any, with the bias anywhere, or the bias
 first and then as the weights lie in memory."""
 
 ORDERS: Mapping[Order, str] = {"any": "any order", "memory": "the order of memory"}

@@ -17,7 +17,7 @@ from qlower.observe.layer_run import Evaluation
 from qlower.transforms.prove_epilogues.steps import Integers
 
 BLOCK = 1 << 16
-"""Arguments that are looked at together: caches hold so many."""
+"""Arguments that are looked at together: caches hold them."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ NO_OFFSET: Array = np.zeros((), np.int64)
 class RuleFunction:
     """A rule with all its constants, [lane] each or scalars.
 
-    The domain of a lane is an interval of integers, of which `given` makes the values
+    The domain of a lane is an interval of integers; `given` makes of them the values
     that the rule asks for at run time: an accumulator, or two stored integers.
     """
 

@@ -36,7 +36,7 @@ _DRAWN = 2
 """Inputs of each layer that are drawn first: most pairs differ on them."""
 
 _TRIED = 32
-"""Intervals, the widest first, of which a sum is looked for that some input has."""
+"""Intervals, the widest first, with a sum to be found that some input has."""
 
 
 @default_floats()

@@ -202,7 +202,7 @@ def _cut(gates: Gates, op: Operation, args: list[Wires]) -> Wires:
 
 
 def _leading_zeros(gates: Gates, op: Operation, args: list[Wires]) -> Wires:
-    """How many powers of two are larger."""
+    """The number of larger powers of two."""
     if gates.ends(args[0])[0].min() < 0:
         raise Poison("counts the zeros of what may be negative")
     powers = [gates.constants(1 << n) for n in range(_bits(op))]

@@ -25,7 +25,7 @@ from qlower.tables.table import Column, Table, Tabled
 
 @dataclass(frozen=True)
 class LayerGates:
-    """How many gates of each kind a layer has, and its widest wire."""
+    """The number of gates of each kind in a layer, and its widest wire."""
 
     layer: str
     counts: dict[str, int]

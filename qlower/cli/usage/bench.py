@@ -1,4 +1,4 @@
-"""How `qlower bench` is called."""
+"""Usage of `qlower bench`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower bisect` is called."""
+"""Usage of `qlower bisect`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower cache` is called."""
+"""Usage of `qlower cache`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower compile` is called."""
+"""Usage of `qlower compile`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower contracts` is called."""
+"""Usage of `qlower contracts`: its options and help."""
 
 from __future__ import annotations
 

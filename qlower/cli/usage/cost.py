@@ -1,4 +1,4 @@
-"""How `qlower cost` is called."""
+"""Usage of `qlower cost`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower diff` is called."""
+"""Usage of `qlower diff`: its options and help."""
 
 from __future__ import annotations
 

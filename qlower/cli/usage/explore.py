@@ -1,4 +1,4 @@
-"""How `qlower explore` is called."""
+"""Usage of `qlower explore`: its options and help."""
 
 from __future__ import annotations
 

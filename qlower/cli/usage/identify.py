@@ -1,4 +1,4 @@
-"""How `qlower identify` is called."""
+"""Usage of `qlower identify`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower import` is called."""
+"""Usage of `qlower import`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower improve` is called."""
+"""Usage of `qlower improve`: its options and help."""
 
 from __future__ import annotations
 

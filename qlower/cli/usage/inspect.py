@@ -1,4 +1,4 @@
-"""How `qlower inspect` is called."""
+"""Usage of `qlower inspect`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower lint` is called."""
+"""Usage of `qlower lint`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower report` is called."""
+"""Usage of `qlower report`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower run` is called."""
+"""Usage of `qlower run`: its options and help."""
 
 from __future__ import annotations
 

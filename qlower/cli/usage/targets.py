@@ -1,4 +1,4 @@
-"""How `qlower targets` is called."""
+"""Usage of `qlower targets`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower trace` is called."""
+"""Usage of `qlower trace`: its options and help."""
 
 from __future__ import annotations
 

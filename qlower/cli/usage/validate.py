@@ -1,4 +1,4 @@
-"""How `qlower validate` is called."""
+"""Usage of `qlower validate`: its options and help."""
 
 from __future__ import annotations
 

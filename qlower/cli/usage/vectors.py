@@ -1,4 +1,4 @@
-"""How `qlower vectors` is called."""
+"""Usage of `qlower vectors`: its options and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `qlower verify` is called."""
+"""Usage of `qlower verify`: its options and help."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A nest is cut along one parallel loop into contiguous blocks. Its iterations write
 disjoint elements (the map of a result names each parallel loop once) and no sum is cut,
-so the results are the same bits whoever runs which block.
+so the results are the same bits whichever thread runs a block.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Edge:
         return index
 
     def index(self, f: Function, counters: Sequence[Value]) -> Value:
-        """The same, computed when the code runs."""
+        """The range as values, computed when the code runs."""
         index = self.first
         for stride, counter in zip(self.strides, counters, strict=True):
             if stride:

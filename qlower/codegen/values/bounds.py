@@ -76,7 +76,7 @@ def largest_magnitude(value: SSAValue, bounds: dict[SSAValue, float]) -> float:
 
     That of an integer is exact. A float may be rounded to a little more; it is infinite
     where nothing is known. One whose bound is finite is a number: it is computed from
-    numbers none of which can have become infinite. Results are kept in `bounds`.
+    numbers that can't have become infinite. Results are kept in `bounds`.
     """
     pending = [value]
     while pending:

@@ -100,7 +100,7 @@ class Arithmetic:
 
     @property
     def group(self) -> int:
-        """How many products the accumulator takes before it saturates; 0 for all."""
+        """The products that the accumulator takes before it saturates; 0 for all."""
         return TURNS.get(self.products, 0)
 
     def normal(self) -> Arithmetic:

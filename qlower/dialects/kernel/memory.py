@@ -79,7 +79,7 @@ class OutputAttr(_Numbered):
 
 @irdl_attr_definition
 class UnstoredAttr(ParametrizedAttribute):
-    """No buffer: whoever reads a copy's result reads its source: `#kernel.unstored`."""
+    """No buffer: a reader of the copy's result reads its source: `#kernel.unstored`."""
 
     name = "kernel.unstored"
 

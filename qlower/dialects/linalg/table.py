@@ -90,7 +90,7 @@ ELEMENTWISE: Mapping[str, tuple[int, Body]] = {
         for function in ("add", "div", "div_unsigned", "max", "min", "mul", "sub")
     },
 }
-"""How many inputs there are, and what is computed of them."""
+"""The number of inputs, and the function of them."""
 
 
 def _of(

@@ -58,7 +58,7 @@ class ConvolutionOp(WindowOp, ABC):
 
     @property
     def slides(self) -> list[Slide]:
-        """How the window moves, (height, width)."""
+        """The steps of the window, (height, width)."""
         return slides(self.stride, self.pad, self.dilation)
 
 

@@ -34,7 +34,7 @@ class _Bracketed(InBrackets[Words]):
 
 
 class Precision(StrEnum):
-    """How exact a product should be at least; all are exact here."""
+    """The least precision of a product; all are exact here."""
 
     DEFAULT = "DEFAULT"
     HIGH = "HIGH"
@@ -67,7 +67,7 @@ class DirectionAttr(_Bracketed[Direction], EnumAttribute[Direction]):
 
 
 class Comparison(StrEnum):
-    """How numbers are compared: each type in its own way is supported."""
+    """A way to compare numbers; each type's own is supported."""
 
     NOTYPE = "NOTYPE"
     FLOAT = "FLOAT"
@@ -78,7 +78,7 @@ class Comparison(StrEnum):
 
 @irdl_attr_definition
 class ComparisonAttr(_Bracketed[Comparison], EnumAttribute[Comparison]):
-    """How a comparison takes its operands."""
+    """The way in which a comparison takes its operands."""
 
     name = "stablehlo.comparison_type"
 

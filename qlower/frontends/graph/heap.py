@@ -42,7 +42,7 @@ class Heap:
 
     @property
     def levels(self) -> int:
-        """How many elements the longest path down has."""
+        """The number of elements on the longest path down."""
         return self.room.bit_length()
 
     def read(self, steps: Scalars, place: SSAValue) -> Element:

@@ -80,7 +80,7 @@ class Graph:
         self._producers: dict[str, Node] = {}
         self._users: defaultdict[str, list[tuple[Node, int]]] = defaultdict(list)
         self.changes = 0
-        """How often the graph was changed."""
+        """The number of changes of the graph."""
         self._fresh = 0
         for node in model.nodes:
             inputs, outputs = list(node.inputs), list(node.outputs)

@@ -1,4 +1,4 @@
-"""In which order the dimensions of a value lie, which may not be that of its model.
+"""The order of a value's dimensions, which may differ from its model's.
 
 Frameworks that number channels before rows and columns mean no transposition by it. A
 value keeps its model's dimensions and the order in which they are stored: dimension p

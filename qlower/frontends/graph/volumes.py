@@ -31,7 +31,7 @@ RANK = 5
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """How a window slides along the three axes of a volume."""
+    """The steps of a window along the three axes of a volume."""
 
     node: NodeContext
     window: Window

@@ -35,7 +35,7 @@ MAX_FILE_BYTES = (1 << 31) - 1
 """Protocol buffers end there."""
 
 OPEN_SIZES = (0, -1)
-"""How files write that a dimension is open, beside leaving it out."""
+"""Sizes by which files say that a dimension is open, if they don't leave it out."""
 
 STANDARD_DOMAINS = ("", "ai.onnx")
 

@@ -24,7 +24,7 @@ OPERANDS: Mapping[str, Sequence[int]] = {
     "LayerNormalization": (3,),
     "Cast": (1,),
 }
-"""How many operands the nodes of patterns have."""
+"""The number of operands of nodes in patterns."""
 
 
 def fuse_reals(graph: Graph) -> None:

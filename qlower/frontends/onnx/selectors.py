@@ -28,7 +28,7 @@ class Fused:
 
 
 MOST_BIAS_RATIO, MOST_BIAS_STEP = 0.01, 1e-6
-"""How far the scale of a bias may be from the accumulator's; measured."""
+"""The largest distance of a bias's scale from the accumulator's; measured."""
 
 
 class StaysReal(Exception):

@@ -106,7 +106,7 @@ class OperatorContext(OperatorOperands):
     ) -> TensorType[Element]:
         """The type of a result, with the shape that follows from the operands'.
 
-        Without `shape` that is the file's, for whoever builds the operation to check.
+        Without `shape` that is the file's, which the operation's builder checks.
         """
         tensor = self.output(number)
         if shape is not None:

@@ -21,7 +21,7 @@ OTHER_KINDS: Mapping[str, str] = {
     "MEAN": "ReducerOptions",
     "SUM": "ReducerOptions",
 }
-"""Tables of options that aren't called like their operators."""
+"""Tables of options that aren't named after their operators."""
 
 NO_FIELDS = b"\4\0\0\0\4\0\0\0"
 """A table of FlatBuffers at byte 4, behind the places of its fields, which are none."""

@@ -345,7 +345,7 @@ def _number(fill: IntegerAttr | FloatAttr, helpers: Helpers) -> str:
 
 
 def _steps(value: SSAValue, strides: Sequence[int]) -> list[int]:
-    """How many elements a step along each axis of a box is."""
+    """The step along each axis of a box, in elements."""
     shape = shape_of(value)
     return [stride * prod(shape[axis + 1 :]) for axis, stride in enumerate(strides)]
 

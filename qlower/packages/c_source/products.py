@@ -171,7 +171,7 @@ class _Dots:
                 counters[loop] = ""
 
         def row(index: int, loop: int | None) -> str:
-            """How far it is to the next pixel or channel."""
+            """The distance to the next pixel or channel."""
             stride = 0 if loop is None else nest.inputs[index].strides[loop]
             if loop is None or nest.bounds[loop] % width == 0:
                 return str(stride)

@@ -103,7 +103,7 @@ class Needs:
         return None if mask.all() else mask
 
     def uses(self, nest: NestOp) -> NestUses:
-        """How a nest counts the channels of its tensors."""
+        """A nest's numbering of its tensors' channels."""
         if nest not in self._uses:
             self._uses[nest] = _loop_uses(nest)
         return self._uses[nest]

@@ -36,7 +36,7 @@ KERNEL_LEVEL = (
     kernel.ScanOp,
     func.ReturnOp,
 )
-"""The ops of which a function at the kernel level consists."""
+"""The ops that a function at the kernel level consists of."""
 
 
 class FormKernelsPass(ModulePass):

@@ -228,7 +228,7 @@ def lower_l2_normalize(lowering: Lowering, op: qnn.L2NormalizeOp) -> SSAValue:
 
 
 def _tap_counts(op: qnn.AvgPool2DOp) -> Array:
-    """How many taps count for each (y, x, 1) of the result."""
+    """The number of taps that count for each (y, x, 1) of the result."""
     if op.count_include_pad:
         return np.array(math.prod(op.kernel), np.int32)
     image, result = shape_of(op.input)[1:3], shape_of(op.result)[1:3]

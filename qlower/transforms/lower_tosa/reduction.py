@@ -72,7 +72,7 @@ COMBINE: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
     "reduce_min": arith.MinSIOp,
     "reduce_sum": arith.AddiOp,
 }
-"""How two elements become one, by the operation's name after the dialect's."""
+"""The function of two elements, by the operation's name after the dialect's."""
 
 
 def lower_reduction(lowering: Lowering, op: tosa.ReductionOp) -> SSAValue:

@@ -116,7 +116,7 @@ def byte_functions(block: Block) -> Iterator[ByteFunction]:
 
 
 def _find(value: SSAValue, block: Block) -> ByteFunction | None:
-    """How a value is computed from others of its type; None if from anything else."""
+    """The function of others of its type that a value is; None if of anything else."""
     needed: set[Operation] = set()
     sources: list[SSAValue] = []
     waiting = [value]

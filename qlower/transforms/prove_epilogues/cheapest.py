@@ -48,7 +48,7 @@ class _Search:
         return Form(fused, odd, self._middle() if odd else 0, *self.ends)
 
     def slots(self, form: LineForm) -> int:
-        """How many exceptions of a channel pay; below 0 if none would."""
+        """The number of exceptions that pay in a channel; below 0 if none would."""
         return (self.limit - 1 - form.cost) // EXCEPTION
 
     def try_lines(self, lines: Lines, slots: int) -> None:

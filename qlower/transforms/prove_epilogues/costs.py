@@ -71,7 +71,7 @@ def _instructions(op: Operation, shifts: Mapping[RoundingMode, int]) -> int:
 
 
 def _vectors(op: Operation) -> int:
-    """How many vectors hold its numbers."""
+    """The number of vectors that hold its numbers."""
     return 2 if _is_wide(op) else 1
 
 

@@ -40,7 +40,7 @@ _LIMIT = 2.0**62
 """The bound of sums, which wrap beyond 2^63."""
 
 _NEAR = sorted(range(-8, 9), key=abs)
-"""How far from the best scale a factor is looked for."""
+"""The largest distance from the best scale at which a factor is looked for."""
 
 
 @dataclass(frozen=True)

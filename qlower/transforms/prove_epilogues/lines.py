@@ -41,7 +41,7 @@ _NEAR = 32
 """Points of a channel at which neighbours are compared: more than may be wrong."""
 
 _BLOCK = 256
-"""Channels whose points are looked at together: so many that calls cost little."""
+"""Channels whose points are looked at in one step: enough that calls cost little."""
 
 _FEW = 4
 """Channels of each of several that are looked at first: often these have no lines."""
@@ -53,7 +53,7 @@ _LIMIT = 2.0**30
 """The bound of the real number that is rounded to an i32, and then shifted a little."""
 
 _SCALE_STEPS = (0, 1, -1, 2, -2, 3, -3)
-"""The scales in float32 that are tried: so many numbers from the best one."""
+"""The scales in float32 that are tried, as their distance from the best one."""
 
 _PARTS = np.array([[0.5], [0.25], [0.75], [0.0], [1.0]])
 """Where in the gap of the best scale an offset is tried."""

@@ -16,7 +16,7 @@ ends, so that no NaN comes up (infinity times zero, infinity less infinity).
 The operations are composed one by one, and a composition of non-decreasing functions is
 non-decreasing.
 
-All is done for many channels at once, each with its own interval and constants.
+All is done for many channels in one step, each with its own interval and constants.
 """
 
 from __future__ import annotations

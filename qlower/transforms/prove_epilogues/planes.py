@@ -38,7 +38,7 @@ _NEAR = 1e-3
 """Cases within so much of a step can be wrong for a neighbour in float32."""
 
 _MOST_NEAR = 1024
-"""Such cases that neighbours are chosen by."""
+"""Cases by which neighbors are chosen."""
 
 _NEIGHBOURS = np.array([0, 1, -1, 2, -2], np.float32)
 """Changes of each factor and offset that are tried, in units of the last place."""

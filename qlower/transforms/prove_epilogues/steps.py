@@ -95,7 +95,7 @@ class SeenSteps(Steps):
             yield self.of(slice(first, first + count))
 
     def trimmed(self) -> SeenSteps:
-        """The same with no more columns than these channels have steps."""
+        """The steps with no more columns than these channels have."""
         before, after = self.width, int((self.top - self.bottom).max())
         if before == after:
             return self

@@ -289,7 +289,7 @@ def check_channel(programs, entry, low, high, cuts):
 
 
 def pooled(rule, options, inputs, output):
-    """How many elements of the whole image a pool or a mean adds up."""
+    """The number of the whole image's elements that a pool or a mean adds up."""
     shape, kernel = inputs[0].shape, (options.number(4, "i"), options.number(3, "i"))
     if rule == "mean":
         return math.prod(shape[axis] for axis in inputs[1].numbers())

@@ -44,7 +44,7 @@ Given: TypeAlias = tuple[int | None, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Wrong:
-    """How many results are wrong, and the first of them."""
+    """The number of wrong results, and the first of them."""
 
     count: int = 0
     first: Mismatch | None = None

@@ -129,7 +129,7 @@ class _Work:
 
     @property
     def count(self) -> int:
-        """How many sums there are."""
+        """The number of sums."""
         return int((self.high - self.low + 1).sum())
 
     def alone(self, expected: Pieces) -> Found:

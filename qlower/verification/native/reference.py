@@ -28,7 +28,7 @@ CODES = 256
 """The values of a byte."""
 
 _TOGETHER = 1 << 18
-"""About how many elements rules are evaluated on at once."""
+"""The rough number of elements that rules are evaluated on in one step."""
 
 _MAPPED = (qnn.BinaryOp, qnn.BoundedOp, qnn.TabulatedOp, qnn.RequantizeOp)
 """Layers whose one rule gives each element, of the operands' bytes there."""
@@ -201,8 +201,8 @@ class References:
     def _of_many(
         self, runs: Sequence[LayerRun], names: Sequence[str], values: dict[str, Array]
     ) -> Array | None:
-        """The result of the last layer for many values at once, [trial, ...], by the
-        rules that one run saw; None of layers that do more than map elements."""
+        """The result of the last layer for many values, [trial, ...], by the rules that
+        one run saw; None for layers that do more than map elements."""
         result: Array | None = None
         for run, name in zip(runs, names, strict=True):
             shape = run.result.shape

@@ -63,7 +63,7 @@ class WholeModel:
 
 
 def _differing(array: Array, other: Array) -> int:
-    """How many elements have other bits."""
+    """The number of elements with other bits."""
     one, two = (
         np.ascontiguousarray(given).reshape(-1).view(np.uint8)
         for given in (array, other)

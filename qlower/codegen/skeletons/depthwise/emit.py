@@ -79,7 +79,7 @@ class WindowPlan:
 
 
 def plan_window(target: Target, products: DepthwiseProducts) -> WindowPlan:
-    """How to sum the window.
+    """The way to sum the window.
 
     Taps along one reduction loop, `across`, may go to different steps, so that pixels
     in flight share them; all taps may else be grouped at will. The cheaper grouping is

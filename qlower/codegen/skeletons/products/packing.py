@@ -186,7 +186,7 @@ class Weights:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Their number."""
         return len(self._data)
 
     @property

@@ -161,7 +161,7 @@ class DotStep(WeightLayout, ABC):
         return weights
 
     def products(self, size: int, before: int) -> int:
-        """How many products of a chunk `size` <= `depth` activations take part in.
+        """The products of a chunk in which `size` <= `depth` activations take part.
 
         `before` others of the run lie before them.
         """

@@ -20,7 +20,7 @@ from qlower.codegen.skeletons.products.step import (
 from qlower.codegen.targets.resolve import Dot
 
 _MOST_SUMS = 6
-"""Sums in registers at once: machines have eight that an instruction adds to, beside
+"""Sums in registers at a time: machines have eight that an instruction adds to, beside
 those that point to activations and weights."""
 
 

@@ -119,7 +119,7 @@ def group_count(node: NodeContext, channels: int, filters: int, depth: int) -> i
 
 
 def filter_count(node: NodeContext, number: int) -> int:
-    """How many filters an operand of weights has."""
+    """The number of filters in an operand of weights."""
     shape = node.shape(number)
     _check_filters(node, len(shape))
     return shape[0]

@@ -23,10 +23,10 @@ from .plain import binary, scalars
 from .quantized import quantized
 
 POWER_WITHIN = 1e-3
-"""How far from a whole number the logarithm of a power of 2 may be."""
+"""The largest distance of a power of 2's logarithm from a whole number."""
 
 WITH_LONG = {("INT32", "INT8"), ("INT32", "INT16"), ("INT16", "INT32")}
-"""Types between which the kernel of QUANTIZE goes, of which one has 32 bits."""
+"""Types between which the kernel of QUANTIZE goes; one of each two has 32 bits."""
 
 MOST_PLACES = 15
 """Beyond, LiteRT's rounding shift of int16 is none."""

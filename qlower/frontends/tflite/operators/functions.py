@@ -38,7 +38,7 @@ from .real_norms import normalization
 
 LARGEST_EXPONENT = float(1 << 31)
 WHOLE_WITHIN = float(np.float32(1e-5))
-"""How far from a whole number an exponent may be to be taken for it."""
+"""The largest distance from a whole number of an exponent that is taken for it."""
 
 
 def _function(

@@ -100,8 +100,8 @@ def _import_plain_position(predicate: str, op: OperatorContext) -> None:
 
 
 def import_bucketize(op: OperatorContext) -> None:
-    """How many boundaries are not above each element, NaN being above all. Elements are
-    compared in float32."""
+    """Import the number of boundaries that are not above each element, NaN being above
+    all. Elements are compared in float32."""
     op.check_type(op.output(), "INT32")
     boundaries = np.array(op.real_list("boundaries"), np.float32)
     op.check_range("number of boundaries", boundaries.size, 1, MAX_ELEMENTS)

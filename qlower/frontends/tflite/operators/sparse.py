@@ -1,4 +1,4 @@
-"""DENSIFY: pruned weights, of which a file has only some, as all of their elements."""
+"""DENSIFY: pruned weights, which a file has only some of, as all of their elements."""
 
 from __future__ import annotations
 
