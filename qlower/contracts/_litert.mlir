@@ -160,6 +160,58 @@ func.func private @half_box(%x: f32, %scale: f32, %size: f32) -> f32 {
   %result = arith.truncf %scaled : f64 to f32
 }
 
+// ---------------------------------------------------------------- spectra
+
+// rfft2d.cc and Ooura's fft2d (fftsg.c): a sum of two numbers that were rounded as products; a
+// factor of 1 or -1 changes no number
+func.func private @sum_of_products(%x: f64, %a: f64, %y: f64, %b: f64) -> f64 {
+  %left = arith.mulf %a, %x : f64
+  %right = arith.mulf %b, %y : f64
+  %result = arith.addf %left, %right : f64
+}
+
+// A part of a frequency as complex_support.cc reads it, and complex64 as 64 bits, the real part
+// in the lower ones
+func.func private @complex_of(%real: f64, %imaginary: f64) -> i64 {
+  %low = arith.truncf %real : f64 to f32
+  %high = arith.truncf %imaginary : f64 to f32
+  %low_bits = arith.bitcast %low : f32 to i32
+  %high_bits = arith.bitcast %high : f32 to i32
+  %low_word = arith.extui %low_bits : i32 to i64
+  %high_word = arith.extui %high_bits : i32 to i64
+  %shifted = arith.shli %high_word, 32 : i64
+  %result = arith.ori %shifted, %low_word : i64
+}
+
+func.func private @real_part(%number: i64) -> f32 {
+  %bits = arith.trunci %number : i64 to i32
+  %result = arith.bitcast %bits : i32 to f32
+}
+
+func.func private @imaginary_part(%number: i64) -> f32 {
+  %shifted = arith.shrui %number, 32 : i64
+  %bits = arith.trunci %shifted : i64 to i32
+  %result = arith.bitcast %bits : i32 to f32
+}
+
+// complex_support.cc, std::abs: hypotf of glibc, whose squares are exact in float64; an infinite
+// part makes it infinite, whatever the other is
+func.func private @magnitude(%number: i64) -> f32 {
+  %real = func.call @real_part(%number) : (i64) -> f32
+  %imaginary = func.call @imaginary_part(%number) : (i64) -> f32
+  %x = arith.extf %real : f32 to f64
+  %y = arith.extf %imaginary : f32 to f64
+  %square = arith.mulf %x, %x : f64
+  %other = arith.mulf %y, %y : f64
+  %sum = arith.addf %square, %other : f64
+  %root = math.sqrt %sum : f64
+  %length = arith.truncf %root : f64 to f32
+  %is_infinite = arith.cmpf oeq, %square, 0x7FF0000000000000 : f64
+  %other_is_infinite = arith.cmpf oeq, %other, 0x7FF0000000000000 : f64
+  %is_beyond = arith.ori %is_infinite, %other_is_infinite : i1
+  %result = arith.select %is_beyond, 0x7F800000, %length : f32
+}
+
 // ---------------------------------------------------------------- integers
 
 // Quotient, cut toward 0, and rest of integers of up to 32 bits: by the divisor's magnitude, so

@@ -28,7 +28,7 @@ from .operators.sparse import SPARSEST
 from .options import default_options, options_of
 from .schema import Model, Operator, Subgraph, Tensor
 from .tensor_table import TensorTable
-from .types import tensor_type
+from .types import COMPLEX, OF_COMPLEX, outer_type, tensor_type
 from .variables import needed_operators
 
 UNROLLED_BUDGET = 1 << 20
@@ -124,7 +124,7 @@ class _GraphImporter(TensorTable):
         returned = [
             (
                 self.name(tensor),
-                self.value(tensor, tensor_type(tensor, self.site), self.site),
+                self.value(tensor, outer_type(tensor, self.site), self.site),
             )
             for tensor in outputs
         ]
@@ -158,7 +158,7 @@ class _GraphImporter(TensorTable):
     def _can_be_output(self, tensor: Tensor) -> bool:
         """Whether there is a type for it, as for no handle of a variable."""
         try:
-            tensor_type(tensor, self.site)
+            outer_type(tensor, self.site)
         except QlowerError:
             return False
         return True
@@ -167,7 +167,7 @@ class _GraphImporter(TensorTable):
         self.check_given_shape(tensor)
         if self.constant(tensor, self.site) is not None:
             raise self.site.error(f"{tensor}: an input that is a constant")
-        type = tensor_type(tensor, self.site)
+        type = outer_type(tensor, self.site)
         argument = self.block.insert_arg(type, len(self.block.args))
         argument.location = self.named_location(tensor, self.site)
         if tensor.is_variable:
@@ -220,11 +220,17 @@ class _GraphImporter(TensorTable):
                 f" {len(IMPORTERS.keys() | EVALUATORS.keys())} others are"
             )
         context = self.context(operator, options := options_of(name))
-        for index in operator.inputs:
-            if index != -1:
-                quantization = self.tensor(index, context).quantization
-                if quantization is not None:
-                    self.budget.charge(len(quantization.scales))
+        for index in (*operator.inputs, *operator.outputs):
+            if index == -1:
+                continue
+            tensor = self.tensor(index, context)
+            if tensor.type == COMPLEX and name not in OF_COMPLEX:
+                raise context.error(
+                    f"{tensor}: type {COMPLEX} is not supported by {name}; expected"
+                    f" one of {', '.join(OF_COMPLEX)}"
+                )
+            if index in operator.inputs and tensor.quantization is not None:
+                self.budget.charge(len(tensor.quantization.scales))
         entry.check_counts(context)
         if options is not None and operator.options_kind not in (None, options):
             raise context.error(

@@ -7,6 +7,7 @@
 | INT8, UINT8, INT16 without one, which no arithmetic takes | as with the scale 1 |
 | INT16 with a scale | `tensor<... x !quant.uniform<i16:f32, ...>>` |
 | INT32, INT64, BOOL, FLOAT32 | `tensor<... x i32>`, `i64`, `i1`, `f32` |
+| COMPLEX64, inside of a model | `tensor<... x i64>`, the real part in the lower bits |
 
 Every other type is refused by name. A scale of an INT32 tensor (a bias) is dropped: no
 TFLite kernel reads it, the accumulator's scale is that of input times weights.
@@ -62,6 +63,14 @@ PACKED = {
 }
 """Types of several numbers a byte, and the operators that take them."""
 
+COMPLEX = "COMPLEX64"
+
+OF_COMPLEX = (
+    *("RFFT2D", "COMPLEX_ABS", "REAL", "IMAG"),
+    *("RESHAPE", "SQUEEZE", "EXPAND_DIMS"),
+)
+"""The operators that have complex operands or results here."""
+
 Element = QuantizedType | IntegerType | Float32Type
 
 
@@ -70,6 +79,16 @@ def tensor_type(tensor: Tensor, site: Site) -> TensorType[Element]:
     if tensor.sparsity is not None:
         raise site.error(f"{tensor}: sparse tensors are not supported; expected dense")
     return TensorType(_element_type(tensor, site), checked_shape(tensor, site))
+
+
+def outer_type(tensor: Tensor, site: Site) -> TensorType[Element]:
+    """The type of an input or output of the model."""
+    if tensor.type == COMPLEX:
+        raise site.error(
+            f"{tensor}: type {COMPLEX} of an input or output is not supported",
+            help="COMPLEX_ABS, or REAL and IMAG, give its parts as real numbers",
+        )
+    return tensor_type(tensor, site)
 
 
 def quantized_type(tensor: Tensor, site: Site) -> TensorType[Element]:
@@ -124,6 +143,8 @@ def checked_shape(tensor: Tensor, site: Site) -> tuple[int, ...]:
 
 
 def _element_type(tensor: Tensor, site: Site) -> Element:
+    if tensor.type == COMPLEX:
+        return i64
     if tensor.type in PLAIN_TYPES:
         return PLAIN_TYPES[tensor.type]
     if tensor.type in PACKED:

@@ -13,7 +13,7 @@ FAMILIES = (
     *("contraction", "layout", "pooling", "elementwise", "joining", "activation"),
     *("slicing", "plain", "functions", "gathering", "transpose_conv", "recurrent"),
     *("bits", "control", "indexing", "integers", "ranking", "real_norms", "sparse"),
-    *("spreading", "variables", "detection", "suppression"),
+    *("spreading", "variables", "detection", "suppression", "spectra"),
 )
 """The files with importers, the commonest first."""
 
