@@ -357,6 +357,70 @@ def test_float_to_integer(level: str, bits: int, to: int):
     check(level, module([f"f{bits}"], bodies), [a], want)
 
 
+@pytest.mark.parts(8)
+@pytest.mark.parametrize("level", LEVELS)
+def test_float_that_is_clamped_to_integer(level: str):
+    """What is known of a number doesn't hold for NaN; three clamps in turn, and clamps
+    between numbers of which one isn't known."""
+    a, b = floats(32, 8), floats(32, 9)
+    a[5], a[6], a[7], b[0] = -np.inf, np.inf, np.nan, np.nan
+    low, high, far = np.float32(-103.5), np.float32(99.5), np.float32(3e9)
+
+    def steps(*lines: str) -> str:
+        ends = zip(("low", "high", "far"), (low, high, far), strict=True)
+        constants = [f"%{n} = arith.constant {end:e} : f32" for n, end in ends]
+        return "\n".join((*constants, *lines))
+
+    clamped = [
+        "%0 = arith.maximumf %a, %low : f32",
+        "%1 = arith.minimumf %high, %0 : f32",
+    ]
+    inner = np.minimum(np.maximum(a, low), high)
+    outer = np.minimum(inner, -far)
+    size = np.minimum(np.abs(a), high)
+    with np.errstate(all="ignore"):
+        chosen = np.where(a > b, a, b)
+        chosen = np.where(chosen < high, chosen, high)
+    cases = [
+        ((*clamped, "%f = arith.addf %1, %high : f32"), inner + high),
+        (
+            (
+                *clamped,
+                "%2 = arith.negf %far : f32",
+                "%f = arith.minimumf %1, %2 : f32",
+            ),
+            outer,
+        ),
+        (("%0 = math.absf %a : f32", "%f = arith.minimumf %0, %high : f32"), size),
+        (
+            (
+                "%0 = arith.cmpf ogt, %a, %b : f32",
+                "%1 = arith.select %0, %a, %b : f32",
+                "%2 = arith.cmpf olt, %1, %high : f32",
+                "%f = arith.select %2, %1, %high : f32",
+            ),
+            chosen,
+        ),
+    ]
+    bodies: list[tuple[str, str]] = []
+    want: list[np.ndarray] = []
+    for mode in (RoundingMode.TOWARD_ZERO, RoundingMode.HALF_EVEN, RoundingMode.FLOOR):
+        for lines, values in cases:
+            last = f"%r = fixed.convert %f {{rounding = {mode}}} : f32 to i32"
+            bodies.append(("i32", steps(*lines, last)))
+            limit = 1 << 31
+            found = [
+                0
+                if math.isnan(x)
+                else min(max(rounded(Fraction(float(x)), mode), -limit), limit - 1)
+                if math.isfinite(x)
+                else (limit - 1 if x > 0 else -limit)
+                for x in values
+            ]
+            want.append(np.array(found, np.int32))
+    check(level, module(["f32", "f32"], bodies), [a, b], want)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_integer_to_float(level: str):
     a = np.array(list(integers(64, 9)), np.int64)

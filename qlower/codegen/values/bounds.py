@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from xdsl.dialects import arith
@@ -78,6 +78,21 @@ def largest_magnitude(value: SSAValue, bounds: dict[SSAValue, float]) -> float:
     where nothing is known. One whose bound is finite is a number: it is computed from
     numbers that can't have become infinite. Results are kept in `bounds`.
     """
+    return _walked(value, bounds, _magnitude)
+
+
+def magnitude_unless_nan(value: SSAValue, bounds: dict[SSAValue, float]) -> float:
+    """A bound on |value| where it is a number, as `largest_magnitude` gives it of what
+    is one: minimum and maximum with a constant bound what they are given, but a NaN."""
+    return _walked(value, bounds, _magnitude_of_number)
+
+
+def _walked(
+    value: SSAValue,
+    bounds: dict[SSAValue, float],
+    magnitude: Callable[[SSAValue, Mapping[SSAValue, float]], float],
+) -> float:
+    """The bound of a value, after those of all that it is computed from."""
     pending = [value]
     while pending:
         current, owner = pending[-1], pending[-1].owner
@@ -88,17 +103,19 @@ def largest_magnitude(value: SSAValue, bounds: dict[SSAValue, float]) -> float:
             pending += missing
         else:
             if current not in bounds:
-                bounds[current] = _magnitude(current, bounds)
+                bounds[current] = magnitude(current, bounds)
             pending.pop()
     return bounds[value]
 
+
+_EXTREMES = ("arith.minimumf", "arith.maximumf")
 
 _KNOWN = frozenset(
     (
         *("arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp", "arith.extf"),
         *("arith.muli", "arith.mulf", "arith.addi", "arith.subi", "arith.addf"),
-        *("arith.subf", "arith.select", "math.copysign", "math.fma"),
-        "fixed.shift_right",
+        *("arith.subf", "arith.select", "math.copysign", "math.absf", "math.fma"),
+        *("fixed.shift_right", *_EXTREMES),
     )
 )
 """Operations whose results `_magnitude` bounds by their operands."""
@@ -117,7 +134,9 @@ def _magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:
         return [bounds[operand] for operand in op.operands]
 
     match op.name:
-        case "arith.extsi" | "arith.sitofp" | "arith.extf" | "math.copysign":
+        case "arith.extsi" | "arith.sitofp" | "arith.extf":
+            bound = operands()[0]
+        case "math.copysign" | "math.absf":
             bound = operands()[0]
         case "arith.extui" | "arith.uitofp":
             bound = 2 * operands()[0]
@@ -135,6 +154,8 @@ def _magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:
             bound = (int(operands()[0]) + half) >> shift
         case "arith.select":
             bound = _selected_magnitude(op, bounds)
+        case "arith.minimumf" | "arith.maximumf":
+            bound = max(operands())
         case "arith.constant":
             bound = _constant_magnitude(value)
         case _:
@@ -144,38 +165,55 @@ def _magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:
     return min(bound, limit)  # a bound beyond the type says that it may wrap
 
 
-def _selected_magnitude(op: Operation, bounds: Mapping[SSAValue, float]) -> float:
-    """The greatest magnitude of one of two values, or of one clamped between constants.
+def _magnitude_of_number(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:
+    """The bound on |value| by those on its operands, unless it is NaN."""
+    ends: dict[str, float] = {}
+    within = value
+    while isinstance(op := within.owner, Operation) and op.name in _EXTREMES:
+        within, end = op.operands
+        if not isinstance(end.owner, arith.ConstantOp):
+            within, end = end, within
+        ends[op.name] = max(bounds[end], ends.get(op.name, 0.0))
+    if ends and isinstance(op, Operation) and op.name == "math.absf":
+        ends.setdefault("arith.maximumf", 0.0)
+    bound = _magnitude(value, bounds)
+    if len(ends) == len(_EXTREMES):
+        bound = min(bound, max(ends.values()))
+    return bound
 
-    `select(x < most, x, most)` is at most that constant, whatever x is, NaN too.
+
+def _selected_magnitude(op: Operation, bounds: Mapping[SSAValue, float]) -> float:
+    """The greatest magnitude of one of two values, or of one clamped between others.
+
+    `select(x < most, x, most)` is at most that number, whatever x is, NaN too.
     """
     ends: dict[str, float] = {}
     value = op.results[0]
-    while (clamped := _clamped(value)) is not None:
+    while (clamped := _clamped(value, bounds)) is not None:
         value, side, end = clamped
-        ends.setdefault(side, end)
+        ends[side] = max(end, ends.get(side, 0.0))
     if len(ends) == 2:
         return max(ends.values())
     return max(bounds[choice] for choice in op.operands[1:])
 
 
-def _clamped(value: SSAValue) -> tuple[SSAValue, str, float] | None:
-    """The operand of a float that a constant clamps on one side, the comparison that
-    says which side, and the constant's magnitude."""
+def _clamped(
+    value: SSAValue, bounds: Mapping[SSAValue, float]
+) -> tuple[SSAValue, str, float] | None:
+    """The operand of a float that another number clamps on one side, the comparison
+    that says which side, and the magnitude of that number."""
     match value.owner:
         case arith.SelectOp(cond=condition, lhs=chosen, rhs=end):
             pass
         case _:
             return None
     comparison = condition.owner
-    if not isinstance(comparison, arith.CmpfOp) or not isinstance(
-        end.owner, arith.ConstantOp
-    ):
+    if not isinstance(comparison, arith.CmpfOp):
         return None
     side = arith.CMPF_COMPARISON_OPERATIONS[comparison.predicate.value.data]
     if tuple(comparison.operands) != (chosen, end) or side not in ("olt", "ogt"):
         return None
-    return chosen, side, _constant_magnitude(end)
+    return chosen, side, bounds[end]
 
 
 def constant_value(value: SSAValue) -> int:

@@ -8,6 +8,7 @@ The file is long because the table is one: a short builder for each operation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,11 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import FLOAT, I1, I32, I64, Type, Value, constant
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values import byte_tables, division, fixed_point, rounding
-from qlower.codegen.values.bounds import largest_magnitude, of_arguments
+from qlower.codegen.values.bounds import (
+    largest_magnitude,
+    magnitude_unless_nan,
+    of_arguments,
+)
 from qlower.codegen.values.elements import load_lanes, scalar_type
 from qlower.codegen.values.facts import loop_of
 from qlower.codegen.values.neighbours import (
@@ -103,6 +108,7 @@ class _Emitter:
         self.f = context.function
         self.values = values
         self.bounds = bounds
+        self.unless_nan = dict(bounds)
 
     def emit(self, op: Operation) -> None:
         builder = BUILDERS.get(op.name)
@@ -260,7 +266,12 @@ def _convert(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     if done is not None:
         return done
     magnitude = largest_magnitude(op.operands[0], e.bounds)
-    return rounding.convert_float(e.f, target, _mode(op), v[0], scalar, magnitude)
+    is_number = math.isfinite(magnitude)
+    if not is_number:
+        magnitude = magnitude_unless_nan(op.operands[0], e.unless_nan)
+    return rounding.convert_float(
+        e.f, target, _mode(op), v[0], scalar, magnitude, is_number=is_number
+    )
 
 
 def _saturate(e: _Emitter, op: Operation, v: list[Value]) -> Value:

@@ -5,8 +5,6 @@ Every function takes and gives values of any number of lanes.
 
 from __future__ import annotations
 
-import math
-
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I1, Value, constant, zero
 from qlower.codegen.targets.resolve import Target
@@ -129,15 +127,22 @@ def fused_multiply_add(
 
 
 def convert_float(
-    f: Function, target: Target, mode: str, x: Value, scalar: str, magnitude: float
+    f: Function,
+    target: Target,
+    mode: str,
+    x: Value,
+    scalar: str,
+    magnitude: float,
+    *,
+    is_number: bool,
 ) -> Value:
     """`x` rounded by the named mode, saturated to the signed range of `scalar`.
 
-    |x| is known to be at most `magnitude`, but for its last bits; where that is
-    infinite, x may be NaN, which becomes 0.
+    |x| is known to be at most `magnitude`, but for its last bits. Unless it `is_number`
+    it may be NaN, which becomes 0.
     """
     result = x.type.of(scalar)
-    if not math.isfinite(magnitude):
+    if not is_number:
         x = f.select(f.compare("ord", x, x), x, zero(x.type))
     is_safe = (x.type.scalar, scalar) == ("float", "i32") and magnitude < _SAFE_FOR_I32
     if is_safe and mode == "half_even" and target.converts_in_hardware:
@@ -155,9 +160,10 @@ def convert_float(
         "half_even": "roundeven",
         "floor": "floor",
         "ceil": "ceil",
-        "toward_zero": "trunc",
     }
-    if mode in integral:
+    if mode == "toward_zero":
+        rounded = x  # as the conversion does
+    elif mode in integral:
         rounded = round_float(f, target, integral[mode], x)
     else:
         rounded = _round_half_directed(f, target, mode, x)
