@@ -18,7 +18,6 @@ Number = float | np.float64
 _Code = Callable[..., "Number | tuple[Number, Number]"]
 
 _TYPES = {"f": "<f4", "d": "<f8", "i": "<i4", "I": "<u4", "q": "<i8", "Q": "<u8"}
-_INTEGERS = {"i": "i", "ui": "I", "l": "q", "ul": "Q"}
 
 
 def _function(given: str, returned: str, code: _Code) -> Callable[[Words], Words]:
@@ -103,12 +102,22 @@ def _leading_zeros(a: int) -> int:
 
 _WORD_MASK = (1 << 64) - 1
 
-_ARITHMETIC: dict[str, _Code] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": _quotient,
+_ARITHMETIC = {
+    (name, t): _function(2 * t, t, code)
+    for name, code in (
+        ("add", operator.add),
+        ("sub", operator.sub),
+        ("mul", operator.mul),
+        ("div", _quotient),
+    )
+    for t in "fd"
 }
+"""By name, and by the letter of the floats."""
+
+_TO_INTEGERS = {(t, n): _function(t, n, _whole(n)) for n in "iIqQ" for t in "fd"}
+_TO_FLOATS = {(n, t): _function(n, t, _same) for n in "iIqQ" for t in "fd"}
+"""Conversions by letters, from one type to the other."""
+
 _RELATIONS: dict[str, _Code] = {
     "eq": operator.eq,
     "ge": operator.ge,
@@ -118,29 +127,19 @@ _RELATIONS: dict[str, _Code] = {
     "un": _unordered,
 }
 
+_ARM_INTEGERS = {"i": "i", "I": "ui", "q": "l", "Q": "ul"}
+
 ARM_RUNTIME: dict[str, Callable[[Words], Words]] = {
     f"__aeabi_{name}": function
     for name, function in {
-        **{
-            f"{t}{name}": _function(2 * t, t, code)
-            for name, code in _ARITHMETIC.items()
-            for t in "fd"
-        },
+        **{f"{t}{name}": run for (name, t), run in _ARITHMETIC.items()},
         **{
             f"{t}cmp{name}": _function(2 * t, "I", code)
             for name, code in _RELATIONS.items()
             for t in "fd"
         },
-        **{
-            f"{t}2{name}z": _function(t, letter, _whole(letter))
-            for name, letter in _INTEGERS.items()
-            for t in "fd"
-        },
-        **{
-            f"{name}2{t}": _function(letter, t, _same)
-            for name, letter in _INTEGERS.items()
-            for t in "fd"
-        },
+        **{f"{t}2{_ARM_INTEGERS[n]}z": run for (t, n), run in _TO_INTEGERS.items()},
+        **{f"{_ARM_INTEGERS[n]}2{t}": run for (n, t), run in _TO_FLOATS.items()},
         "f2d": _function("f", "d", _same),
         "d2f": _function("d", "f", _same),
         "ldivmod": _function("qq", "qq", _divide),
@@ -177,11 +176,7 @@ def _is_unordered(a: float, b: float) -> int:
 RISCV_RUNTIME: dict[str, Callable[[Words], Words]] = {
     f"__{name}": function
     for name, function in {
-        **{
-            f"{name}{_FLOATS[t]}3": _function(2 * t, t, code)
-            for name, code in _ARITHMETIC.items()
-            for t in "fd"
-        },
+        **{f"{name}{_FLOATS[t]}3": run for (name, t), run in _ARITHMETIC.items()},
         **{
             f"{name}{_FLOATS[t]}2": _function(2 * t, "i", code)
             for name, code in {
@@ -192,18 +187,12 @@ RISCV_RUNTIME: dict[str, Callable[[Words], Words]] = {
             for t in "fd"
         },
         **{
-            f"fix{'' if n in 'iq' else 'uns'}{_FLOATS[t]}{_WIDTHS[n]}": _function(
-                t, n, _whole(n)
-            )
-            for n in _WIDTHS
-            for t in "fd"
+            f"fix{'' if n in 'iq' else 'uns'}{_FLOATS[t]}{_WIDTHS[n]}": run
+            for (t, n), run in _TO_INTEGERS.items()
         },
         **{
-            f"float{'' if n in 'iq' else 'un'}{_WIDTHS[n]}{_FLOATS[t]}": _function(
-                n, t, _same
-            )
-            for n in _WIDTHS
-            for t in "fd"
+            f"float{'' if n in 'iq' else 'un'}{_WIDTHS[n]}{_FLOATS[t]}": run
+            for (n, t), run in _TO_FLOATS.items()
         },
         "extendsfdf2": _function("f", "d", _same),
         "truncdfsf2": _function("d", "f", _same),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from qlower.contracts.accumulator_range import AccumulatorRange
 from qlower.interp import Array
 from qlower.observe.place import Index, show
 from qlower.tables.table import Column, Table, Tabled
@@ -57,7 +58,7 @@ class Fit:
     @property
     def needed(self) -> int:
         """The width of the narrowest signed integer that holds every sum."""
-        return max(self.maximum, ~self.minimum).bit_length() + 1
+        return AccumulatorRange(self.minimum, self.maximum).bits
 
     @property
     def fits(self) -> bool:

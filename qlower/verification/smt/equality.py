@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp, i32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from qlower.contracts.accumulator_range import AccumulatorRange
 from qlower.diagnostics import QlowerError
 from qlower.emit.scalar_function import ScalarBody, function_of_rule
 from qlower.emit.smtlib import bit_vector, definitions
@@ -154,7 +155,7 @@ class _Equality:
             ends = (
                 (low, high) if one.size is None else (one.low, one.low + one.size - 1)
             )
-            width = max(ends[1], ~ends[0]).bit_length() + 1
+            width = AccumulatorRange(*ends).bits
             least, most = (bit_vector(end, width) for end in ends)
             lines += [
                 f"(declare-const {name} (_ BitVec {width}))",
