@@ -6,7 +6,7 @@ A position is a list with one index a loop of the nest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Region
@@ -123,6 +123,9 @@ def moved(
     return moved
 
 
+NOTHING_LOADED: Mapping[int, Value] = {}
+
+
 @dataclass(frozen=True)
 class PointCode:
     """Emits regions of a nest; `lane_loop` is the vectorised loop."""
@@ -138,14 +141,20 @@ class PointCode:
         point: Sequence[Value],
         accumulators: Sequence[Value],
         lanes: int,
+        loaded: Mapping[int, Value] = NOTHING_LOADED,
     ) -> list[Value]:
-        """The values that the region yields at `point`, in all lanes."""
+        """The values that the region yields at `point`, in all lanes.
+
+        Of some inputs, by their numbers, the elements there are `loaded`.
+        """
         used = region.block.args[: len(self.nest.inputs)]
         inputs = [
-            operand.load(self.f, point, self.lane_loop, lanes)
+            (loaded.get(number) or operand.load(self.f, point, self.lane_loop, lanes))
             if argument.uses
             else None
-            for operand, argument in zip(self.nest.inputs, used, strict=True)
+            for number, (operand, argument) in enumerate(
+                zip(self.nest.inputs, used, strict=True)
+            )
         ]
 
         def index(loop: int) -> Value:

@@ -15,7 +15,7 @@ row reductions, and whatever else a nest can say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,6 +25,7 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.values import I64, Value, constant
 from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.point import (
+    NOTHING_LOADED,
     PointCode,
     Segment,
     moved,
@@ -32,6 +33,11 @@ from qlower.codegen.nests.point import (
     split,
     split_lanes,
     walk,
+)
+from qlower.codegen.skeletons.squares import (
+    load_square,
+    read_by_squares,
+    square_side,
 )
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.values.byte_tables import table_codes
@@ -45,6 +51,9 @@ _FEW_BITS = 32
 
 _SPARE = 4
 """Vector registers that are left to the body of a nest."""
+
+_VECTORS_OF_SQUARES = 2
+"""Vectors of each accumulator where squares are read, whose steps take registers."""
 
 _LOOKED_UP = 8
 """Lanes that are read one by one: their indices are extracted one by one too."""
@@ -88,6 +97,12 @@ def plan_loops(target: Target, nest: LoopNest) -> LoopPlan:
         return LoopPlan(outside, lanes, None, single, lane_loop)
     lanes = _lanes(target, nest.bounds[lane_loop], width)
     others = [loop for loop in range(len(nest.parallel)) if loop != lane_loop]
+    if not nest.reduction:
+        for loop in others:
+            side = square_side(target, lanes[0].width)
+            if side and read_by_squares(nest, lane_loop, loop):
+                columns = split(nest.bounds[loop], side)
+                return LoopPlan(lane_loop, lanes, loop, columns)
     if not others or not nest.reduction:
         return LoopPlan(lane_loop, lanes, None, single)
     column_loop = others[-1]
@@ -137,16 +152,23 @@ def _lane_bits(nest: LoopNest, target: Target) -> int:
     if nest.reduction and widest <= _FEW_BITS:
         if has_columns and nest.op.family.data == "loop":
             return widest // _vectors_of_sums(target, nest, COLUMNS)
-        if not has_columns and _reads_neighbours(nest):
-            return min(stored, widest // _vectors_of_sums(target, nest, 1))
+        if not has_columns and _reads_together(nest):
+            most = _vectors_of_sums(target, nest, 1)
+            if read_by_squares(nest, 0, len(nest.bounds) - 1):
+                most = min(most, _VECTORS_OF_SQUARES)
+            return min(stored, widest // most)
     if has_columns or widest > _FEW_BITS or target.widens_in_memory:
         return min(_FEW_BITS, widest)
     return stored
 
 
-def _reads_neighbours(nest: LoopNest) -> bool:
-    """Whether the only parallel loop meets neighbours, or the same, in all inputs."""
-    return all(operand.strides[0] in (0, 1) for operand in nest.inputs)
+def _reads_together(nest: LoopNest) -> bool:
+    """Whether a nest whose only parallel loop is its lanes reads no lane by itself."""
+    squares = read_by_squares(nest, 0, len(nest.bounds) - 1)
+    return all(
+        operand.strides[0] in (0, 1) or number in squares
+        for number, operand in enumerate(nest.inputs)
+    )
 
 
 def _vectors_of_sums(target: Target, nest: LoopNest, columns: int) -> int:
@@ -193,14 +215,33 @@ class _Skeleton(PointCode):
             moved(self.f, indices, column_loop, column) for column in range(columns)
         ]
         accumulators: list[list[Value]] = [[] for _ in points]
+        loaded = [NOTHING_LOADED] * columns
         if self.nest.op.reduction_bounds:
             init = self.nest.op.init
             accumulators = [self.run(init, point, [], lanes) for point in points]
             accumulators = self.reduce(points, accumulators, lanes)
-        for point, values in zip(points, accumulators, strict=True):
-            stored = self.run(self.nest.op.epilogue, point, values, lanes)
+        elif column_loop is not None and columns == square_side(self.target, lanes):
+            loaded = self.squares(column_loop, indices, lanes)
+        for point, values, known in zip(points, accumulators, loaded, strict=True):
+            stored = self.run(self.nest.op.epilogue, point, values, lanes, known)
             for result, value in zip(self.nest.results, stored, strict=True):
                 store_scalars(self.f, value, result.address(self.f, point))
+
+    def squares(
+        self, loop: int, indices: Sequence[Value], lanes: int
+    ) -> list[Mapping[int, Value]]:
+        """What is read by squares, by input, at each step of a square along a loop."""
+        assert self.lane_loop is not None
+        numbers = read_by_squares(self.nest, self.lane_loop, loop)
+        vectors = [
+            load_square(
+                self.f, self.nest.inputs[number], self.lane_loop, indices, lanes
+            )
+            for number in numbers
+        ]
+        return [
+            dict(zip(numbers, step, strict=True)) for step in zip(*vectors, strict=True)
+        ]
 
     def woven_tile(self, lanes: int, loop: int, indices: list[Value]) -> None:
         """One vector for each step of a loop, stored lane after lane of them all."""
@@ -227,16 +268,45 @@ class _Skeleton(PointCode):
         width = len(start[0])
         first = len(self.nest.parallel)
         loops = range(first, len(self.nest.bounds))
+        side = 0
+        if len(points) == 1 and read_by_squares(self.nest, self.lane_loop, loops[-1]):
+            side = square_side(self.target, lanes)
+
+        def point_after(
+            taps: Sequence[Value],
+            flat: Sequence[Value],
+            loaded: Mapping[int, Value] = NOTHING_LOADED,
+        ) -> list[Value]:
+            after: list[Value] = []
+            for position, point in enumerate(points):
+                now = [*point[:first], *taps]
+                values = flat[position * width : (position + 1) * width]
+                after += self.run(self.nest.op.body, now, values, lanes, loaded)
+            return after
+
+        def by_squares(taps: tuple[Value, ...], flat: Sequence[Value]) -> list[Value]:
+            whole, rest = divmod(self.nest.bounds[loops[-1]], side)
+
+            def square(index: Value, carried: Sequence[Value]) -> list[Value]:
+                start = self.f.scale(index, side)
+                now = [*points[0][:first], *taps, start]
+                for step, loaded in enumerate(self.squares(loops[-1], now, lanes)):
+                    tap = self.f.add(start, constant(I64, step))
+                    carried = point_after((*taps, tap), carried, loaded)
+                return list(carried)
+
+            current = self.f.loop(whole, flat, square)
+            for step in range(rest):
+                tap = constant(I64, whole * side + step)
+                current = point_after((*taps, tap), current)
+            return current
 
         def step(taps: tuple[Value, ...], flat: Sequence[Value]) -> list[Value]:
             depth = len(taps)
             if depth == len(loops):
-                after: list[Value] = []
-                for position, point in enumerate(points):
-                    now = [*point[:first], *taps]
-                    values = flat[position * width : (position + 1) * width]
-                    after += self.run(self.nest.op.body, now, values, lanes)
-                return after
+                return point_after(taps, flat)
+            if depth == len(loops) - 1 and side:
+                return by_squares(taps, flat)
             bound = self.nest.bounds[loops[depth]]
             if depth == len(loops) - 1 and bound <= UNROLLED_TAPS:
                 current = list(flat)

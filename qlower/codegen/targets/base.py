@@ -100,6 +100,22 @@ class ByteTables:
 
 
 @dataclass(frozen=True)
+class Extremes:
+    """An instruction that gives the smaller or the larger of two float32 in each of
+    `lanes`, -0 below 0 and the other one beside a NaN, as LLVM's masked intrinsic.
+
+    Its arguments are both vectors, the number of `minimum` or `maximum`, a vector that
+    the mask leaves as it is, the mask, and the number of the `rounding`.
+    """
+
+    intrinsic: str
+    lanes: int
+    minimum: int
+    maximum: int
+    rounding: int
+
+
+@dataclass(frozen=True)
 class TileRegisters:
     """Registers of `rows` rows of `row_bytes` bytes, and LLVM's intrinsics for them.
 
@@ -211,6 +227,8 @@ class Target:
     """Whether a conversion to the nearest i32 is an instruction."""
     orders_floats: bool = True
     """Whether minimum and maximum of floats are instructions."""
+    extremes: Extremes | None = None
+    """An instruction for both where LLVM finds none, which is right but for NaN."""
     has_roots: bool = True
     """Whether a square root is an instruction."""
     prefers_integers: bool = False

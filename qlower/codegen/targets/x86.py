@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from qlower.codegen.llvm.values import I32
 from qlower.codegen.targets.architecture import Architecture, cpu_table
-from qlower.codegen.targets.base import ByteTables, Dot, DotKind, Dots, Packs, Target
+from qlower.codegen.targets.base import (
+    ByteTables,
+    Dot,
+    DotKind,
+    Dots,
+    Extremes,
+    Packs,
+    Target,
+)
 from qlower.codegen.targets.float_control import FloatControl
 from qlower.codegen.targets.x86_processor import X86_PROCESSOR
 from qlower.codegen.targets.x86_tiles import tiles_of, withheld
@@ -80,6 +88,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         dots=Dots(dot, dot, words=_pairs(bits)),
         rounds_in_hardware="sse4.1" in present,
         fuses="fma" in present,
+        extremes=_EXTREMES if wide else None,
         masks_lanes=wide,
         packs=_packs(bits),
         byte_tables=_BYTE_TABLES if "avx512vbmi" in present and bits == 512 else None,
@@ -105,6 +114,9 @@ where all weights did, networks took up to 14 % longer (35 % before SSE4.1); wit
 that fit the cache as s16, 5 % (8 %), and objects are a third smaller."""
 
 _BYTE_TABLES = ByteTables("llvm.x86.avx512.vpermi2var.qi.512", 2, 1, zero_beyond=False)
+
+
+_EXTREMES = Extremes("llvm.x86.avx512.mask.range.ps.512", 16, 4, 5, rounding=4)
 
 
 def _packs(bits: int) -> Packs:

@@ -6,8 +6,8 @@ Every function takes and gives values of any number of lanes.
 from __future__ import annotations
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.values import I1, Value, constant, zero
-from qlower.codegen.targets.resolve import Target
+from qlower.codegen.llvm.values import I1, I32, Type, Value, constant, zero
+from qlower.codegen.targets.resolve import Extremes, Target
 
 _SAFE_FOR_I32 = 2.0**31 - 2.0**12
 """A float; slightly larger ones still fit i32."""
@@ -80,6 +80,12 @@ def from_integer(
 
 def extreme(f: Function, target: Target, name: str, a: Value, b: Value) -> Value:
     """The "minimum" or "maximum" of two floats: a NaN of either wins, and -0 < 0."""
+    known = target.extremes
+    is_constant = any(x.text[0] not in "%@" for x in (a, b))
+    if known is not None and not is_constant and a.type.scalar == "float":
+        whole, rest = divmod(a.type.lanes, known.lanes)
+        if whole and not rest:
+            return _extreme_of_registers(f, known, name, a, b)
     if target.orders_floats:
         return f.intrinsic(name, a, b)
     predicate, opcode = {"minimum": ("olt", "or"), "maximum": ("ogt", "and")}[name]
@@ -88,6 +94,31 @@ def extreme(f: Function, target: Target, name: str, a: Value, b: Value) -> Value
     bits = [f.bitcast(x, x.type.of(f"i{x.type.bits}")) for x in (a, b)]
     equal = f.bitcast(f.binary(opcode, *bits), a.type)
     ordered = f.select(f.compare("oeq", a, b), equal, ordered)
+    return f.select(f.compare("uno", a, b), f.binary("fadd", a, b), ordered)
+
+
+def _extreme_of_registers(
+    f: Function, known: Extremes, name: str, a: Value, b: Value
+) -> Value:
+    """`extreme` by an instruction, and a sum in place of NaN."""
+    type = Type("float", known.lanes)
+    number = known.minimum if name == "minimum" else known.maximum
+    mask = constant(Type(f"i{known.lanes}"), -1)
+    found = [
+        f.call(
+            known.intrinsic,
+            type,
+            (
+                *(f.shuffle(x, range(first, first + known.lanes)) for x in (a, b)),
+                constant(I32, number),
+                zero(type),
+                mask,
+                constant(I32, known.rounding),
+            ),
+        )
+        for first in range(0, a.type.lanes, known.lanes)
+    ]
+    ordered = f.concatenate_all(found)
     return f.select(f.compare("uno", a, b), f.binary("fadd", a, b), ordered)
 
 
