@@ -25,7 +25,9 @@ def check(text: str, x: Array, want: Array, level: str) -> None:
 @pytest.mark.parts(12)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("type", ["i8", "f32"])
-@pytest.mark.parametrize(("rows", "length"), [(8, 16), (37, 41), (70, 5), (133, 32)])
+@pytest.mark.parametrize(
+    ("rows", "length"), [(8, 16), (37, 41), (70, 5), (133, 32), (33, 1)]
+)
 def test_rows_are_reduced_in_order(level: str, type: str, rows: int, length: int):
     """By steps that don't commute, one of which knows where it is."""
     x = drawn(type, rows, length)

@@ -269,7 +269,8 @@ class _Skeleton(PointCode):
         first = len(self.nest.parallel)
         loops = range(first, len(self.nest.bounds))
         side = 0
-        if len(points) == 1 and read_by_squares(self.nest, self.lane_loop, loops[-1]):
+        is_apart = bool(loops) and len(points) == 1
+        if is_apart and read_by_squares(self.nest, self.lane_loop, loops[-1]):
             side = square_side(self.target, lanes)
 
         def point_after(
