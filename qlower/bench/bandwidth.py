@@ -1,4 +1,4 @@
-"""How fast a core reads memory, by the size of what it reads again and again.
+"""A core's speed of reading memory, by the size of the data that it reads repeatedly.
 
 What fits in a level of the cache comes from there, so a few sizes show all levels,
 whatever the machine has.

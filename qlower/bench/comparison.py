@@ -23,8 +23,8 @@ OURS = "qlower"
 
 @dataclass(frozen=True)
 class Options:
-    """How to compare. `against` names the peers, each with its file of the model, or
-    None for the one next to `model`."""
+    """The settings of a comparison. `against` names peers, each with its file of the
+    model, or None for the one next to `model`."""
 
     against: Mapping[str, Path | None]
     rounds: int
@@ -141,7 +141,7 @@ def _difference(
 def _differing(
     found: Sequence[Array], compilation: Compilation, inputs: Sequence[Array]
 ) -> int:
-    """How many numbers differ; all of an output that has another shape or type."""
+    """The numbers that differ; all of an output with another shape or type."""
     ours, _ = compilation.function().run(inputs, {})
     return sum(
         int(np.count_nonzero(theirs != own))

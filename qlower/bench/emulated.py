@@ -78,8 +78,8 @@ _CALLS = -1
 
 
 class Blocks:
-    """How often each block runs for each kernel, by number, and how often control goes
-    elsewhere after it. A function that is no kernel runs for the one that calls it.
+    """Counts of each block's runs for each kernel, by number, and of jumps elsewhere
+    after it. A function that is no kernel runs for the one that calls it.
 
     A function may be that of several kernels. They run in order, so that the second
     call is for the next kernel without a function of its own.

@@ -110,7 +110,7 @@ def estimate(loops: Sequence[InnerLoop], target: Target) -> list[Estimate]:
 
 
 def _copies(loop: InnerLoop) -> int:
-    """How often to repeat the products, so that many don't wait for each other."""
+    """The repetitions of products that keep many from waiting for each other."""
     return -(-_FREE_PRODUCTS // len(loop.products))
 
 

@@ -26,7 +26,7 @@ SHORTEST_SECONDS = 5e-4
 
 _WARM_SECONDS = 5e-3
 _WARM_CALLS = 3
-"""A turn begins with at least so many calls and so much time that isn't counted."""
+"""A turn begins with at least these calls and seconds, which aren't counted."""
 
 _THREADS_WARM_SECONDS = 0.03
 """Seconds that several threads run before a turn is measured: one that wakes may run

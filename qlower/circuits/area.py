@@ -1,4 +1,4 @@
-"""How large a circuit is, as Yosys maps it."""
+"""The size of a circuit, as Yosys maps it."""
 
 from __future__ import annotations
 

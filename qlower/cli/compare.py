@@ -20,7 +20,7 @@ from qlower.frontends.load import as_model
 
 
 def run(options: argparse.Namespace) -> int:
-    """How often contracts differ on the layers of the models."""
+    """The rate at which contracts differ on the layers of the models."""
     if options.examples is not None and options.examples < 1:
         raise QlowerError(f"--examples must be at least 1, not {options.examples}")
     subjects = [subject_of(argument, options) for argument in options.models]

@@ -1,4 +1,4 @@
-"""How the commands end: their exit codes, and what is said of a failure."""
+"""The ends of commands: exit codes, and messages on failures."""
 
 from __future__ import annotations
 

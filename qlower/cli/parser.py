@@ -25,7 +25,7 @@ SECTIONS = (INPUTS, ARITHMETIC, READING, CODE, OUTPUT, COMPILER, GENERAL)
 """Titles of options that commands share, in the help's order, after a command's own."""
 
 ALIKE = 0.65
-"""How like a known word another is that may mean it, of 1."""
+"""The least likeness to a known word of another that may mean it, of 1."""
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"  # pyright: ignore[reportPrivateUsage]

@@ -1,4 +1,4 @@
-"""How often contracts differ: each layer of real models alone, under every contract.
+"""The rates at which contracts differ: layers of real models, under every contract.
 
 All contracts get the same inputs: those that a layer has when the model runs under its
 own contract. So a difference is the layer's own, not one that came with its input.
@@ -41,7 +41,7 @@ class Subject:
 
 @dataclass
 class Disagreement:
-    """How far two contracts differ over `count` outputs."""
+    """The difference of two contracts over `count` outputs."""
 
     count: int = 0
     differing: int = 0

@@ -1,4 +1,4 @@
-"""How often contracts differ: a page in markdown, and a table of all pairs."""
+"""The rates at which contracts differ: a page in markdown, and a table of all pairs."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Definition:
 
     @cached_property
     def outlines(self) -> tuple[Outline, ...]:
-        """The contract's and its bases', all of which come with qlower."""
+        """The outlines of the contract and its bases, which all come with qlower."""
         assert isinstance(self.own, Outline)
         return (self.own, *(self.base.outlines if self.base is not None else ()))
 

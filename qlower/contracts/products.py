@@ -1,4 +1,4 @@
-"""How a contraction multiplies and sums, before its rule takes over.
+"""Products and sums of a contraction, before its rule takes over.
 
 `exact` sums are those of integers. The others sum saturated pairs of products of stored
 codes (`fixed.pair_dot`), and differ in which products are paired:

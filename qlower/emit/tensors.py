@@ -107,7 +107,7 @@ def _expand(
 
 
 def _grouping(large: Sequence[int], small: Sequence[int]) -> Groups | None:
-    """How runs of `large` dimensions multiply to `small` ones; None if they don't."""
+    """The runs of `large` dimensions that multiply to `small` ones; None if none do."""
     groups: list[list[int]] = []
     index = 0
     for size in small:

@@ -282,7 +282,7 @@ def _kind(
 
 
 def _from_tie(number: Fraction) -> Fraction:
-    """How far a number is above the nearest half of an odd number."""
+    """The distance of a number above the nearest half of an odd number."""
     return number - math.floor(number) - HALF
 
 

@@ -84,7 +84,7 @@ def pair_rows(
 
 
 def _likeness(a: Row, b: Row) -> float:
-    """How much speaks for two steps being one: foremost the result so far, then that
+    """The evidence for two steps being one: foremost the result so far, then that
     both round to whole numbers or neither does, then the op and its place."""
     apart = _apart(a.so_far, b.so_far)
     is_given = a.name == b.name and _op(a) == _op(b) == "given"

@@ -17,7 +17,7 @@ from qlower.model.weights import WeightSpec, weight_specs
 from qlower.process.extras import install_line
 
 FARTHEST = 0.1
-"""How far real weights may be from stored ones: the root of the share of noise."""
+"""The largest distance of real weights from stored ones: the root of a noise share."""
 
 
 def float_parameters(model: Model, path: Path) -> dict[str, Array]:

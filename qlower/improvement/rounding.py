@@ -19,7 +19,7 @@ WARM = 0.2
 
 REGULARIZATION = 0.01
 LOW, HIGH = -0.1, 1.1
-"""How far the stretched sigmoid reaches beyond 0 and 1."""
+"""The reach of the stretched sigmoid beyond 0 and 1."""
 
 
 def learn_rounding(work: Work) -> Work:

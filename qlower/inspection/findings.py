@@ -39,7 +39,7 @@ class Finding:
 
     @property
     def excess(self) -> float:
-        """How many times the largest sum is the largest of the width."""
+        """The largest sum over the largest number of the width."""
         limit = 1 << (self.bits - 1)
         return max(self.maximum, -self.minimum) / limit
 

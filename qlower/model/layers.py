@@ -56,7 +56,7 @@ def name_layers(module: ModuleOp) -> None:
     """Give every operation of the entry function a name, and every layer its own.
 
     An operation without a name is named after its first result, or after its kind. A
-    layer's name becomes a short one (`short_names`), inside of which its location keeps
+    layer's name becomes a short one (`short_names`), inside which its location keeps
     the full one; where there are two names already, the outer one stays. No layer is
     called like an input: both are told apart by their names alone.
     """

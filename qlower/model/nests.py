@@ -138,7 +138,7 @@ class Emitter:
 class Nest:
     """A `linalg.generic` under construction.
 
-    The loops are `bounds`, of which the last `reductions` reduce. Inputs are added with
+    The loops are `bounds`; the last `reductions` of them reduce. Inputs are added with
     the loops that index them; operations are added to the body; `build` makes the op.
     """
 

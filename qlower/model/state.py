@@ -11,7 +11,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, StateSpec
 
 STATE_ALIGNMENT = 8
-"""Bytes, of which each tensor of a state begins at a multiple; no element has more."""
+"""Bytes; each tensor of a state begins at a multiple; no element has more."""
 
 
 def state_offsets(specs: Sequence[StateSpec]) -> list[int]:

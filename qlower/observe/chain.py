@@ -177,7 +177,7 @@ class Chain:
         return self._chosen(step.operands[1]) if is_selection else number
 
     def rounding(self, number: int) -> str:
-        """How a step rounds, with a half that was added before."""
+        """The rounding of a step, with a half that was added before."""
         name = self.steps[number].rounding
         if number not in self.nudges:
             return name

@@ -172,7 +172,7 @@ class LayerRun:
             yield evaluation, (batch, unit), (batches, units)
 
     def cut(self, index: Index) -> str:
-        """How an element's accumulator and bias may differ from the exact ones."""
+        """An element's accumulator and bias against the exact ones, in words."""
         if isinstance(self.op, qnn.RealOp):
             start = "the bias" if starts_from_bias(self.contract, self.op) else "0"
             return f"{self.order} sum from {start}"
@@ -182,14 +182,14 @@ class LayerRun:
 
     @property
     def product(self) -> str:
-        """How a contraction multiplies (`products.py`); other layers do it exactly."""
+        """A contraction's products (`products.py`); those of other layers are exact."""
         if not isinstance(self.op, CONTRACTIONS):
             return EXACT
         return RuledContraction(self.contract, self.op).product
 
     @property
     def order(self) -> str | None:
-        """In which order a sum of real numbers is made, or which numbers share a range
+        """The order of a sum of real numbers, or which numbers share a range
         where weights are stored; None for other layers."""
         if isinstance(self.op, qnn.HybridOp):
             return self.contract.rule(self.op.kind).products[0]

@@ -133,7 +133,7 @@ class Pad(Movement):
 
     @property
     def steps(self) -> list[int]:
-        """How far elements of the operand are apart in the result, along each axis."""
+        """The distance of the operand's elements in the result, along each axis."""
         return [1 + n for n in self.between or [0] * len(self.low)]
 
     def result_shape(self, *shapes: Shape) -> Shape:

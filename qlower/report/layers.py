@@ -37,7 +37,7 @@ from qlower.verification.verdict import Equality
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of each layer goes into the page: elements with their chains, and cells
+    """The limits of a layer's part of the page: elements with their chains, and cells
     of its pictures."""
 
     elements: int

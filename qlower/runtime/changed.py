@@ -42,8 +42,8 @@ from qlower.model.layers import is_layer, layer_name, layer_names, layers
 from qlower.model.outline import Outline, elements_digest
 
 _NEIGHBOURS = 2
-"""How far around a layer with new constants others are compiled with it: it may be
-fused with the next, whose code depends on those after."""
+"""The distance from a layer with new constants within which others are compiled, too:
+it may be fused with the next, whose code depends on those after."""
 
 Lower: TypeAlias = Callable[[ModuleOp], tuple[ModuleOp, Sequence[Call]] | None]
 """Gives a small model at the arith level, and the calls of its kernels; None if these

@@ -182,7 +182,7 @@ class _Matching:
         return pairs
 
     def suggestions(self, arrays: Mapping[str, Array]) -> list[str]:
-        """How to name an array that may be the result of some layers, by its type and
+        """The names for an array that may be the result of some layers, by its type and
         shape."""
         found: list[str] = []
         specs = result_specs(self.model)

@@ -58,7 +58,7 @@ _LOCATION_ALIAS = re.compile(r"^#loc[0-9]* = loc\(", re.MULTILINE)
 
 
 _SLIP = 0.75
-"""How alike an operation's name and another are where one is a slip for the other, as
+"""The least likeness of an operation's name and another that is a slip for it, as
 `difflib` measures it: "lineer", but not "ceil" for "clz"."""
 
 

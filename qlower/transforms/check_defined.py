@@ -33,7 +33,7 @@ from qlower.transforms.ranges import (
 from qlower.transforms.written import Masks, follow_writes
 
 CHECKED_ALONE = "functions checked nest by nest"
-"""The count of functions whose nests rely on nothing that others hand on."""
+"""The count of functions whose nests rely on nothing that others pass on."""
 
 
 class CheckDefinedPass(ModulePass):

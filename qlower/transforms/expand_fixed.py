@@ -197,7 +197,7 @@ STEP_PREDICATES = {
     RoundingMode.HALF_DOWN: ("ogt", "ole"),
     RoundingMode.HALF_TOWARD_ZERO: ("ogt", "olt"),
 }
-"""How fractions compare to 1/2 to step up, and to -1/2 to step down."""
+"""The comparison of fractions to 1/2 to step up, and to -1/2 to step down."""
 
 
 def round_float(

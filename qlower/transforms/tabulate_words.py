@@ -104,7 +104,7 @@ def _may_look_up(nest: NestOp) -> bool:
 
 @dataclass(frozen=True)
 class _WordFunction:
-    """`ops`, of which the last has the `value` of an integer `type`, compute it from
+    """`ops`, the last of which has the `value` of an integer `type`, compute it from
     the i16 `source` and constants."""
 
     value: SSAValue

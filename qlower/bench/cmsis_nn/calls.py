@@ -47,7 +47,7 @@ class Call:
 
 
 def call_of(op: Operation) -> Call | None:
-    """How CMSIS-NN computes a layer; None where it has no kernel for it or for its
+    """CMSIS-NN's call for a layer; None where it has no kernel for it or for its
     types."""
     make = _CALLS.get(op.name)
     values = [*op.operands, *op.results]

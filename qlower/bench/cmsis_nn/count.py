@@ -51,7 +51,7 @@ _FLOATS = {
 @dataclass(frozen=True)
 class LayerCount:
     """A layer's instructions and modelled cycles, in qlower and in CMSIS-NN's
-    `kernels`, and how many outputs differ. A layer of ours may be several in the model;
+    `kernels`, and how many outputs differ. A layer here may be several in the model;
     the outputs of all of them are compared."""
 
     layer: str

@@ -1,1 +1,1 @@
-"""How each command is called: its options and help, without what runs it."""
+"""The usage of each command: its options and help, without the code that runs it."""

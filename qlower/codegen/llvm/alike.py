@@ -42,7 +42,7 @@ _CALL = re.compile(
 _ARGUMENT = re.compile(r"\b(i32|i64) (-?\d+)(?=[,)])")
 _HEAD = re.compile(r"define ([^@]*) @[^(]+\((.*)\) (.*) \{")
 _STORED = {"q": ("i64", 8), "i": ("i32", 4), "f": ("float", 4), "H": ("i16", 2)}
-"""How numbers are stored: their type and its bytes, by struct's letter."""
+"""Formats of stored numbers: their type and its bytes, by struct's letter."""
 
 _WEAKENED = re.compile(r" (?:noalias|readonly|dereferenceable\(\d+\))(?= )")
 """Attributes that one function may have, and another one not."""

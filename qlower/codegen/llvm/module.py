@@ -66,7 +66,7 @@ def data_groups(sizes: Sequence[int]) -> list[list[int]]:
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """How data is made of the entry's argument of a number, from its bytes."""
+    """The making of data from the bytes of the entry's argument with this number."""
 
     argument: int
     make: Callable[[bytes], Sequence[bytes]]

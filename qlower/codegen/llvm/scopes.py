@@ -23,8 +23,8 @@ class Scope:
 
 
 class ScopedText:
-    """The lines that are written, and the open scopes, of which the function is number
-    0. Names are counted."""
+    """The lines that are written, and the open scopes; the function is number 0. Names
+    are counted."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []

@@ -61,7 +61,7 @@ class Blocks:
 def plan_blocks(
     nest: LoopNest, nanoseconds: float, bytes: int, threads: int
 ) -> Blocks | None:
-    """How to cut the nest, or None where one thread is as good.
+    """The blocks of the nest, or None where one thread is as good.
 
     `nanoseconds` is an estimate of its time, `bytes` is what it moves. A loop that
     moves a constant is not cut: weights are packed for all of it. Of the others the
@@ -96,7 +96,7 @@ def plan_channel_blocks(
     bytes: int,
     threads: int,
 ) -> Blocks | None:
-    """How to cut the channels of a nest, which are computed `step` at a time."""
+    """The cuts of a nest's channels, which are computed `step` at a time."""
     if not _is_enough(nanoseconds, bytes, threads):
         return None
     loop = contraction.lane

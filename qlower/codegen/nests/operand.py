@@ -180,7 +180,7 @@ def lanes_of(scalar: str, data: bytes) -> NDArray[Any]:
 
 
 def operand_of(value: SSAValue, map: AffineMap, loops: int) -> Operand:
-    """How a nest of `loops` loops reads or writes a tensor by `map`."""
+    """The access of a nest of `loops` loops to a tensor by `map`."""
     border = 0
     indices = [linear_form(expression, loops) for expression in map.results]
     edges: tuple[Edge, ...] = ()

@@ -51,7 +51,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Call:
-    """How the code of a kernel of these `layers` is called, where it is an object of
+    """The interface of the code of a kernel of these `layers`, where it is an object of
     its own: `digest` is that of its function's text but for the name, `parameters` are
     the constants and numbers that the function is given."""
 

@@ -315,7 +315,7 @@ class Program(Walk):
         is_whole: bool,
         scratch: int | None = None,
     ) -> KernelCall:
-        """How main calls a kernel's function, which may be shared if it `is_whole`.
+        """Main's call of a kernel's function, which may be shared if it `is_whole`.
         `scratch` is the offset in the arena of memory that it has for itself."""
         read = [self.buffers[value] for value in inputs if value in self.buffers]
         written = [self.buffers[value] for value in results]

@@ -9,7 +9,7 @@ from qlower.diagnostics import QlowerError
 
 @dataclass(frozen=True)
 class Flavour:
-    """How code is instrumented and split; its results are the same bits in any.
+    """The instruments and parts of code; its results are the same bits in any flavor.
 
     With `threads` > 1 large nests are shared among that many threads of an OpenMP
     runtime. With `is_profiled` the entry takes one more output pointer, to an i64 for

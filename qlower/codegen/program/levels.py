@@ -7,7 +7,7 @@ choice is a pure function of what the processor says (`WORDS`): the last level w
 needs it meets, so that levels are listed from the least to the most.
 
 It is made anew in every call where asking is cheap. Where it isn't, the object keeps
-the number in one word of memory, the only one that it writes to: whoever comes first
+the number in one word of memory, the only one that it writes to: the first call
 stores what all others would store too, so calls stay re-entrant and need no order. An
 indirect function (IFUNC) would spare that word, but musl loads none.
 """

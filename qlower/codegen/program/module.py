@@ -101,8 +101,8 @@ def _program(code: Module, planned: Plan) -> tuple[Program, dict[str, str]]:
 
 
 def calls_of(module: ModuleOp, target: Target) -> list[Call]:
-    """How the code of a kernel-level module's kernels would be called, if each were an
-    object of its own."""
+    """The interfaces of a kernel-level module's kernels, if each were an object of its
+    own."""
     code = _empty(target)
     code.units = []
     return Program(code, plan(module, target), is_exported=True).calls

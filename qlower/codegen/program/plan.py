@@ -158,7 +158,7 @@ def plan(
     entry: str = ENTRY,
     prefix: str = "_",
 ) -> Plan:
-    """How the entry function of a kernel-level module will be run.
+    """A plan to run the entry function of a kernel-level module.
 
     Names of native functions begin with `prefix`: with an underscore, as no name of an
     `Interface` does, so that none is that of an entry point. Raises QlowerError for a

@@ -1,4 +1,4 @@
-"""How contractions may be cut for a target, and the way that is best by estimate,
+"""The ways to cut contractions for a target, and the one that is best by estimate,
 which pass schedule-contractions writes into them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much a kernel does: products, bytes, and an estimate of its time."""
+"""The work of a kernel: products, bytes, and an estimate of its time."""
 
 from __future__ import annotations
 

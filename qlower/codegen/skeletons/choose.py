@@ -46,7 +46,7 @@ from qlower.dialects.kernel import Schedule, TileAttr, TileRegistersAttr
 Skeleton: TypeAlias = (
     VectorPlan | WidenedPlan | TiledContraction | WindowPlan | RoutinePlan | LoopPlan
 )
-"""How a nest is run, with all that is decided before any code is written."""
+"""The skeleton that runs a nest, with all that is decided before code is written."""
 
 
 def scratch_bytes(skeleton: Skeleton) -> int:

@@ -136,7 +136,7 @@ def _lanes(target: Target, bound: int, width: int) -> tuple[Segment, ...]:
 
 
 def _lane_bits(nest: LoopNest, target: Target) -> int:
-    """How wide lanes are that fill a vector register.
+    """The width of lanes that fill a vector register.
 
     Numbers of 32 bits and less may take several registers, so that a whole one is
     stored; not where the accumulators of columns take them, or wider numbers, or where

@@ -105,7 +105,7 @@ class Architecture:
         return replace(target, processor=processor, needs=needs)
 
     def processor_on(self, triple: str) -> Processor | None:
-        """How code for a triple asks for features; None without a system to ask."""
+        """The processor that code for a triple asks for features; None without one."""
         has_linux = not {"linux", "android"}.isdisjoint(triple.split("-"))
         return self.processor if has_linux else None
 

@@ -15,7 +15,7 @@ from qlower.diagnostics import QlowerError
 
 
 class DotKind(Enum):
-    """How the machine multiplies bytes into i32 lanes, and what it takes."""
+    """The machine's multiplication of bytes into i32 lanes, and its operands."""
 
     UNSIGNED_BYTES = "u8 x s8, four products summed into each i32 lane"
     SIGNED_BYTES = "s8 x s8, four products summed into each i32 lane"
@@ -281,7 +281,7 @@ class Target:
     """Sums of the products of a whole run of activations with one channel's weights,
     128 bits of both at a time; the other dots sum those of several channels."""
     processor: Processor | None = None
-    """How code asks at run time for the features that it `needs`; None where there is
+    """The way in which code asks for the features that it `needs`; None where there is
     nobody to ask."""
     needs: frozenset[str] = frozenset()
     tuned_for: str = ""

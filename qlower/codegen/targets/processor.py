@@ -1,4 +1,4 @@
-"""How compiled code finds out what the processor has that it runs on."""
+"""The questions by which compiled code finds out the features of its processor."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def levels_of(target: str | None = None) -> dict[str, Target]:
 
 
 def processor_of(triple: str) -> Processor | None:
-    """How code for a triple asks for features; None without a system to ask."""
+    """The way in which code for a triple asks for features; None without a system."""
     return architecture_of(triple).processor_on(triple)
 
 

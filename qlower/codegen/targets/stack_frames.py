@@ -39,7 +39,7 @@ class StackUse:
 
 @dataclass(frozen=True)
 class _Syntax:
-    """How the assembly of an architecture moves its stack pointer, and calls.
+    """The forms in an architecture's assembly that move the stack pointer, and call.
 
     `takes` are patterns of what moves it down, with groups of `_UNITS`; `restores` of
     what moves it back, and `moves` of all that does either. `calls` has the name of the

@@ -1,4 +1,4 @@
-"""How large a number can get, from how it is computed."""
+"""Bounds of numbers, from the way they are computed."""
 
 from __future__ import annotations
 

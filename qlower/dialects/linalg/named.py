@@ -39,7 +39,7 @@ MEMOIZED_MAPS = "linalg.memoized_indexing_maps"
 
 
 class TypeFunction(StrEnum):
-    """How integers become wider ones."""
+    """The widening of integers."""
 
     SIGNED = "cast_signed"
     UNSIGNED = "cast_unsigned"
@@ -93,7 +93,7 @@ class NamedOp(NamedOperation, ABC):
 
     @property
     def indices(self) -> Sequence[str]:
-        """How the operands are indexed, as in `Definition`."""
+        """The indices of the operands, as in `Definition`."""
         return self.DEFINITION.indices
 
     def factors(self, axis: int) -> tuple[int, int]:

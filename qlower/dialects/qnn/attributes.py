@@ -30,7 +30,7 @@ REMARKS = "qnn.remarks"
 """The front end's remarks on the bits of a module that it made: a list of texts."""
 
 QDQ = "onnx.qdq"
-"""How an ONNX file's groups of dequantize, operator, quantize were read: "integer",
+"""The reading of an ONNX file's groups of dequantize, operator, quantize: "integer",
 "x86" or "as-written" (`qlower.frontends.import_options`)."""
 
 NAME = "qnn.name"

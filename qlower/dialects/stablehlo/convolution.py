@@ -56,7 +56,7 @@ class Window:
 
     @property
     def slide(self) -> Slide:
-        """How the window moves over pixels and what lies between them."""
+        """The steps of the window over pixels and the gaps between them."""
         return Slide(self.stride, self.before, self.after, self.weight_dilation)
 
 

@@ -137,7 +137,7 @@ class TransposeConv2DOp(ConvolutionOp, name="tosa.transpose_conv2d"):
 
     @property
     def phases(self) -> tuple[Axis, Axis]:
-        """How rows, and columns, become those of a convolution."""
+        """The axes of rows and columns as those of a convolution."""
         stride, pad = sizes(self.stride), sizes(self.out_pad)
         check_count("stride", stride, 2)
         check_count("out_pad", pad, 4)

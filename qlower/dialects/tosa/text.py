@@ -28,7 +28,7 @@ from ..words import InBrackets
 
 
 class ResizeMode(StrEnum):
-    """How `tosa.resize` makes an element of those around its position."""
+    """The way in which `tosa.resize` makes an element of those around its position."""
 
     NEAREST_NEIGHBOR = "NEAREST_NEIGHBOR"
     BILINEAR = "BILINEAR"

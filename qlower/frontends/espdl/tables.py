@@ -17,7 +17,7 @@ from qlower.diagnostics import QlowerError, make_file_location, printable
 from qlower.files.arrays import Array
 
 SHARING_ALLOWANCE = 4
-"""How often, on average, a byte of the file may be read through different tables."""
+"""The average times that a byte of the file may be read through different tables."""
 
 SMALLEST_BUDGET = 4096
 TABLE_COST = 16

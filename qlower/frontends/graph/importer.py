@@ -32,7 +32,7 @@ OPERATION_COST = 8
 
 @dataclass(frozen=True)
 class Reading:
-    """How a framework runs a graph: after whose contract, and what stays real, and why.
+    """A framework's way to run a graph: the contract, what stays real, and why.
 
     `remarks` lists that for users, once the graph is imported. With `has_blocks`
     real images lie in memory as ONNX Runtime optimizes that (`blocks`).
@@ -239,7 +239,7 @@ class _GraphImporter:
         self.blocks.follow(context)
 
     def way_out(self, node: Node) -> str | None:
-        """How the model goes without a node: cut at what this one takes."""
+        """The advice for a model without a node: cut it at what this one takes."""
         graph = self.graph
         taken: list[str] = []
         for name in node.inputs:

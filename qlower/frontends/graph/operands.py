@@ -39,11 +39,11 @@ class Importer(Protocol):
     graph: Graph
     builder: FunctionBuilder
     qdq: str
-    """How groups are read (`import_options.QDQ_READINGS`)."""
+    """The reading of groups (`import_options.QDQ_READINGS`)."""
     is_quantized: bool
     """Whether the file has quantized values at all."""
     computed: str
-    """How users of the format make constants of what a model computes."""
+    """The advice to a format's users on making constants of what a model computes."""
     blocks: Blocks
     """Which real images lie in blocks of channels."""
 
@@ -56,7 +56,7 @@ class Importer(Protocol):
         ...
 
     def way_out(self, node: Node) -> str | None:
-        """How the model works without a node."""
+        """The advice for a model without a node."""
         ...
 
     def skip(self, node: Node) -> None:

@@ -109,7 +109,7 @@ def _without(
 def overlap(
     nest: Nest, chosen: SSAValue, every: SSAValue, places: Sequence[Index]
 ) -> SSAValue:
-    """How much two boxes of tables [N, 4] overlap, at a place of each: from 0 to 1 of
+    """The overlap of two boxes of tables [N, 4], at a place of each: from 0 to 1 of
     what they cover together."""
     corners = [
         nest.input(table, (place, AffineConstantExpr(corner)))

@@ -45,7 +45,7 @@ SIMPLIFICATIONS = (
 (core/optimizer/graph_transformer_utils.cc)."""
 
 MOST_ROUNDS = 10
-"""How often they are applied, as long as anything changes
+"""The most times that they are applied, as long as anything changes
 (max_num_graph_transformation_steps)."""
 
 

@@ -34,7 +34,7 @@ INTEGRAL = ("INT32", "INT64", "BOOL")
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """How an operator is computed from constants.
+    """The evaluation of an operator on constants.
 
     It takes what its importer does, or where none is, what the `signature` says.
     Results of INT32, INT64 and BOOL are computed; with `moves` the operator computes

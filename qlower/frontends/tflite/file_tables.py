@@ -17,7 +17,7 @@ MAX_TABLES = 1 << 16
 """Tensors, operators, operator codes or buffers in one file."""
 
 SHARING_ALLOWANCE = 4
-"""How often, on average, a byte of the file may be read through different tables."""
+"""The average times that a byte of the file may be read through different tables."""
 
 SMALLEST_BUDGET = 4096
 

@@ -143,7 +143,7 @@ class _GraphImporter(TensorTable):
         return module
 
     def way_out(self, operator: Operator) -> str:
-        """How the model goes without an operator: cut at what this one takes."""
+        """The advice for a model without an operator: cut it at what this one takes."""
         computed = computed_tensors(self.whole, self.names)
         short = dict(zip(computed, short_names([*computed.values()]), strict=True))
         taken = [
@@ -364,7 +364,7 @@ def _is_quantized(module: ModuleOp) -> bool:
 
 
 def entry_of(name: str) -> Entry[OperatorContext] | None:
-    """How an operator is imported; the entry of one that is only evaluated refuses."""
+    """The entry that imports an operator; it refuses one that is only evaluated."""
     evaluator = EVALUATORS.get(name)
     if name in IMPORTERS or evaluator is None:
         return IMPORTERS.get(name)

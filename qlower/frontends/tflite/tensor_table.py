@@ -39,7 +39,7 @@ class TensorTable(ABC):
 
     @abstractmethod
     def way_out(self, operator: Operator) -> str:
-        """How the model goes without an operator."""
+        """The advice for a model without an operator."""
 
     @abstractmethod
     def subgraph(self, number: int, site: Site) -> Subgraph:

@@ -1,4 +1,4 @@
-"""How C holds values: integers sign-extended in the narrowest of its types that has
+"""C's storage of values: integers sign-extended in the narrowest of its types that has
 their width, an i1 as a `bool`, an index as an `int64_t`."""
 
 from __future__ import annotations

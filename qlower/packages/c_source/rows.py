@@ -30,8 +30,8 @@ SCRATCH = "scratch"
 
 
 def plan_rows(contraction: Contraction) -> WidenedPlan | None:
-    """How to sum products of widened activations; None where it doesn't pay or the nest
-    has too little scratch."""
+    """The way to sum products of widened activations; None where it doesn't pay or the
+    nest has too little scratch."""
     given = contraction.nest.op.scratch
     if given is None or contraction.accumulator != "i32":
         return None

@@ -34,8 +34,8 @@ _BORDER = 512
 
 
 def plan_windows(products: DepthwiseProducts) -> RoutinePlan | None:
-    """How to sum windows by a function; None where it can't or the nest has too little
-    scratch."""
+    """The way to sum windows by a function; None where there is none or the nest has
+    too little scratch."""
     given = products.nest.op.scratch
     plan = plan_routine(resolve_target(PORTABLE_C), products)
     if plan is None or given is None or sum(plan.scratch) > given.bytes.data:

@@ -81,8 +81,8 @@ def _gates(
     step: int,
     of_state: SSAValue,
 ) -> SSAValue:
-    """The gates [B, G, U] of a step: of the sums of all inputs [B, T, G, U], of which
-    it takes one, and of the last state [B, G, U]."""
+    """The gates [B, G, U] of a step: of its own sum among those of all inputs
+    [B, T, G, U], and of the last state [B, G, U]."""
     nest = Nest(lowering.emit, shape_of(of_state))
     runtime = {
         "input_sum": nest.input(of_inputs, (0, AffineConstantExpr(step), 1, 2)),

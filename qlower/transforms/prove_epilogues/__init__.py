@@ -13,7 +13,7 @@ and on both sides of each step. So for each nest
    (channels.py);
 2. the epilogue's operations are proved to be non-decreasing there (monotone.py);
 3. the steps of each channel are found (steps.py), and a line for them (lines.py), for
-   all nests with such operations at once (together.py);
+   all nests with such operations in one step (together.py);
 4. the line's operations are run in the interpreter on both sides of all steps.
 
 Where a line misses a step by a few accumulators, these are exceptions, which are mended

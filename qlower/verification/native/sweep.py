@@ -28,7 +28,7 @@ writes the others."""
 def bind_code(
     compiled: CompiledObject, inputs: Sequence[Array], outputs: Sequence[Array]
 ) -> Callable[[], object]:
-    """Machine code in this process, or under emulation where it is another machine's.
+    """Machine code in this process, or under emulation where it is for another machine.
 
     Raises QlowerError where there is no emulator (`EmulatedExecutable`).
     """

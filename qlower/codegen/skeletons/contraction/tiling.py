@@ -1,4 +1,4 @@
-"""How contractions are cut: tiles of pixels times vectors of channels in registers."""
+"""Cutting contractions: tiles of pixels times vectors of channels in registers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAST_CHANNELS = 8
 
 @dataclass(frozen=True)
 class VectorPlan:
-    """A contraction in vector registers: by which products, of which packed weights,
+    """A contraction in vector registers: its products, its packed weights,
     and in which tiles."""
 
     contraction: Contraction

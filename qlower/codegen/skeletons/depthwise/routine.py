@@ -114,7 +114,7 @@ class RoutinePlan:
 
 
 def plan_routine(target: Target, products: DepthwiseProducts) -> RoutinePlan | None:
-    """How to sum the window by routines, where the target has them, lines are short
+    """The way to sum a window by routines, where the target has them, lines are short
     enough and padding is known for each column."""
     halves, nest = target.halves, products.nest
     pixels = [loop for loop in range(len(nest.parallel)) if loop != products.lane]

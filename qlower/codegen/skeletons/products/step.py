@@ -58,7 +58,7 @@ class StepCost:
 
 @dataclass(frozen=True)
 class WeightLayout:
-    """How weights are packed for products: `lanes` channels side by side, `depth`
+    """The packing of weights for products: `lanes` channels side by side, `depth`
     numbers of each."""
 
     lanes: int

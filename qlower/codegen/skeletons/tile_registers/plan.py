@@ -1,4 +1,4 @@
-"""How a contraction is cut for tile registers, if that is worth it, and its weights.
+"""Cutting a contraction for tile registers, if that is worth it, and its weights.
 
 No byte is read that isn't one of the activations. A last piece of the run that is not
 whole begins earlier, and has weights 0 for what was there before; a last tile of pixels
@@ -43,7 +43,7 @@ _LAYOUT = WeightLayout(LANES)
 
 @dataclass(frozen=True)
 class TilePlan:
-    """How a contraction is cut.
+    """The cut of a contraction.
 
     A register has `height` pixels of the last pixel loop and `depth` bytes of the run,
     which has `pieces` of them. `along` registers are neighbours in the last pixel loop,
@@ -74,7 +74,7 @@ class TiledContraction:
 def plan_tiles(
     target: Target, contraction: Contraction, schedule: Attribute | None
 ) -> TilePlan | None:
-    """How to cut, or None where there are no such registers or vectors are faster.
+    """The cut, or None where there are no such registers or vectors are faster.
 
     A schedule decides, if there is one. Raises QlowerError if it can't be followed.
     """
@@ -99,7 +99,7 @@ def plan_tiles(
 
 
 def possible_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
-    """How to cut, whether or not it is worth it; None where that can't be done."""
+    """The cut, whether or not it is worth it; None where that can't be done."""
     tiles, run = target.tiles, contraction.run
     if tiles is None or run is None or not contraction.pixels:
         return None
@@ -125,7 +125,7 @@ def possible_tiles(target: Target, contraction: Contraction) -> TilePlan | None:
 
 
 def _leads(contraction: Contraction, spare: int) -> tuple[int, ...]:
-    """How to read `spare` bytes more for each tap: after the run where another tap
+    """The way to read `spare` bytes more for each tap: after the run where another tap
     follows far enough away, else before it. Empty where there is no such loop."""
     bounds, taps = contraction.nest.bounds, contraction.taps
     strides = contraction.activation.operand.strides

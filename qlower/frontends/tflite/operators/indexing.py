@@ -198,7 +198,7 @@ def _import_diagonal(op: OperatorContext, shape: Sequence[int], number: int) -> 
 
 
 def _depth(op: OperatorContext, number: int, shape: Sequence[int]) -> int:
-    """How many dimensions of `shape` a row of the operand's indices is a place of."""
+    """The number of dimensions of `shape` that a row of the indices is for."""
     tensor, indices = op.input(number), op.shape(number)
     depth = indices[-1] if indices else 0
     if not 1 <= depth <= len(shape):

@@ -89,7 +89,7 @@ POWERS: Mapping[float, Unary] = {
     0.75: _to_three_quarters,
     1.0: lambda steps, x: x,
 }
-"""How a number is raised to `beta`."""
+"""The power `beta` of a number."""
 
 
 def _rows(op: OperatorContext) -> tuple[int, ...]:

@@ -86,7 +86,7 @@ def _places(op: OperatorContext, sparsity: Sparsity, shape: tuple[int, ...]) -> 
 def _sizes_and_steps(
     op: OperatorContext, sparsity: Sparsity, shape: tuple[int, ...]
 ) -> list[tuple[int, int]]:
-    """How many indices each level has, and the elements from one to the next."""
+    """The number of indices of each level, and the elements from one to the next."""
     rank, count = len(shape), len(sparsity.levels)
     order, blocks = sparsity.order, sparsity.blocks
     if (
