@@ -160,7 +160,7 @@ def count_table(counts: Sequence[KernelCount]) -> Table[KernelCount]:
     """Each kernel's instructions, with their share and those of a product."""
     total = sum(count.instructions for count in counts) or 1
     columns: list[Column[KernelCount]] = [
-        Column("layer", "layer", lambda c: c.layer, right=False, least=12),
+        Column("layer", "layer", lambda c: c.layer, least=12),
         Column("kernel", "family", lambda c: c.family, right=False, rank=2),
         Column("instructions", "instructions", lambda c: c.instructions, sums=True),
         Column("share", None, lambda c: f"{c.instructions / total:.1%}"),

@@ -75,7 +75,7 @@ def as_html(report: Report) -> str:
 def comparison_table(report: Report) -> Table[Comparison]:
     """A row a model and number of threads, with columns for every peer."""
     columns: list[Column[Comparison]] = [
-        Column("model", "model", lambda row: row.model, right=False, least=16),
+        Column("model", "model", lambda row: row.model, least=16),
         Column("threads", "threads", lambda row: row.threads),
         *_time_columns(OURS),
     ]

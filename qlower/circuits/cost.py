@@ -53,7 +53,7 @@ class Costs(Tabled[Cost]):
         """A line for each contract."""
         columns: list[Column[Cost]] = [
             Column("contract", "contract", lambda row: row.contract, right=False),
-            Column("ports", "ports", _ports, right=False, least=20, rank=2),
+            Column("ports", "ports", _ports, least=20, rank=2),
             Column("multiplies", "multiplies", _products, right=False),
             Column("wires", "wires", lambda row: row.circuit and row.circuit.bits[1]),
             Column("cells", "cells", lambda row: row.area and row.area.cells),

@@ -130,9 +130,9 @@ class Circuits(Tabled[Circuit]):
     def table(self) -> Table[Circuit]:
         """A line for each circuit: what goes in, and what the proved widths save."""
         columns: list[Column[Circuit]] = [
-            Column("module", "module", lambda row: row.name, right=False, least=12),
+            Column("module", "module", lambda row: row.name, least=12),
             Column("rule", "rule", lambda row: row.rule, right=False, rank=2),
-            Column("inputs", "inputs", _inputs, right=False, least=20),
+            Column("inputs", "inputs", _inputs, least=20),
             Column("multiplies", "multiplies", _products, right=False, rank=1),
             Column("bits written", "bits_written", lambda row: row.bits[0], sums=True),
             Column("needed", "bits_needed", lambda row: row.bits[1], sums=True),

@@ -131,7 +131,7 @@ def _layer_table(layers: dict[str, dict[str, float]]) -> Table[str]:
 
     names = dict.fromkeys(name for passes in layers.values() for name in passes)
     columns: list[Column[str]] = [
-        Column("layer", "layer", lambda layer: layer, right=False, least=12),
+        Column("layer", "layer", lambda layer: layer, least=12),
         *map(microseconds, names),
     ]
     return Table("time of every layer", list(layers), columns, total="all")

@@ -20,9 +20,7 @@ class Contracts(Tabled[Header]):
         """A line for each contract."""
         columns: list[Column[Header]] = [
             Column("contract", "name", lambda row: row.name, right=False),
-            Column(
-                "what it is", "summary", lambda row: row.summary, right=False, least=40
-            ),
+            Column("what it is", "summary", lambda row: row.summary, least=40),
             Column("family", "family", lambda row: row.family, right=False, rank=2),
             Column("base", "base", lambda row: row.base, right=False, rank=1),
         ]

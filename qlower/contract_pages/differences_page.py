@@ -128,7 +128,7 @@ def pairs_table(comparison: Comparison) -> Table[Pair]:
     ]
     title = "layer" if comparison.by_layer else "kind"
     columns: list[Column[Pair]] = [
-        Column(title, title, lambda row: row.layers, right=False, least=12),
+        Column(title, title, lambda row: row.layers, least=12),
         Column("contract", "first", lambda row: row.first, right=False),
         Column("contract", "second", lambda row: row.second, right=False),
         Column("outputs", "outputs", lambda row: row.difference.count),

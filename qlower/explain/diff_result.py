@@ -178,7 +178,7 @@ LEGEND = (
 def _table(diff: Diff) -> Table[LayerDifference]:
     columns: list[Column[LayerDifference]] = [
         Column("#", "number", lambda row: row.number),
-        Column("layer", "layer", lambda row: row.name, right=False, least=12),
+        Column("layer", "layer", lambda row: row.name, least=12),
         Column("op", "op", lambda row: row.kind, right=False, rank=1),
         Column("elements", "elements", lambda row: row.elements, rank=2),
         *_columns("carried", lambda row: row.carried, is_real=diff.is_real),

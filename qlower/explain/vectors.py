@@ -111,7 +111,7 @@ class Vectors(Tabled[LayerVectors]):
 
         columns: list[Column[LayerVectors]] = [
             Column("#", "number", lambda row: row.number),
-            Column("layer", "layer", lambda row: row.name, right=False, least=12),
+            Column("layer", "layer", lambda row: row.name, least=12),
             Column("op", "op", lambda row: row.kind, right=False),
             Column("runs", "runs", lambda row: row.count, sums=True),
             Column("shown", "shown", shown, sums=True),
@@ -121,7 +121,6 @@ class Vectors(Tabled[LayerVectors]):
                 "not shown",
                 "missing",
                 lambda row: row.coverage and row.coverage.missing,
-                right=False,
                 least=16,
                 rank=1,
             ),

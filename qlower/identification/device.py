@@ -71,7 +71,6 @@ class Device:
                 "others",
                 lambda row: row.others,
                 lambda row: "; ".join(ranges(row.others)),
-                right=False,
                 least=20,
             ),
         ]

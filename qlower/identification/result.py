@@ -125,14 +125,7 @@ class Identification(Tabled[Explanation]):
             Column("share", "share", lambda row: row.share, _show_share),
             Column("layers", "layers_explained", _whole_layers, _show_layers, rank=1),
             Column(None, "layers", lambda row: len(row.layers)),
-            Column(
-                "first output not explained",
-                "miss",
-                _miss,
-                right=False,
-                least=20,
-                rank=2,
-            ),
+            Column("first output not explained", "miss", _miss, least=20, rank=2),
         ]
         title = f"what explains {self.title}, {counted(self.runs, 'input')}"
         notes = ["layers: those that are explained entirely, of those in the dump."]

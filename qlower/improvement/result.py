@@ -77,7 +77,7 @@ class Improvement(Tabled[Attempt]):
             "layers",
             self.layers,
             [
-                Column("layer", "layer", lambda r: r.name, right=False, least=12),
+                Column("layer", "layer", lambda r: r.name, least=12),
                 Column("op", "op", lambda r: r.kind, right=False, rank=1),
                 Column("alone", "alone", lambda r: _finite(r.alone), _shown("alone")),
                 Column(
@@ -106,9 +106,7 @@ class Improvement(Tabled[Attempt]):
                 Column("precision", "precision", lambda r: r.name, right=False),
                 Column("weights, bytes", "weight_bytes", lambda r: r.weight_bytes),
                 *_figure_columns(self._has_top1),
-                Column(
-                    "refused", "refused", lambda r: r.refusal, right=False, least=20
-                ),
+                Column("refused", "refused", lambda r: r.refusal, least=20),
             ],
         )
 

@@ -98,7 +98,7 @@ def lint_table(
     of layers that weren't looked at.
     """
     columns: list[Column[Finding]] = [
-        Column("layer", "layer", lambda row: row.layer, right=False, least=12),
+        Column("layer", "layer", lambda row: row.layer, least=12),
         Column("op", "op", lambda row: row.kind, right=False, rank=1),
         Column("what", "what", lambda row: row.what, right=False),
         Column("bits", "bits", lambda row: row.bits),

@@ -72,22 +72,14 @@ LEGEND = {
 
 COLUMNS: tuple[Column[LayerStatistics], ...] = (
     Column("#", "number", lambda row: row.number),
-    Column("layer", "layer", lambda row: row.name, right=False, least=12),
+    Column("layer", "layer", lambda row: row.name, least=12),
     Column(None, "full_name", lambda row: row.full_name),
     Column("op", "op", lambda row: row.kind, right=False),
-    Column(
-        "input",
-        "inputs",
-        lambda row: row.inputs,
-        right=False,
-        least=14,
-        rank=5,
-    ),
+    Column("input", "inputs", lambda row: row.inputs, least=14, rank=5),
     Column(
         "result (scale, zero point)",
         "results",
         lambda row: row.results,
-        right=False,
         least=28,
         rank=1,
     ),

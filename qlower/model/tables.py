@@ -30,7 +30,7 @@ def port_table(
 
     columns: list[Column[Port]] = [
         Column("", "role", lambda port: port[0], right=False),
-        Column("tensor", "name", lambda port: port[1].name, right=False, least=12),
+        Column("tensor", "name", lambda port: port[1].name, least=12),
         Column("shape", "shape", lambda port: port[1].shape, shape, right=False),
         Column("type", "dtype", lambda port: port[1].dtype, right=False),
         Column("scale", "scale", lambda port: port[1].scale, scale),

@@ -235,13 +235,7 @@ def _exact_column(
 COLUMNS: tuple[Column[Row], ...] = (
     Column("step", "step", lambda row: row.name, right=False, rank=4),
     Column(None, "op", lambda row: row.text),
-    Column(
-        "what it does",
-        "words",
-        lambda row: row.words,
-        right=False,
-        least=24,
-    ),
+    Column("what it does", "words", lambda row: row.words, least=24),
     Column(
         "value",
         "value",
@@ -249,7 +243,7 @@ COLUMNS: tuple[Column[Row], ...] = (
         lambda row: "" if row.value is None else show_value(row.value),
     ),
     _exact_column("exact", "exact", lambda row: row.exact, rank=2),
-    Column("rounding", "rounding", lambda row: row.how, right=False, least=9),
+    Column("rounding", "rounding", lambda row: row.how, least=9),
     Column(
         "adds",
         "error",

@@ -37,7 +37,7 @@ def table(table: Table[Row], title: str | None = None) -> Block:
     return {
         "kind": "table",
         "title": printable(table.title if title is None else title),
-        "columns": [[printable(c.title or ""), c.right] for c in columns],
+        "columns": [[printable(c.title or ""), c.is_right] for c in columns],
         "rows": [[printable(c.text(row)) for c in columns] for row in table.rows],
         "notes": [printable(note) for note in table.notes],
     }

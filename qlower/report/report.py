@@ -40,7 +40,7 @@ class Report(Tabled[tuple[str, str]]):
         """A line for each of the texts about the whole."""
         columns: list[Column[tuple[str, str]]] = [
             Column("what", "name", lambda row: row[0], right=False),
-            Column("value", "text", lambda row: row[1], right=False, least=30),
+            Column("value", "text", lambda row: row[1], least=30),
         ]
         return Table(self.title, self.about, columns, notes=self.verdict)
 

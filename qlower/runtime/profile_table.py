@@ -30,7 +30,7 @@ def profile_table(
         return time.nanoseconds / max(total, 1.0)
 
     columns: list[Column[KernelTime]] = [
-        Column("layer", "layer", lambda time: time.layer, right=False, least=12),
+        Column("layer", "layer", lambda time: time.layer, least=12),
         Column("kernel", "family", lambda time: time.family, right=False, rank=2),
         Column(None, "nanoseconds", lambda time: time.nanoseconds),
         Column("us", None, lambda time: f"{time.nanoseconds / 1e3:.2f}"),

@@ -97,7 +97,7 @@ def _row(
     ]
     return [
         GAP.join(
-            text.rjust(size) if column.right else text.ljust(size)
+            text.rjust(size) if column.is_right else text.ljust(size)
             for column, size, text in zip(columns, widths, parts, strict=True)
         ).rstrip()
         for parts in zip_longest(*cells, fillvalue="")
@@ -109,16 +109,16 @@ def markdown(table: Table[Row]) -> str:
     columns = _for_people(table)
     lines = [[_escape_markdown(text) for text in line] for line in _lines(table)]
     widths = [
-        max(2 if column.right else 1, width)
+        max(2 if column.is_right else 1, width)
         for column, width in zip(columns, _widths(lines), strict=True)
     ]
     rules = [
-        f"{'-' * (width - 1)}{':' if column.right else '-'}"
+        f"{'-' * (width - 1)}{':' if column.is_right else '-'}"
         for column, width in zip(columns, widths, strict=True)
     ]
     shown = [
         " | ".join(
-            text.rjust(width) if column.right else text.ljust(width)
+            text.rjust(width) if column.is_right else text.ljust(width)
             for column, width, text in zip(columns, widths, line, strict=True)
         )
         for line in (lines[0], rules, *lines[1:])
@@ -183,7 +183,7 @@ def _lines(table: Table[Row], columns: Sequence[Column[Row]] | None = None) -> L
     lines += [[printable(column.text(row)) for column in shown] for row in table.rows]
     if table.total is not None:
         sums = [_sum(table, column) for column in shown]
-        words = (i for i, column in enumerate(shown) if not column.right)
+        words = (i for i, column in enumerate(shown) if not column.is_right)
         sums[next(words, 0)] = table.total
         lines.append(sums)
     return lines
@@ -293,7 +293,7 @@ def _escape_html(text: str) -> str:
 def _html_line(columns: Sequence[Column[Row]], line: Sequence[str], cell: str) -> str:
     right = ' style="text-align: right"'
     cells = (
-        f"<{cell}{right if column.right else ''}>{_escape_html(text)}</{cell}>"
+        f"<{cell}{right if column.is_right else ''}>{_escape_html(text)}</{cell}>"
         for column, text in zip(columns, line, strict=True)
     )
     return f"<tr>{''.join(cells)}</tr>"

@@ -35,7 +35,8 @@ class Column(Generic[Row]):
 
     `title` is for people, None where the column is for programs alone; `key` is for
     programs (CSV and JSON), None where the column is for people alone. `show` writes
-    the cell for people, by default `show_cell`.
+    the cell for people, by default `show_cell`. Cells are aligned on the right, unless
+    `right` is false or they are texts that have a `least`.
 
     Where a terminal is narrow, columns that have a `rank` are left out, the highest
     first, and texts that have a `least` go on in the next line after that many
@@ -52,6 +53,11 @@ class Column(Generic[Row]):
     least: int | None = None
     wraps: bool = True
     rank: int = 0
+
+    @property
+    def is_right(self) -> bool:
+        """Whether cells are aligned on the right."""
+        return self.right and self.least is None
 
     def text(self, row: Row) -> str:
         """The row's cell as people read it."""

@@ -192,7 +192,7 @@ class Validation(Tabled[ContractRow]):
             rows,
             [
                 Column("contract", "contract", lambda r: r.contract, right=False),
-                Column("layer", "layer", lambda r: r.layer, right=False, least=12),
+                Column("layer", "layer", lambda r: r.layer, least=12),
                 Column("elements", "elements", lambda r: r.signal.elements, rank=2),
                 Column(
                     "differ",

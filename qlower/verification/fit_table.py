@@ -133,7 +133,7 @@ class Fits(Tabled[Fit]):
     def table(self) -> Table[Fit]:
         """A line for each layer's sums, and for its pairs."""
         columns: list[Column[Fit]] = [
-            Column("layer", "layer", lambda row: row.layer, right=False, least=12),
+            Column("layer", "layer", lambda row: row.layer, least=12),
             Column("op", "op", lambda row: row.kind, right=False, rank=2),
             Column("what", "what", lambda row: row.what, right=False),
             Column(

@@ -75,7 +75,7 @@ class Groups(Tabled[LayerGroups]):
             for name in (first, *more)
         }
         columns: list[Column[LayerGroups]] = [
-            Column("layer", "layer", lambda row: row.layer, right=False, least=12),
+            Column("layer", "layer", lambda row: row.layer, least=12),
             Column("op", "op", lambda row: row.kind, right=False, rank=2),
             Column("groups", "count", lambda row: len(row.groups)),
             Column("undecided", "undecided", lambda row: len(row.undecided) or None),
@@ -85,7 +85,6 @@ class Groups(Tabled[LayerGroups]):
                 "same",
                 _same,
                 lambda row: _same(row, names) or NOTHING,
-                right=False,
                 least=20,
             ),
         ]

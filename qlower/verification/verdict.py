@@ -155,7 +155,7 @@ class Equality(Tabled[LayerVerdict]):
     def table(self) -> Table[LayerVerdict]:
         """A line for each layer."""
         columns: list[Column[LayerVerdict]] = [
-            Column("layer", "layer", lambda row: row.layer, right=False, least=12),
+            Column("layer", "layer", lambda row: row.layer, least=12),
             Column("op", "op", lambda row: row.kind, right=False, rank=2),
             Column("verdict", "verdict", lambda row: row.verdict, right=False),
             Column(
@@ -167,7 +167,7 @@ class Equality(Tabled[LayerVerdict]):
             ),
             Column(None, "channels_that_differ", lambda row: row.apart),
             Column("decided", "numbers", lambda row: row.numbers or None, rank=1),
-            Column("how", "how", _reason, right=False, least=20),
+            Column("how", "how", _reason, least=20),
         ]
         counts = count_kinds(row.verdict for row in self.layers)
         numbers = sum(row.numbers for row in self.layers)

@@ -36,7 +36,7 @@ def make_table(*rows: Layer) -> Table[Layer]:
         [
             Column("MACs", "macs", lambda row: row.work, sums=True),
             Column("share", "share", lambda row: row.share, rank=1),
-            Column("layer", "layer", lambda row: row.name, right=False, least=12),
+            Column("layer", "layer", lambda row: row.name, least=12),
             Column(None, "is_first", lambda row: row.name == "conv"),
         ],
         total="total",

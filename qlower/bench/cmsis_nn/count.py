@@ -273,7 +273,7 @@ def layers_table(counts: Sequence[LayerCount]) -> Table[LayerCount]:
         for name in ("instructions", "theirs")
     )
     columns: list[Column[LayerCount]] = [
-        Column("layer", "layer", lambda c: c.layer, right=False, least=12),
+        Column("layer", "layer", lambda c: c.layer, least=12),
         Column("CMSIS-NN's kernel", "kernels", lambda c: c.kernels, right=False),
         Column("instructions", "instructions", lambda c: c.instructions, sums=True),
         Column("CMSIS-NN", "theirs", lambda c: c.theirs, sums=True),

@@ -62,7 +62,7 @@ class ModelGates(Tabled[LayerGates]):
             at = end
         del rows[""]  # inputs
         columns: list[Column[LayerGates]] = [
-            Column("layer", "layer", lambda row: row.layer, right=False, least=12),
+            Column("layer", "layer", lambda row: row.layer, least=12),
             *(_column(kind) for kind in KINDS[2:]),
             Column("widest wire", "bits", lambda row: row.bits),
         ]

@@ -122,7 +122,7 @@ class RtlEquality(Tabled[LaneVerdict]):
         columns: list[Column[LaneVerdict]] = [
             Column(self.selector, self.selector, lambda row: row.lane),
             Column("verdict", "verdict", lambda row: row.verdict, right=False),
-            Column("inputs", "inputs", _inputs, right=False, least=20),
+            Column("inputs", "inputs", _inputs, least=20),
             Column("module", "module", _module),
             Column("contract", "contract", _contract),
             Column("seconds", "seconds", lambda row: f"{row.seconds:.2f}"),

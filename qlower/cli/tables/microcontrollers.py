@@ -92,7 +92,7 @@ class ModelCount:
 def model_table(models: Sequence[ModelCount], *, cpu: str) -> Table[ModelCount]:
     """A line a model; on a Cortex-M4 with the figures of others for the same file."""
     columns: list[Column[ModelCount]] = [
-        Column("model", "model", lambda m: m.name, right=False, least=12),
+        Column("model", "model", lambda m: m.name, least=12),
         Column("MAC", "products", lambda m: m.products),
         Column("instructions", "instructions", lambda m: m.instructions),
         Column("cycles", "cycles", lambda m: m.cycles),

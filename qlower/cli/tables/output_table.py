@@ -74,9 +74,9 @@ def output_table(rows: Sequence[OutputSummary]) -> Table[OutputSummary]:
     """A line for each output of each run."""
     columns: list[Column[OutputSummary]] = [
         Column("input", "input", lambda row: row.run),
-        Column("output", "output", lambda row: row.spec.name, right=False, least=12),
+        Column("output", "output", lambda row: row.spec.name, least=12),
         Column("type", "type", lambda row: row.kind, right=False, rank=1),
-        Column("largest", None, lambda row: row.values, right=False, least=24),
+        Column("largest", None, lambda row: row.values, least=24),
         Column(None, "indices", lambda row: row.indices),
         Column(None, "stored", lambda row: row.stored),
         Column(None, "real", lambda row: row.real),

@@ -48,19 +48,7 @@ def pass_table(
     columns: list[Column[PassSummary]] = [
         Column("pass", "pass", lambda row: row.name, right=False),
         Column("from", "package", lambda row: row.package, right=False),
-        Column(
-            "options",
-            "options",
-            lambda row: row.options,
-            right=False,
-            least=16,
-        ),
-        Column(
-            "what it does",
-            "what",
-            lambda row: row.what,
-            right=False,
-            least=24,
-        ),
+        Column("options", "options", lambda row: row.options, least=16),
+        Column("what it does", "what", lambda row: row.what, least=24),
     ]
     return Table("passes", rows, columns)

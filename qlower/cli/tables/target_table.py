@@ -108,8 +108,6 @@ def name_table(architecture: Architecture) -> Table[NameForTarget]:
     columns: list[Column[NameForTarget]] = [
         Column("option", "option", lambda row: f"--{row.kind}", right=False),
         Column("name", "name", lambda row: row.name, right=False),
-        Column(
-            "has", "has", lambda row: row.features, right=False, least=24, wraps=False
-        ),
+        Column("has", "has", lambda row: row.features, least=24, wraps=False),
     ]
     return Table("names", cpus + features, columns)

@@ -124,13 +124,13 @@ class Native(Tabled[list[NativeVerdict]]):
         order = {row.layer: number for number, row in enumerate(reversed(self.layers))}
         lines = sorted(groups.values(), key=lambda rows: -order[rows[0].layer])
         columns: list[Column[list[NativeVerdict]]] = [
-            Column("layer", "layer", lambda rows: rows[0].layer, right=False, least=12),
+            Column("layer", "layer", lambda rows: rows[0].layer, least=12),
             Column("op", "op", lambda rows: rows[0].kind, right=False, rank=2),
             Column("verdict", "verdict", lambda rows: rows[0].verdict, right=False),
-            Column("levels", "levels", self._levels, right=False, least=10),
+            Column("levels", "levels", self._levels, least=10),
             Column("channels", "channels", lambda r: r[0].channels or None, rank=3),
             Column("looked at", "numbers", lambda r: r[0].numbers or None, rank=1),
-            Column("how", "how", _reason, right=False, least=20),
+            Column("how", "how", _reason, least=20),
         ]
         counts = count_kinds(row.verdict for row in self.layers)
         numbers = sum(row.numbers for row in self.layers)

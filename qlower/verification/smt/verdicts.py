@@ -43,7 +43,7 @@ class Answers(Tabled[LayerAnswers]):
             return lambda row: row.answers[number]
 
         columns: list[Column[LayerAnswers]] = [
-            Column("layer", "layer", lambda row: row.layer, right=False, least=12),
+            Column("layer", "layer", lambda row: row.layer, least=12),
             Column("claims", "claims", lambda row: row.claims),
             Column("qlower", "qlower", lambda row: row.verdict, right=False),
             *(
