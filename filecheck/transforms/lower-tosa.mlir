@@ -73,3 +73,18 @@ func.func @shift(%x: tensor<4xi32>, %n: tensor<4xi32>) -> tensor<4xi32> {
   %0 = tosa.arithmetic_right_shift %x, %n {round = true} : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   return %0 : tensor<4xi32>
 }
+
+// A convolution of f32 starts from 0, takes products in turn and adds its bias last.
+// CHECK-LABEL: func.func @real_convolution(
+func.func @real_convolution(%x: tensor<1x4x4x3xf32>, %w: tensor<2x3x3x3xf32>, %b: tensor<2xf32>) -> tensor<1x4x4x2xf32> {
+  // CHECK: tensor.pad %x low[0, 1, 1, 0] high[0, 1, 1, 0]
+  // CHECK: arith.constant 0.000000e+00 : f32
+  // CHECK: iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]
+  // CHECK: %[[PRODUCT:.*]] = arith.mulf
+  // CHECK: arith.addf %{{.*}}, %[[PRODUCT]] : f32
+  // CHECK: ins(%{{.*}}, %b : tensor<1x4x4x2xf32>, tensor<2xf32>)
+  // CHECK: arith.addf
+  %z = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+  %0 = tosa.conv2d %x, %w, %b, %z, %z {acc_type = f32, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<1x4x4x3xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x4x4x2xf32>
+  return %0 : tensor<1x4x4x2xf32>
+}

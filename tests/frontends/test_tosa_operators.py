@@ -44,7 +44,11 @@ def draw(
     name: str, shape: tuple[int, ...], dtype: str, choice: np.random.Generator
 ) -> Array:
     """Elements of any size, but for those for which TOSA has no result: what is called
-    `divisor`, `places`, `rows` or `order` is used as such."""
+    `divisor`, `places`, `rows` or `order` is used as such, what is called `ranks` has
+    few different numbers."""
+    if dtype == "float32":
+        real = choice.standard_normal(shape) * 10 ** choice.uniform(-3, 2)
+        return (np.round(real) if name == "ranks" else real).astype(np.float32)
     if dtype == "bool":
         return choice.integers(0, 2, shape).astype(np.bool_)
     if name in ("places", "rows"):

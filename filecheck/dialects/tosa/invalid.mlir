@@ -478,3 +478,46 @@ func.func @f(%x: tensor<2xi8>, %n: tensor<2xi8>) -> tensor<2xi8> {
   %y = tosa.arithmetic_right_shift %x, %p {round = true} : (tensor<2xi8>, tensor<2xi8>) -> tensor<2xi8>
   return %y : tensor<2xi8>
 }
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // CHECK: error: tosa.maximum: nan_mode IGNORE of f32 is not supported
+  %y = tosa.maximum %x, %x {nan_mode = IGNORE} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) -> tensor<1x3xf32> {
+  // CHECK: error: tosa.reduce_max: nan_mode IGNORE of f32 is not supported
+  %y = tosa.reduce_max %x {axis = 0 : i32, nan_mode = IGNORE} : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  return %y : tensor<1x3xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x4x1xf32>) -> tensor<1x2x2x1xf32> {
+  %z = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+  // CHECK: error: tosa.avg_pool2d: acc_type i32 is not f32
+  %y = tosa.avg_pool2d %x, %z, %z {acc_type = i32, kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>} : (tensor<1x4x4x1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x2x2x1xf32>
+  return %y : tensor<1x2x2x1xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x2x1xf32>) -> tensor<1x2x2x1xf32> {
+  // CHECK: error: tosa.max_pool2d: nan_mode IGNORE of f32 is not supported
+  %y = tosa.max_pool2d %x {kernel = array<i64: 1, 1>, stride = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, nan_mode = IGNORE} : (tensor<1x2x2x1xf32>) -> tensor<1x2x2x1xf32>
+  return %y : tensor<1x2x2x1xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<1x2x3xf32>, %z: tensor<1xf32>) -> tensor<1x2x2xf32> {
+  %n = "tosa.const"() <{values = dense<0.5> : tensor<1xf32>}> : () -> tensor<1xf32>
+  %b = "tosa.const"() <{values = dense<1.0> : tensor<1x3x2xf32>}> : () -> tensor<1x3x2xf32>
+  // CHECK: error: tosa.matmul: a_zp 0.5 of f32 is not 0
+  %y = tosa.matmul %x, %b, %n, %n : (tensor<1x2x3xf32>, tensor<1x3x2xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x2x2xf32>
+  return %y : tensor<1x2x2xf32>
+}

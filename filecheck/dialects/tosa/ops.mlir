@@ -118,6 +118,37 @@ func.func @elementwise(%x: tensor<2x4xi32>, %y: tensor<2x1xi32>, %b: tensor<4xi8
   return %0 : tensor<2x4xi32>
 }
 
+// CHECK-LABEL: func.func @reals
+func.func @reals(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  // CHECK-NEXT: tosa.ceil %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %0 = tosa.ceil %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.cos %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = tosa.cos %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.exp %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = tosa.exp %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.floor %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = tosa.floor %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.log %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %4 = tosa.log %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.reciprocal %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %5 = tosa.reciprocal %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.rsqrt %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %6 = tosa.rsqrt %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.sigmoid %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %7 = tosa.sigmoid %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.sin %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %8 = tosa.sin %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.tanh %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %9 = tosa.tanh %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.pow %x, %x :
+  %10 = tosa.pow %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.maximum %x, %x :
+  %11 = tosa.maximum %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.reduce_product %x {axis = 1 : i32} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %12 = tosa.reduce_product %x {axis = 1 : i32} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return %0 : tensor<2x4xf32>
+}
+
 // CHECK-LABEL: func.func @moves
 func.func @moves(%x: tensor<2x3xi8>, %i: tensor<1x4x4x2xi8>, %v: tensor<1x4x2xi8>, %n: tensor<1x3xi32>) -> tensor<6xi8> {
   %c = "tosa.const"() <{values = dense<3> : tensor<1xi8>}> : () -> tensor<1xi8>

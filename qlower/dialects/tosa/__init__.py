@@ -1,4 +1,4 @@
-"""The dialect `tosa`: TOSA 1.0 in the text of LLVM 22 and later, on integers.
+"""The dialect `tosa`: TOSA 1.0 in the text of LLVM 22 and later, on integers and f32.
 
 It is upstream's; what is here is the part that the pass lower-tosa lowers. An op's
 docstring has its meaning in short, the specification in pseudocode.

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     TensorType,
 )
+from xdsl.dialects.tosa import NanMode, NanModeAttr
 from xdsl.ir import (
     Attribute,
     Operation,
@@ -64,7 +65,7 @@ UNSUPPORTED_TYPES = "16 and 8-bit floats and 64-bit integers aren't supported"
 
 class TosaOp(BracedOp, ShapedOp, ABC):
     """
-    An operation of TOSA 1.0 on tensors of integers, or of f32 where results are exact.
+    An operation of TOSA 1.0 on tensors of integers or of f32.
 
     ```
     op ::= name operands clause* (`{` (key (`=` value)?),* `}`)? `:` types `->` types
@@ -162,6 +163,13 @@ def check_zero_point(name: str, value: SSAValue) -> None:
     element = element_type(value.type)
     if zero_point and str(element) != "i8":
         raise VerifyException(f"{name} {zero_point} of {element} is not 0")
+
+
+def check_nan_mode(mode: NanModeAttr | None, value: SSAValue) -> None:
+    """Refuse to pass over NaN, where numbers are real."""
+    is_default = mode is None or mode.data is NanMode.PROPAGATE
+    if not is_default and str(element_type(value.type)) == "f32":
+        raise VerifyException("nan_mode IGNORE of f32 is not supported")
 
 
 def sizes(array: DenseArrayBase) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
-"""Convolutions and products of matrices: exact sums, in a type that TOSA names."""
+"""Convolutions and products of matrices: exact sums, in a type that TOSA names, or sums
+of f32 in the order of the specification's pseudocode."""
 
 from __future__ import annotations
 
@@ -84,7 +85,10 @@ class ConvolutionOp(TosaOp, ABC):
 
 
 class PaddedConvolutionOp(ConvolutionOp, ABC):
-    """A convolution of a padded image, whose window has elements `dilation` apart."""
+    """A convolution of a padded image, whose window has elements `dilation` apart. The
+    bias comes last in sums of f32."""
+
+    SIGNATURES: ClassVar = (*CONVOLUTIONS, "f32 f32 f32 f32 f32 -> f32")
 
     STRUCTURE: ClassVar[Structured]
 
@@ -180,7 +184,11 @@ class TransposeConv2DOp(ConvolutionOp, name="tosa.transpose_conv2d"):
 class MatMulOp(TosaOp, name="tosa.matmul"):
     """A batch of products of matrices: `sum((a - a_zp) * (b - b_zp))`."""
 
-    SIGNATURES: ClassVar = ("i8 i8 i8 i8 -> i32", "i16 i16 i16 i16 -> i48")
+    SIGNATURES: ClassVar = (
+        "i8 i8 i8 i8 -> i32",
+        "i16 i16 i16 i16 -> i48",
+        "f32 f32 f32 f32 -> f32",
+    )
 
     a = operand_def(TensorType)
     b = operand_def(TensorType)

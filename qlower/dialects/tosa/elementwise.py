@@ -26,7 +26,13 @@ from qlower.operators.shapes import Shape, broadcast
 
 from ..operations import define
 from ..types import element_type, shape_of
-from .base import TosaOp, check_zero_point, constant_integers, known_integers
+from .base import (
+    TosaOp,
+    check_nan_mode,
+    check_zero_point,
+    constant_integers,
+    known_integers,
+)
 
 INTEGERS = ("i8", "i16", "i32")
 
@@ -72,6 +78,9 @@ class ExtremeOp(BinaryOp, ABC):
     """One of two elements."""
 
     nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
+
+    def check(self) -> None:
+        check_nan_mode(self.nan_mode, self.output)
 
 
 class ShiftOp(BinaryOp, ABC):
@@ -127,7 +136,7 @@ class MulOp(ElementwiseOp, name="tosa.mul"):
 class NegateOp(ElementwiseOp, name="tosa.negate"):
     """`output_zp - (x - input1_zp)`, saturated."""
 
-    SIGNATURES: ClassVar = _on(INTEGERS, 3)
+    SIGNATURES: ClassVar = _on((*INTEGERS, "f32"), 3)
 
     input1 = operand_def(TensorType)
     input1_zp = operand_def(TensorType)
@@ -156,7 +165,8 @@ class SelectOp(ElementwiseOp, name="tosa.select"):
 _TRUTHS = _on(("i1",), 2)
 _BITS = _on(INTEGERS, 2)
 _NUMBERS = _on(("i32", "f32"), 2)
-_COMPARED = _on(("i32",), 2, "i1")
+_COMPARED = _on(("i32", "f32"), 2, "i1")
+_REAL = _on(("f32",), 1)
 _CAST = tuple(
     f"{source} -> {target}"
     for source in ("i1", *INTEGERS, "f32")
@@ -176,10 +186,15 @@ ROWS: Mapping[str, tuple[type[ElementwiseOp], tuple[str, ...], str]] = {
         "Another type: integers keep their low bits, floats round half to even and"
         " saturate.",
     ),
+    "ceil": (UnaryOp, _REAL, "The next whole number above."),
     "clz": (UnaryOp, _on(("i32",), 1), "The zeros before the first one bit; 32 of 0."),
+    "cos": (UnaryOp, _REAL, "The cosine."),
     "equal": (BinaryOp, _COMPARED, "Whether elements are equal."),
+    "exp": (UnaryOp, _REAL, "The power of e."),
+    "floor": (UnaryOp, _REAL, "The next whole number below."),
     "greater": (BinaryOp, _COMPARED, "Whether the first is greater."),
     "greater_equal": (BinaryOp, _COMPARED, "Whether the first isn't smaller."),
+    "log": (UnaryOp, _REAL, "The natural logarithm."),
     "logical_and": (BinaryOp, _TRUTHS, "Whether both hold."),
     "logical_left_shift": (
         *(ShiftOp, _BITS),
@@ -192,9 +207,15 @@ ROWS: Mapping[str, tuple[type[ElementwiseOp], tuple[str, ...], str]] = {
         "The bits of x as an unsigned number, over `2^n`.",
     ),
     "logical_xor": (BinaryOp, _TRUTHS, "Whether one of them holds."),
-    "maximum": (ExtremeOp, _on(("i32",), 2), "The larger one."),
-    "minimum": (ExtremeOp, _on(("i32",), 2), "The smaller one."),
+    "maximum": (ExtremeOp, _NUMBERS, "The larger one."),
+    "minimum": (ExtremeOp, _NUMBERS, "The smaller one."),
+    "pow": (BinaryOp, _on(("f32",), 2), "The first to the power of the second."),
+    "reciprocal": (UnaryOp, _REAL, "`1 / x`."),
+    "rsqrt": (UnaryOp, _REAL, "`1 / sqrt(x)`."),
+    "sigmoid": (UnaryOp, _REAL, "`1 / (1 + e^-x)`."),
+    "sin": (UnaryOp, _REAL, "The sine."),
     "sub": (BinaryOp, _NUMBERS, "The difference."),
+    "tanh": (UnaryOp, _REAL, "The hyperbolic tangent."),
 }
 """Operations by the name after the dialect's: base class, signatures, and meaning."""
 

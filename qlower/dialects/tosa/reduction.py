@@ -20,8 +20,8 @@ from qlower.operators.shapes import Shape, check_count, check_least, reduced
 from qlower.operators.sums import POOL_2D, Sums, slides
 
 from ..operations import define
-from ..types import shape_of
-from .base import TosaOp, check_zero_point, sizes
+from ..types import element_type, shape_of
+from .base import TosaOp, check_nan_mode, check_zero_point, sizes
 
 
 class PoolOp(TosaOp, ABC):
@@ -52,10 +52,15 @@ class PoolOp(TosaOp, ABC):
 
 class AvgPool2DOp(PoolOp, name="tosa.avg_pool2d"):
     """
-    Averages of what lies inside of the image, by RESCALE with a multiplier for `1 / n`.
+    Averages of what lies inside of the image, by RESCALE with a multiplier for `1 / n`;
+    of f32 the sum over `n`.
     """
 
-    SIGNATURES: ClassVar = ("i8 i8 i8 -> i8", "i16 i16 i16 -> i16")
+    SIGNATURES: ClassVar = (
+        "i8 i8 i8 -> i8",
+        "i16 i16 i16 -> i16",
+        "f32 f32 f32 -> f32",
+    )
 
     input = operand_def(TensorType)
     input_zp = operand_def(TensorType)
@@ -66,8 +71,9 @@ class AvgPool2DOp(PoolOp, name="tosa.avg_pool2d"):
     output = result_def(TensorType)
 
     def check(self) -> None:
-        if str(self.acc_type) != "i32":
-            raise VerifyException(f"acc_type {self.acc_type} is not i32")
+        sums = "f32" if str(element_type(self.output.type)) == "f32" else "i32"
+        if str(self.acc_type) != sums:
+            raise VerifyException(f"acc_type {self.acc_type} is not {sums}")
         check_zero_point("input_zp", self.input_zp)
         check_zero_point("output_zp", self.output_zp)
 
@@ -75,13 +81,16 @@ class AvgPool2DOp(PoolOp, name="tosa.avg_pool2d"):
 class MaxPool2DOp(PoolOp, name="tosa.max_pool2d"):
     """The largest elements that lie inside of the image."""
 
-    SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16")
+    SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16", "f32 -> f32")
 
     input = operand_def(TensorType)
 
     nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
 
     output = result_def(TensorType)
+
+    def check(self) -> None:
+        check_nan_mode(self.nan_mode, self.input)
 
 
 class ReductionOp(TosaOp, ABC):
@@ -100,17 +109,20 @@ class ExtremeReductionOp(ReductionOp, ABC):
 
     nan_mode = opt_prop_def(NanModeAttr, default_value=NanModeAttr(NanMode.PROPAGATE))
 
+    def check(self) -> None:
+        check_nan_mode(self.nan_mode, self.input)
+
 
 class ArgMaxOp(ExtremeReductionOp, name="tosa.argmax"):
     """The first place along `axis` that holds the largest element; the axis goes."""
 
-    SIGNATURES: ClassVar = ("i8 -> i32", "i16 -> i32")
+    SIGNATURES: ClassVar = ("i8 -> i32", "i16 -> i32", "f32 -> i32")
 
     def result_shape(self) -> Shape:
         return reduced(shape_of(self.input), [self.axis.value.data])
 
 
-_ORDERED = ("i8 -> i8", "i16 -> i16", "i32 -> i32")
+_ORDERED = ("i8 -> i8", "i16 -> i16", "i32 -> i32", "f32 -> f32")
 
 REDUCTIONS = [
     define(f"tosa.{name}", base, meaning, SIGNATURES=signatures)
@@ -119,7 +131,8 @@ REDUCTIONS = [
         ("reduce_any", ReductionOp, ("i1 -> i1",), "Whether any holds."),
         ("reduce_max", ExtremeReductionOp, _ORDERED, "The largest elements."),
         ("reduce_min", ExtremeReductionOp, _ORDERED, "The smallest elements."),
-        ("reduce_sum", ReductionOp, ("i32 -> i32",), "Sums."),
+        ("reduce_product", ReductionOp, ("f32 -> f32",), "Products."),
+        ("reduce_sum", ReductionOp, ("i32 -> i32", "f32 -> f32"), "Sums."),
     )
 ]
 """The operations that have nothing but a name, a meaning and element types."""

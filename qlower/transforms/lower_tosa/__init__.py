@@ -1,4 +1,4 @@
-"""The pass lower-tosa: from TOSA to explicit integer arithmetic, as TOSA states it.
+"""The pass lower-tosa: from TOSA to explicit arithmetic, as TOSA states it.
 
 Every operation becomes loop nests like those of lower-qnn. RESCALE, and the averages
 that are made of it, are functions of the contract `tosa`, inlined. No other contract

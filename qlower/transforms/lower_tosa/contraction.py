@@ -1,15 +1,18 @@
-"""Convolutions and products of matrices: exact sums, in the type that TOSA names."""
+"""Convolutions and products of matrices: exact sums, in the type that TOSA names, and
+those of f32 one product after the other from 0."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects import tosa
-from qlower.dialects.types import shape_of
+from qlower.dialects.types import element_type, shape_of
 from qlower.emit.movement import folded, moved
 from qlower.emit.sums import Factor, from_zero, sum_products
 from qlower.emit.tensors import reshape
@@ -21,7 +24,18 @@ from qlower.transforms.lower_tosa.lowering import Lowering, integer_type, known_
 
 def lower_convolution(lowering: Lowering, op: tosa.ConvolutionOp) -> SSAValue:
     """`bias + sum((x - input_zp) * (w - weight_zp))`."""
-    return _convolve(lowering, op, lowering.value(op.weight), lowering.value(op.bias))
+    weight, bias = lowering.value(op.weight), lowering.value(op.bias)
+    if not isinstance(element_type(op.output.type), AnyFloat):
+        return _convolve(lowering, op, weight, bias)
+    factors = Factor(lowering.value(op.input)), Factor(weight)
+    zero = from_zero(lowering.emit, element_type(op.output.type))
+    sums = sum_products(lowering.emit, op.sums, factors, zero)
+    nest = Nest(lowering.emit, shape_of(sums))
+    loop = AffineConstantExpr(0) if shape_of(bias) == (1,) else nest.parallel - 1
+    element = nest.input(sums, range(nest.parallel))
+    return nest.build(
+        [nest.add(arith.AddfOp(element, nest.input(bias, [loop]))).result]
+    )[0]
 
 
 def lower_transpose_conv2d(lowering: Lowering, op: tosa.TransposeConv2DOp) -> SSAValue:
@@ -69,13 +83,18 @@ def _convolve(
 
 def lower_matmul(lowering: Lowering, op: tosa.MatMulOp) -> SSAValue:
     """`sum((a - a_zp) * (b - b_zp))`."""
+    type = element_type(op.output.type)
+    if isinstance(type, AnyFloat):
+        zero, pair = from_zero(lowering.emit, type), (op.a, op.b)
+        first, second = (Factor(lowering.value(one)) for one in pair)
+        return sum_products(lowering.emit, op.sums, (first, second), zero)
     factors = (
         _factor(lowering.value(op.a), "a_zp", op.a_zp),
         _factor(lowering.value(op.b), "b_zp", op.b_zp),
     )
-    type = integer_type(op.output.type)
-    zero = from_zero(lowering.emit, type)
-    return sum_products(lowering.emit, op.sums, factors, zero, type)
+    width = integer_type(type)
+    zero = from_zero(lowering.emit, width)
+    return sum_products(lowering.emit, op.sums, factors, zero, width)
 
 
 def _factor(tensor: SSAValue, name: str, zero_point: SSAValue) -> Factor:

@@ -88,8 +88,30 @@ def _stated(function: str, **of_types: str) -> Compute:
 
 
 def _compare(predicate: str) -> Compute:
+    """A comparison; NaN is unequal to all."""
+    of_reals = f"o{predicate.removeprefix('s')}"
+
     def compute(nest: Nest, op: Operation, elements: list[SSAValue]) -> SSAValue:
-        return nest.add(arith.CmpiOp(elements[0], elements[1], predicate)).result
+        x, y = elements
+        if isinstance(x.type, AnyFloat):
+            return nest.add(arith.CmpfOp(x, y, of_reals)).result
+        return nest.add(arith.CmpiOp(x, y, predicate)).result
+
+    return compute
+
+
+def _negate(nest: Nest, op: Operation, elements: list[SSAValue]) -> SSAValue:
+    return nest.add(arith.NegfOp(elements[0])).result
+
+
+def _real(function: str) -> Compute:
+    """A function of the contract on f32."""
+
+    def compute(nest: Nest, op: Operation, elements: list[SSAValue]) -> SSAValue:
+        rule = Lowering.step(function)
+        runtime = dict(zip(rule.values, elements, strict=True))
+        (result,) = inline_rule(rule, runtime, {}, nest)
+        return result
 
     return compute
 
@@ -152,22 +174,33 @@ COMPUTE: Mapping[str, Compute] = {
     "bitwise_or": _by(arith.OrIOp),
     "bitwise_xor": _by(arith.XOrIOp),
     "cast": _cast,
+    "ceil": _by(math.CeilOp),
     "clz": _by(math.CountLeadingZerosOp),
+    "cos": _real("cosf"),
     "equal": _compare("eq"),
-    "greater_equal": _compare("sge"),
+    "exp": _real("expf"),
+    "floor": _by(math.FloorOp),
     "greater": _compare("sgt"),
+    "greater_equal": _compare("sge"),
     "intdiv": _stated("tosa_intdiv"),
+    "log": _real("logf"),
     "logical_and": _by(arith.AndIOp),
     "logical_left_shift": _shift,
     "logical_not": _invert,
     "logical_or": _by(arith.OrIOp),
     "logical_right_shift": _shift,
     "logical_xor": _by(arith.XOrIOp),
-    "maximum": _by(arith.MaxSIOp),
-    "minimum": _by(arith.MinSIOp),
+    "maximum": _numbers(_by(arith.MaxSIOp), _by(arith.MaximumfOp)),
+    "minimum": _numbers(_by(arith.MinSIOp), _by(arith.MinimumfOp)),
     "mul": _multiply,
-    "negate": _stated("tosa_negate", i32="tosa_negate_i32"),
+    "negate": _numbers(_stated("tosa_negate", i32="tosa_negate_i32"), _negate),
+    "pow": _real("tosa_pow"),
+    "reciprocal": _real("tosa_reciprocal"),
+    "rsqrt": _real("tosa_rsqrt"),
     "select": _by(arith.SelectOp),
+    "sigmoid": _real("tosa_sigmoid"),
+    "sin": _real("sinf"),
     "sub": _numbers(_by(arith.SubiOp), _by(arith.SubfOp)),
+    "tanh": _real("tosa_tanh"),
 }
 """The arithmetic of an operation, by its name after the dialect's."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import AnyFloat, i32
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects import tosa
@@ -25,15 +27,20 @@ from qlower.transforms.lower_tosa.lowering import Lowering, array, known_number
 
 
 def lower_avg_pool2d(lowering: Lowering, op: tosa.AvgPool2DOp) -> SSAValue:
-    """Sums of stored integers, loops (n, y, x, c | kh, kw), then the average."""
+    """Sums of stored numbers, loops (n, y, x, c | kh, kw), then the average."""
     nest, stored = _windows(lowering, op, 0)
-    wide = nest.add(arith.ExtSIOp(stored, i32)).result
+    element = element_type(op.output.type)
+    is_real = isinstance(element, AnyFloat)
+    wide = stored if is_real else nest.add(arith.ExtSIOp(stored, i32)).result
     shape = shape_of(op.output)
     total = summed(nest, wide)
     nest = Nest(lowering.emit, shape)
     image, kernel = shape_of(op.input)[1:3], sizes(op.kernel)
     counts = taps_inside(image, shape[1:3], kernel, sizes(op.stride), sizes(op.pad))
-    element = element_type(op.output.type)
+    if is_real:
+        count = nest.constant(counts.astype(np.float32), element)
+        quotient = nest.add(arith.DivfOp(nest.input(total, range(4)), count))
+        return nest.build([quotient.result])[0]
     low, high = integer_range(integer_width(element))
     average = lowering.inline(
         nest,
@@ -53,12 +60,17 @@ def lower_avg_pool2d(lowering: Lowering, op: tosa.AvgPool2DOp) -> SSAValue:
 def lower_max_pool2d(lowering: Lowering, op: tosa.MaxPool2DOp) -> SSAValue:
     """The largest element, loops (n, y, x, c | kh, kw)."""
     element = element_type(op.output.type)
+    if isinstance(element, AnyFloat):
+        nest, stored = _windows(lowering, op, -math.inf)
+        return reduced_by(nest, arith.MaximumfOp, stored, -math.inf)
     least, _ = integer_range(integer_width(element))
     nest, stored = _windows(lowering, op, least)
     return reduced_by(nest, arith.MaxSIOp, stored, least)
 
 
-def _windows(lowering: Lowering, op: tosa.PoolOp, around: int) -> tuple[Nest, SSAValue]:
+def _windows(
+    lowering: Lowering, op: tosa.PoolOp, around: float
+) -> tuple[Nest, SSAValue]:
     """Loops over the result and the window, and the element of the image, or of what is
     around it."""
     image, kernel = lowering.value(op.operands[0]), sizes(op.kernel)
@@ -74,26 +86,40 @@ COMBINE: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
 }
 """The function of two elements, by the operation's name after the dialect's."""
 
+OF_REALS: Mapping[str, tuple[Callable[[SSAValue, SSAValue], Operation], float]] = {
+    "reduce_max": (arith.MaximumfOp, -math.inf),
+    "reduce_min": (arith.MinimumfOp, math.inf),
+    "reduce_product": (arith.MulfOp, 1.0),
+    "reduce_sum": (arith.AddfOp, 0.0),
+}
+"""The function of two real elements, and the number that it starts from."""
+
 
 def lower_reduction(lowering: Lowering, op: tosa.ReductionOp) -> SSAValue:
     """Loops (kept... | axis)."""
-    least, most = integer_range(integer_width(element_type(op.output.type)))
-    neutral = {"reduce_max": least, "reduce_min": most, "reduce_all": 1}
+    element = element_type(op.output.type)
+    if isinstance(element, AnyFloat):
+        combine, neutral = OF_REALS[op.kind]
+    else:
+        least, most = integer_range(integer_width(element))
+        ends = {"reduce_max": least, "reduce_min": most, "reduce_all": 1}
+        combine, neutral = COMBINE[op.kind], ends.get(op.kind, 0)
     axis = op.axis.value.data
     nest, indices = axes_nest(lowering.emit, shape_of(op.input), [axis])
     value = nest.input(lowering.value(op.input), indices)
-    result = reduced_by(nest, COMBINE[op.kind], value, neutral.get(op.kind, 0))
+    result = reduced_by(nest, combine, value, neutral)
     return lowering.reshape(result, shape_of(op.output))
 
 
 def lower_arg_max(lowering: Lowering, op: tosa.ArgMaxOp) -> SSAValue:
     """The largest element along `axis`, then the first position that holds it."""
     source, axis = lowering.value(op.input), op.axis.value.data
-    positions = first_of_largest(
-        lowering.emit,
-        shape_of(op.input),
-        axis,
-        lambda nest, indices: nest.input(source, indices),
-        i32,
-    )
+
+    def read(nest: Nest, indices: Sequence[int]) -> SSAValue:
+        element = nest.input(source, indices)
+        if not isinstance(element.type, AnyFloat):
+            return element
+        return lowering.inline(nest, "tosa_rank", {"input": element}, {})
+
+    positions = first_of_largest(lowering.emit, shape_of(op.input), axis, read, i32)
     return lowering.reshape(positions, shape_of(op.output))
