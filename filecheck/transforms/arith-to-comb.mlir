@@ -36,3 +36,16 @@ func.func @rounded(%x: i32 {qlower.low = array<i64: -128>, qlower.high = array<i
   %y = fixed.shift_right %x, %n {rounding = half_up} : i32
   func.return %y : i32
 }
+
+// -----
+
+// What is never below the other number isn't compared with it.
+// CHECK:      hw.module @least(in %x: i4, in %y: i5, out result: i4)
+// CHECK-NOT:    comb.icmp
+// CHECK-NOT:    comb.mux
+// CHECK:        hw.output %x : i4
+func.func @least(%x: i32 {qlower.low = array<i64: -8>, qlower.high = array<i64: 7>},
+                 %y: i32 {qlower.low = array<i64: 7>, qlower.high = array<i64: 31>}) -> i32 {
+  %z = arith.minsi %x, %y : i32
+  func.return %z : i32
+}

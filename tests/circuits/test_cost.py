@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from support.circuits import drawn, interpreted, simulated
 
 import qlower
+from qlower.circuits import cost
+from qlower.circuits.cost import Cost
 from qlower.circuits.requantizer import requantizer
 from qlower.cli import main
+from qlower.contract_pages.contract_differences import (
+    Comparison,
+    Disagreement,
+    Kind,
+    Subject,
+)
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
 from qlower.frontends.load import as_model
@@ -30,6 +39,22 @@ def test_a_narrower_multiplier_needs_less() -> None:
     assert bits == sorted(bits, reverse=True)
     with pytest.raises(QlowerError, match="has a step in floats"):
         requantizer(model, load_contract("exact"))
+
+
+def test_outputs_that_differ_are_those_of_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers without a requantizer, such as a softmax, aren't counted."""
+    pairs = {("tflm", "exact"): Disagreement(200, 2, 1)}
+    kinds = {key: Kind(1, {}, pairs) for key in ("conv2d", "linear", "softmax")}
+    found = Comparison(["tflm", "exact"], kinds=kinds)
+    monkeypatch.setattr(cost, "compare", lambda *_: found)
+    any_circuit: Any = object()
+    monkeypatch.setattr(
+        *(cost, "_cost"),
+        lambda _, name, total: Cost(name, any_circuit, None, total, ""),
+    )
+    subject = Subject("digits", as_model(DIGITS / "digits.mlir"), {})
+    (row,) = cost.costs(subject, ["tflm"]).rows
+    assert row.difference == Disagreement(400, 4, 1)
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ from qlower.circuits.gates.wires import Gates
 from qlower.cli import main
 from qlower.diagnostics import QlowerError
 from qlower.dialects.fixed import RoundingMode
-from qlower.interp import evaluate_function
+from qlower.interp import InterpretationError, evaluate_function
 from qlower.text.parsing import parse_module
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
@@ -111,7 +111,9 @@ def test_the_reader_has_the_bits_of_the_model(
 ) -> None:
     line = ["compile", str(DIGITS), "-o", str(tmp_path), "--emit", "gates"]
     assert main([*line, "--contract", "tflm"]) == 0
-    assert "95,187 wires" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "95,187 wires" in printed
+    assert "\nconv1 " in printed
     image = DIGITS.parent / "images" / "7.npy"
     out = tmp_path / "out.npz"
     reader = tmp_path / "evaluate_gates.py"
@@ -133,6 +135,20 @@ def test_one_wire_less_than_its_bits_is_seen() -> None:
     file["bits"] = np.sign(file["bits"])
     with pytest.raises(AssertionError, match="too narrow"):
         evaluate_gates.check_bits(file, wires)
+
+
+@pytest.mark.parametrize("by", [0, -49])
+def test_a_divisor_that_is_not_positive_is_refused(by: int) -> None:
+    module = parse_module(
+        f"func.func @f(%a: i32) -> i32 {{ %c = arith.constant {by} : i32\n"
+        "%r = arith.divsi %a, %c : i32\nfunc.return %r : i32 }"
+    )
+    (function,) = module.body.ops
+    gates = Gates()
+    with pytest.raises(InterpretationError, match="than one positive constant"):
+        gate_interpreter(module, gates).call_op(
+            function, (gates.inputs((2,), -128, 127),)
+        )
 
 
 def test_what_is_not_of_integers_is_refused_by_name() -> None:

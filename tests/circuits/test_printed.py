@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,13 @@ def test_tables(contract: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         evaluate(circuit.text, values), interpreted(circuit, values)
     )
+
+
+def test_numbers_of_four_bits() -> None:
+    literal = vars(import_module("qlower.emit.systemverilog"))["_literal"]
+    numbers = ((6, True), (8, True), (-3, True), (-3, False))
+    found = [literal(value, 4, signed) for value, signed in numbers]
+    assert found == ["4'sd6", "-4'sd8", "-4'sd3", "4'd13"]
 
 
 @pytest.mark.parametrize("stages", [0, 2])

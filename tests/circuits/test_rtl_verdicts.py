@@ -19,7 +19,9 @@ from qlower.circuits.rtl.claim import claim
 from qlower.circuits.rtl.subject import layer_subject, rule_subject
 from qlower.circuits.rtl.verify import Counterexample, LaneVerdict, RtlEquality, Subject
 from qlower.circuits.simulate import Pins
+from qlower.cli import main, rtl
 from qlower.diagnostics import QlowerError
+from qlower.tables.json_text import json_text
 from qlower.verification.smt.solve import Answer, ask, find_solvers
 
 
@@ -278,6 +280,18 @@ def test_a_verdict_as_a_table_and_as_data() -> None:
         "inputs": {"acc": 5, "shift": 2},
         **{"module": 3, "contract": 4, "confirmed": True},
     }
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_the_command_prints_what_it_found(
+    json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = RtlEquality("a.sv", "m", "it", "", [lane(0, "equal")], "z3", 9)
+    monkeypatch.setattr(rtl, "verify_rtl", lambda *_, **__: found)
+    words = ["verify", "tflm", "--rule", "conv2d", "--rtl", "a.sv", "--top", "m"]
+    assert main([*words, *["--json"] * json]) == 0
+    printed = capsys.readouterr().out.strip()
+    assert printed == (json_text(found.to_dict()).strip() if json else found.render())
 
 
 def test_rules_with_numbers_for_some_values() -> None:

@@ -26,6 +26,7 @@ from qlower.codegen.targets.resolve import Target, host_target, resolve_target
 from qlower.emulation.emulator import EmulatedExecutable
 from qlower.interp import run_function
 from qlower.model.signature import Array
+from qlower.process.float_environment import default_floats
 from qlower.runtime.executable import Executable
 from qlower.runtime.executors import Level, Outputs
 
@@ -157,6 +158,24 @@ def test_aarch64(word: int) -> None:
     (found,) = machine(operands())
     np.testing.assert_array_equal(found.view(np.int32), expected().view(np.int32))
     assert machine.emulator.read_register("FPCR") == word
+
+
+@needs_x86
+@pytest.mark.parametrize("name", ["down", "up", "flush_both_up"])
+def test_python_rounds_to_nearest_within_a_block(name: str) -> None:
+    def quotients() -> list[float]:
+        one, three = np.array([1.0, -1.0, 3e-308]), np.full(3, 3.0)
+        return (one / three).tolist()
+
+    def computed() -> list[list[float]]:
+        with default_floats():
+            inside = quotients()
+        return [inside, quotients()]
+
+    found: list[list[float]] = []
+    call_under(ENVIRONMENTS[name], lambda: found.extend(computed()))
+    assert found[0] == [1 / 3, -1 / 3, 1e-308]
+    assert found[1] != found[0]
 
 
 @pytest.mark.parts(6)

@@ -44,6 +44,17 @@ func.func @requantize(%x: i32 {contract.value = "input"}) -> i32 {
 }
 """
 
+LONE = """
+module attributes {{contract.summary = "lone"}} {{
+func.func @requantize(%x: i32 {{contract.value = "input"}}) -> i32 {{
+  return %x : i32
+}}
+func.func @{rule}(%x: i32 {{contract.value = "input"}}) -> i32 {{
+  return %x : i32
+}}
+}}
+"""
+
 
 def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Changed, missing and left over; what differs is a page that is made otherwise."""
@@ -125,3 +136,21 @@ def test_groups_of_contracts_are_held_against_each_other():
         *("|   |   2 |        3 |", "| - | --: | -------: |"),
         *("| 1 | 1 % | 10 % (3) |", "| 2 |     |     20 % |"),
     ]
+
+
+@pytest.mark.parametrize("by_layer", [False, True])
+def test_the_overview_has_a_line_for_each_layer_or_contract(by_layer: bool):
+    kind = Kind(1, {}, {("exact", "a"): Disagreement(200, 2, 1)})
+    page = differences_page(
+        Comparison(["exact", "a"], [], {"conv1": kind, "conv2": kind}, by_layer)
+    )
+    assert ("\n| conv2 |" in page) == by_layer
+    assert ("\n| a " in page) != by_layer
+
+
+@pytest.mark.parametrize("rule", ["clamp", "requantize_i16"])
+def test_rules_of_words_are_missed_where_there_are_some(rule: str):
+    page = explain(parse_contract(LONE.format(rule=rule), "lone", "lone.mlir"))
+    missing = page.partition("refused by name: ")[2]
+    assert "`conv2d`" in missing
+    assert ("`conv2d_i16`" in missing) == (rule == "requantize_i16")

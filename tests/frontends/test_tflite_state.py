@@ -129,8 +129,8 @@ def variable_read(*, is_written: bool, has_first: bool = True) -> bytes:
     builder = TFLiteBuilder()
     once = builder.subgraph()
     if has_first:
-        handle = once.tensor("h", (), "resource")
         first = once.tensor("first", (4,), scale=0.1, data=[1, 2, 3, 4])
+        handle = once.tensor("h", (), "resource")
         once.operator("VAR_HANDLE", [], [handle], {"shared_name": "v"})
         once.operator("ASSIGN_VARIABLE", [handle, first], [])
     x, v, y = (builder.tensor(name, (4,), scale=0.1) for name in "xvy")

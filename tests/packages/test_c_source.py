@@ -111,6 +111,35 @@ def test_rows_are_widened_in_the_arena(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, qlower.interpret(path, x, contract="tflite"))
 
 
+SHORT_RUNS = f"""
+!x = !quant.uniform<i8:f32, 5.0e-01:-3>
+!w = !quant.uniform<i8<-127:127>:f32, 1.0e-02>
+func.func @main(%x: tensor<1x3x3x5x!x>) -> tensor<1x3x3x4x!x> {{
+  %w = qnn.constant dense<"0x{bytes(range(30)).hex()}"> : tensor<6x1x1x5xi8>
+    -> tensor<6x1x1x5x!w>
+  %y = qnn.conv2d %x, %w {{stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]}}
+    : (tensor<1x3x3x5x!x>, tensor<6x1x1x5x!w>) -> tensor<1x3x3x6x!x>
+  %v = qnn.constant dense<"0x{bytes(range(96)).hex()}"> : tensor<4x2x2x6xi8>
+    -> tensor<4x2x2x6x!w>
+  %z = qnn.conv2d %y, %v {{stride = [1, 1], pad = [1, 0, 0, 1], dilation = [1, 1]}}
+    : (tensor<1x3x3x6x!x>, tensor<4x2x2x6x!w>) -> tensor<1x3x3x4x!x>
+  return %z : tensor<1x3x3x4x!x>
+}}"""
+
+
+def test_short_runs_and_padding_around_a_result(tmp_path: Path) -> None:
+    """Products that aren't widened, in blocks of pixels and channels that leave some
+    over, into the middle of what the next layer pads."""
+    model = qlower.Model(parse_module(SHORT_RUNS, "model.mlir"))
+    compiled = portable(model, "tflite")
+    text = str(compiled.text("c"))
+    assert "dot_2x2_s8(" in text
+    assert re.search(r"if \(.* >= 3u", text)
+    x = random_stored((1, 3, 3, 5), seed=3)
+    (found,) = built("gcc -O2").outputs(compiled, [x], tmp_path)
+    np.testing.assert_array_equal(found, qlower.interpret(model, x, contract="tflite"))
+
+
 @pytest.mark.long
 def test_intrinsics_are_inlined_beside_floats(tmp_path: Path) -> None:
     """gcc calls a function whose options for floats differ from its caller's."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import platform
 from collections.abc import Iterator
 
 import pytest
 
-from qlower.process.garbage import NEW_OBJECTS, keep_freed_memory, rare_collections
+from qlower.process.garbage import (
+    NEW_OBJECTS,
+    keep_freed_memory,
+    rare_collections,
+    search_rarely,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +42,14 @@ def test_who_looks_more_rarely_still_does(threshold: int):
     gc.set_threshold(threshold)
     with rare_collections():
         assert gc.get_threshold()[0] == threshold
+
+
+def test_a_command_searches_rarely(monkeypatch: pytest.MonkeyPatch):
+    left: list[object] = []
+    monkeypatch.setattr(atexit, "register", left.append)
+    search_rarely()
+    assert gc.get_threshold()[0] == NEW_OBJECTS
+    assert left == [gc.freeze]
 
 
 def test_freed_memory_is_kept_by_glibc():

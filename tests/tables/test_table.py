@@ -86,6 +86,13 @@ def test_words_go_on_in_the_next_line():
     assert "\N{HORIZONTAL ELLIPSIS}" in row
 
 
+def test_a_title_takes_a_line_for_each_word():
+    table = Table("lengths", ["ab"], [Column[str]("letters of words", "letters", len)])
+    assert table.render(width=10).splitlines() == [
+        *("letters", "     of", "  words", "-------", "      2")
+    ]
+
+
 def test_csv_and_json_have_every_row_as_it_is():
     table = make_table()
     assert json.loads(table.render("json")) == {
