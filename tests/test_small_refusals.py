@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
+from importlib import import_module
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from xdsl.dialects import tensor
-from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import Block, Region
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i32
 from xdsl.utils.exceptions import VerifyException
 
-from qlower.cli.progress import progress
-from qlower.diagnostics import QlowerError
+from qlower.emit.tensors import constant_of
 from qlower.emulation.elf import ElfObject, Relocation, Section, Symbol
 from qlower.emulation.image import Fixup, LinkError, link
-from qlower.model.weights import WeightSpec
+from qlower.frontends.load import named
+from qlower.inspection.lint import lint
+from qlower.model.layers import layers
+from qlower.observe.layer_run import Evaluation
 from qlower.operators.movement import Pad
+from qlower.text.parsing import parse_module
 from qlower.text.upstream_checks import verify_as_upstream
-from qlower.text.verification import verify_module
 from qlower.validation.cells import differing_outputs
 from qlower.validation.rows import ContractRow
-
-
-def test_regions_that_nest_too_deeply() -> None:
-    module = ModuleOp([])
-    for _ in range(700):
-        module = ModuleOp(Region(Block([module])))
-    with pytest.raises(QlowerError, match="nested too deeply"):
-        verify_module(module)
 
 
 def test_a_type_that_is_no_tensor() -> None:
@@ -61,10 +56,6 @@ def test_objects_that_need_what_is_not_there(name: str) -> None:
         assert linked() == ([16] if name else [])  # a remark needs nothing
 
 
-def test_progress_of_what_has_no_length() -> None:
-    assert list(progress(iter("ab"), "letters")) == ["a", "b"]
-
-
 @pytest.mark.parametrize(("compared", "shown"), [(3, 2), (0, None)])
 def test_outputs_that_differ_where_some_were_compared(
     compared: int, shown: int | None
@@ -74,13 +65,60 @@ def test_outputs_that_differ_where_some_were_compared(
     assert differing_outputs(row) == shown
 
 
-@pytest.mark.parametrize(("most", "size"), [(1 << 23, 8), ((1 << 23) - 1, 4)])
-def test_integers_that_float32_cannot_give_again(most: int, size: int) -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
-    from qlower.torch.quantizing import initial_parameter
+def test_values_that_are_of_more_than_the_result() -> None:
+    rule: Any = None
+    values = {"input": np.arange(12).reshape(3, 4), "scale": np.array([0.5])}
+    evaluation = Evaluation(rule, values)
+    assert evaluation.at((1,), (4,)) is None
+    assert evaluation.at((2, 3), (3, 4)) == {"input": 11, "scale": 0.5}
+    assert evaluation.at((1,), (5,)) is None
 
-    stored = np.array([-most, 1], np.int32)
-    spec = WeightSpec(
-        "fc", "bias", stored, (0.5,), (0,), None, -most, most, None, ("fc",)
-    )
-    assert initial_parameter(spec).element_size() == size
+
+def test_a_constant_of_equal_elements() -> None:
+    value = arith.ConstantOp(
+        DenseIntOrFPElementsAttr.from_list(TensorType(i32, [2, 3]), [7])
+    ).result
+    np.testing.assert_array_equal(constant_of(value), np.full((2, 3), 7, np.int32))
+
+
+def test_an_emulator_without_products_of_mixed_signs() -> None:
+    """usdot v5.4s, v6.16b, v7.16b: with u = s + 128, sum s w + 2 sum 64 w."""
+    sequence = vars(import_module("qlower.emulation.aarch64"))["_mixed_product"]
+    assert list(map(hex, sequence(0x4E879CC5))) == [
+        "0x3c9f0fe0",  # str q0, [sp, #-16]!
+        "0x4f04e400",  # movi v0.16b, #128
+        "0x6e201cc0",  # eor v0.16b, v6.16b, v0.16b
+        "0x4e879405",  # sdot v5.4s, v0.16b, v7.16b
+        "0x4f02e400",  # movi v0.16b, #64
+        "0x4e879405",
+        "0x4e879405",
+        "0x3cc107e0",  # ldr q0, [sp], #16
+    ]
+
+
+PRODUCTS = """
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @main(%x: tensor<1x5x5x3x!x>, %v: tensor<2x75x!x>) -> tensor<1x2x!x> {
+  %w = qnn.constant dense<3> : tensor<1x3x2x3xi8> -> tensor<1x3x2x3x!x>
+  %y = qnn.depthwise_conv2d %x, %w {stride = [1, 1], pad = [1, 1, 1, 0],
+    dilation = [1, 1]} : (tensor<1x5x5x3x!x>, tensor<1x3x2x3x!x>) -> tensor<1x5x5x3x!x>
+  %z = qnn.reshape %y : (tensor<1x5x5x3x!x>) -> tensor<1x75x!x>
+  %r = qnn.linear %z, %v : (tensor<1x75x!x>, tensor<2x75x!x>) -> tensor<1x2x!x>
+  return %r : tensor<1x2x!x>
+}"""
+
+
+def test_sums_with_computed_weights_are_not_counted_on_data() -> None:
+    model = named(parse_module(PRODUCTS), None)
+    values = {spec.name: np.zeros(spec.shape, np.int8) for spec in model.inputs}
+    found = lint(model, bits=16, values=[values])
+    assert [(one.kind, one.on_data) for one in found] == [("linear", None)]
+
+
+def test_weights_of_depthwise_convolutions_in_pytorch() -> None:
+    """Its channels come first, like those that other convolutions have results of."""
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    (op, *_) = layers(parse_module(PRODUCTS))
+    warnings.simplefilter("ignore")  # quantized tensors are deprecated
+    weights = vars(import_module("qlower.sides.systems.torch"))["_weights"](torch, op)
+    assert tuple(weights.shape) == (3, 1, 3, 2)

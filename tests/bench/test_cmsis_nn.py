@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support import edge_layers, models_directory
 from support.small_model import SMALL_MODEL
 
 import qlower
+from qlower.bench.cmsis_nn import count
 from qlower.bench.cmsis_nn.calls import call_of
 from qlower.bench.cmsis_nn.count import COMPILER, LayerCount, compare_layers
 from qlower.bench.emulated import count_kernels
@@ -96,6 +100,37 @@ func.func @main(%x: tensor<1x4x4x2x!a>) -> tensor<1x2x2x2x!a> {
 """
     (op,) = layers(qlower.Model(parse_module(text, "model.mlir")).module)
     assert call_of(op) is None
+
+
+def test_what_kernels_call_is_compiled_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a compiler that writes which file an object is of."""
+    called = {"layers.c": {"a"}, "a.c": {"b", "memcpy"}, "b.c": set[str]()}
+    sources = [tmp_path / "Source" / "Any" / f"{name}.c" for name in "abc"]
+    sources[0].parent.mkdir(parents=True)
+    for path in sources:
+        path.write_text(f"int {path.stem}(void) {{ return 0; }}\n")
+    commands: list[Sequence[str]] = []
+
+    def run(command: Sequence[str]) -> None:
+        commands.append(command)
+        Path(command[-1]).write_text(Path(command[-3]).name)
+
+    def read(data: bytes) -> Any:
+        name = data.decode()
+        defined = {name.removesuffix(".c")}
+        return SimpleNamespace(defined_symbols=defined, external_symbols=called[name])
+
+    monkeypatch.setattr(count, "_run", run)
+    monkeypatch.setattr(count, "read_object", read)
+    target = resolve_target("thumbv7em-none-eabi", "cortex-m4")
+    assert vars(count)["_built"]([], sources, target)
+    *compiled, linked = commands
+    assert [Path(one[-3]).name for one in compiled] == list(called)
+    objects = [Path(one[-1]).name for one in compiled]
+    assert [Path(one).name for one in linked if one.endswith(".o")][:3] == objects
+    assert len(set(objects)) == 3
 
 
 def test_no_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

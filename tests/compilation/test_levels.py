@@ -95,14 +95,15 @@ def test_what_code_is_made_for_is_said(
     [(3, LOOKS_UP, False), (3, TRUNCATES, True), (9, TRUNCATES, True)],
 )
 def test_a_part_stands_alone_if_its_nests_do(
-    most: int, rest: str, is_alone: bool, tmp_path: Path
+    most: int, rest: str, is_alone: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An index is in a table because of the nest that made it: calls of kernels are
     made of parts without such nests alone."""
     text = TWO_NESTS.replace("MOST", str(most)).replace("REST", rest)
-    with tallied() as tally:
+    with tallied() as tally, caplog.at_level(logging.DEBUG, "qlower"):
         lower_to_kernel(parse_module(text), host_target())
     assert bool(tally.counts[CHECKED_ALONE]) is is_alone
+    assert any(CHECKED_ALONE in one for one in caplog.messages) is is_alone
     calls = vars(Compilation)["_calls"]
     given = Compilation(Model(parse_module(text)))
     assert (calls(given, parse_module(text)) is not None) is is_alone

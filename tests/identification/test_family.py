@@ -6,7 +6,10 @@ import json
 import random
 import re
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,6 +74,19 @@ def test_contracts_give_what_their_steps_give(small: Probe) -> None:
         replay.run(0, {**small.inputs, **outputs})
         places = np.arange(small.outputs)
         assert Evidence(replay.observed, base, places).explained(one) == len(places)
+
+
+def test_a_search_ends_where_everything_is_explained() -> None:
+    """Of members that are as good the plainest one's neighbours are tried alone; here
+    those of the first, then of a plainer one among them."""
+    evidence: Any = SimpleNamespace(recorded=[0, 0], explained=lambda _: 2)
+    begin = vars(import_module("qlower.identification.search"))["_Search"]
+    search = begin(evidence, [Arithmetic()])
+    assert list(search.rounds()) == [0, 1]
+    tried = {
+        other for one in (Arithmetic(), search.best) for _, other in one.neighbours()
+    }
+    assert set(search.scores) == {Arithmetic(), *tried}
 
 
 @pytest.mark.long

@@ -111,6 +111,32 @@ def by_hand() -> dict[str, Any]:
     }
 
 
+@pytest.mark.parametrize("biased", [True, False])
+def test_learned_weights_are_beside_the_real_ones(
+    biased: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A layer has its bias, if any, while its roundings are learned."""
+    rounding, operands = room("rounding"), list[int]()
+    apply = rounding.surrogate
+
+    def surrogate(op: Any, given: Any) -> Any:
+        operands.append(len(given))
+        return apply(op, given)
+
+    monkeypatch.setattr(rounding, "surrogate", surrogate)
+    monkeypatch.setattr(rounding, "STEPS", 3)
+    text = LONE
+    if not biased:
+        text = LONE.replace("%w, %e", "%w").replace(", tensor<2xi32>)", ")")
+    given = replace(
+        work(text=text), inputs=(np.arange(6, dtype=np.int8).reshape(2, 3),)
+    )
+    (layer,) = given.contractions
+    learned = vars(rounding)["_learned"](given, layer)
+    assert operands == [2 + biased] * 3
+    assert learned.tolist() == [[9, -8, 7], [-6, 5, 4]]  # they were no fractions
+
+
 def test_a_network_in_real_numbers_and_on_the_device() -> None:
     """The device rounds each layer's result, here by `exact`: ties to even."""
     given = work()

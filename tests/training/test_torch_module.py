@@ -206,6 +206,19 @@ def test_a_range_that_ends_at_zero_is_a_relu_of_the_surrogate() -> None:
     assert torch.autograd.gradcheck(module.surrogate, (x,), eps=1e-7)
 
 
+def test_a_slice_of_real_numbers() -> None:
+    text = """!a = !quant.uniform<i8:f32, 0.5>
+func.func @main(%x: tensor<2x4x3x!a>) -> tensor<2x2x1x!a> {
+  %y = qnn.slice %x {offsets = [0, 1, 2], sizes = [2, 2, 1], strides = [1, 2, 1]}
+    : (tensor<2x4x3x!a>) -> tensor<2x2x1x!a>
+  return %y : tensor<2x2x1x!a>
+}"""
+    (op,) = layers(parse_module(text))
+    x = torch.arange(24.0).reshape(2, 4, 3)
+    (found,) = import_module("qlower.torch.surrogates").surrogate(op, [x])
+    assert (found == x[:, 1::2, 2:]).all()
+
+
 def test_what_the_device_clips_has_no_gradient() -> None:
     module = Module(MODEL)
     x = torch.full((1, 8, 8, 1), 2.0, requires_grad=True)  # the input ends at 1
@@ -260,7 +273,9 @@ def test_sets_and_single_examples() -> None:
     assert (module.stored(images(5)[:, None]) == together[:, None]).all()
     real = (images(5).float() + 128) / 255
     assert (module.stored(real) == together).all()
-    assert not any(p.requires_grad for p in Module(MODEL, trainable=False).parameters())
+    frozen = Module(MODEL, trainable=False)
+    assert not any(p.requires_grad for p in frozen.parameters())
+    assert (frozen.stored(images(5)) == together).all()
 
 
 @pytest.mark.long

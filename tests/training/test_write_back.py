@@ -15,7 +15,9 @@ from support.litert import run_litert
 import qlower
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
+from qlower.exports.changes import Changes
 from qlower.exports.onnx import patch_onnx
+from qlower.exports.tflite import patch_tflite
 from qlower.frontends.load import named
 from qlower.identification.onnx_file import onnx_file
 from qlower.identification.tflite_file import tflite_file
@@ -164,6 +166,22 @@ def test_bytes_that_are_shared(tmp_path: Path) -> None:
     model = qlower.load(original)
     with pytest.raises(QlowerError, match="share their bytes in the file"):
         qlower.to_tflite(changed(model), original, tmp_path / "new.tflite")
+
+
+def test_what_the_file_does_not_hold_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights that were folded as they were read, or scales that stay as they were."""
+    original = source(tmp_path, ".tflite")
+    spec, *_ = weight_specs(changed(qlower.load(original)).module)
+    with pytest.raises(QlowerError, match=f"doesn't hold {spec.name} as it is"):
+        patch_tflite(original.read_bytes(), Changes([(spec, spec.stored)], []))
+    answers = iter([True, False])  # before writing, and after
+    monkeypatch.setattr("qlower.exports.weights._is_same", lambda *_: next(answers))
+    path = tmp_path / "new.tflite"
+    with pytest.raises(QlowerError, match="doesn't hold its scales where they are"):
+        qlower.to_tflite(qlower.load(original), original, path)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("suffix", CASES)

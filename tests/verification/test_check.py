@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import cast
 
@@ -216,6 +217,7 @@ def test_forged_files(sampled: list[str], tmp_path: Path) -> None:
     path.write_text(json.dumps(record))
     assert main(words) == 0
     example = "layers", 0, "counterexample"
+    packed = cast(dict[str, dict[str, object]], rows[0]["counterexample"])["inputs"]
     for leaf in (
         (("layers",), []),
         (("layers",), rows[:1]),
@@ -229,6 +231,10 @@ def test_forged_files(sampled: list[str], tmp_path: Path) -> None:
     ):
         path.write_text(json.dumps(forged(record, leaf)))
         assert main(words) in (ExitCode.FOUND, ExitCode.WRONG_INPUT)
+    faults = vars(import_module("qlower.verification.check"))["_counterexample_faults"]
+    packed.update(more=packed["x"])
+    with pytest.raises(ValueError, match=r"reads \['x'\], not \['x', 'more'\]"):
+        list(faults(record, load(model), rows))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"question": "equal"}'])
