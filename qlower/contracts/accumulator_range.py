@@ -191,8 +191,6 @@ def constant_integers(value: SSAValue) -> Integers | None:
             return None
     size = dense.get_element_type().compile_time_size
     stored = np.frombuffer(dense.data.data, f"<{'i' if signed else 'u'}{size}")
-    if dense.is_splat():
-        stored = np.broadcast_to(stored[:1], dense.get_shape())
     return stored.astype(np.int64).reshape(dense.get_shape())
 
 

@@ -39,8 +39,6 @@ def constant_of(value: SSAValue) -> Array | None:
     if not isinstance(dense, DenseIntOrFPElementsAttr):
         return None
     elements = np.frombuffer(dense.data.data, dtype_of(dense.get_element_type()))
-    if dense.is_splat():
-        elements = np.broadcast_to(elements[0], shape_of(value))
     return elements.reshape(shape_of(value))
 
 

@@ -24,10 +24,8 @@ from qlower.diagnostics import LOGGER, QlowerError
 from qlower.files.arrays import Array
 from qlower.process.extras import install_line
 from qlower.validation import pictures
-from qlower.validation.pictures import parquet_source
 from qlower.validation.preprocessing import Preprocessing
 from qlower.validation.result import Validation
-from qlower.validation.sources import Row
 from qlower.validation.validate import prepare, run
 
 Capture = pytest.CaptureFixture[str]
@@ -334,20 +332,6 @@ def test_a_damaged_table(model: Path, images: Array, tmp_path: Path, capsys: Cap
     parquet.write_table(arrow.table({"image": rows[:0]}), path)
     assert main(given) == 1
     assert "the set of examples is empty" in capsys.readouterr().err
-
-
-def test_a_table_without_labels(model: Path, images: Array, tmp_path: Path):
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "x.parquet"
-    rows = [x.reshape(8, 8, 1).tolist() for x in images[:3]]
-    parquet.write_table(arrow.table({"image": rows}), path)
-    specs = qlower.load(model).inputs
-    source = parquet_source(specs, [path], Preprocessing(), None)
-    found = [row for row in source.rows(range(3)) if isinstance(row, Row)]
-    pixels = [row.inputs[0].reshape(-1) for row in found]
-    np.testing.assert_array_equal(pixels, images[:3].reshape(3, -1))
-    assert [row.classes for row in found] == [None] * 3
 
 
 @pytest.mark.parametrize(
