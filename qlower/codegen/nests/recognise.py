@@ -142,7 +142,7 @@ def _has_plain_indices(map: AffineMap) -> bool:
 
 def recognise(nest: LoopNest) -> Products | None:
     """The kind of sum of products that the nest is, None if it is no such sum."""
-    factors = _factors(nest)
+    factors = factors_of(nest)
     if factors is None:
         return None
     for with_roles in (_contraction, _depthwise):
@@ -155,7 +155,7 @@ def recognise(nest: LoopNest) -> Products | None:
     return None
 
 
-def _factors(nest: LoopNest) -> tuple[Factor, Factor] | None:
+def factors_of(nest: LoopNest) -> tuple[Factor, Factor] | None:
     """The two factors of a body that adds their product to one accumulator.
 
     Bytes are summed in 32 bits. A word times a byte, both signed and without offsets,
@@ -233,7 +233,7 @@ def _input(nest: LoopNest, value: SSAValue) -> int | None:
     return None
 
 
-def _lanes(
+def lanes_of_products(
     nest: LoopNest, activation: Factor, weight: Factor, stride: int
 ) -> list[int]:
     """The loops whose iterations are channels: weights differ and results lie side by
@@ -257,7 +257,7 @@ def _contraction(
     if activation.operand.edges:
         return None
     parallel = range(len(nest.parallel))
-    lanes = _lanes(nest, activation, weight, 0)
+    lanes = lanes_of_products(nest, activation, weight, 0)
     if len(lanes) != 1:
         return None
     reduction = range(len(nest.parallel), len(nest.bounds))
@@ -295,7 +295,7 @@ def _depthwise(
     if activation.operand.data is not None:
         return None
     parallel = range(len(nest.parallel))
-    lanes = _lanes(nest, activation, weight, 1)
+    lanes = lanes_of_products(nest, activation, weight, 1)
     if len(lanes) != 1 or not nest.reduction or prod(nest.reduction) > MOST_TAPS:
         return None
     others = [loop for loop in parallel if loop != lanes[0]]

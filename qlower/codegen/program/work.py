@@ -12,6 +12,7 @@ from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.recognise import Products
 from qlower.codegen.program.compiled import Kernel
 from qlower.codegen.skeletons.choose import Skeleton
+from qlower.codegen.skeletons.contraction.of_activations import PairPlan
 from qlower.codegen.skeletons.contraction.tiling import VectorPlan
 from qlower.codegen.skeletons.contraction.widened import WidenedPlan
 from qlower.codegen.skeletons.depthwise.emit import WindowPlan
@@ -134,7 +135,11 @@ def estimated_nanoseconds(
     operations = _operations(nest.op.init) + _operations(nest.op.epilogue)
     cycles = _CYCLES_PER_OPERATION * vectors * operations
     match skeleton:
-        case VectorPlan(contraction=contraction) | WidenedPlan(contraction=contraction):
+        case (
+            VectorPlan(contraction=contraction)
+            | WidenedPlan(contraction=contraction)
+            | PairPlan(contraction=contraction)
+        ):
             size = contraction.activation.operand.element_bytes
             cycles += prod(nest.bounds) * size / (4 * lanes)
         case TiledContraction(contraction=contraction, plan=plan):

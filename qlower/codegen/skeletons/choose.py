@@ -12,6 +12,11 @@ from qlower.codegen.llvm.function import Function
 from qlower.codegen.nests.nest import LoopNest
 from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.skeletons.contraction.emit import emit_contraction
+from qlower.codegen.skeletons.contraction.of_activations import (
+    PairPlan,
+    emit_pair,
+    plan_pair,
+)
 from qlower.codegen.skeletons.contraction.tiling import (
     VectorPlan,
     plan_vectors,
@@ -44,7 +49,13 @@ from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import Schedule, TileAttr, TileRegistersAttr
 
 Skeleton: TypeAlias = (
-    VectorPlan | WidenedPlan | TiledContraction | WindowPlan | RoutinePlan | LoopPlan
+    VectorPlan
+    | WidenedPlan
+    | PairPlan
+    | TiledContraction
+    | WindowPlan
+    | RoutinePlan
+    | LoopPlan
 )
 """The skeleton that runs a nest, with all that is decided before code is written."""
 
@@ -107,7 +118,7 @@ class Skeletons:
                     routine = plan_routine(self.target, products)
                 return routine or plan_window(self.target, products)
             case None:
-                return plan_loops(self.target, nest)
+                return plan_pair(self.target, nest) or plan_loops(self.target, nest)
 
     def _widened(self, contraction: Contraction) -> WidenedPlan | None:
         """The contraction by a routine, where one pays and has memory."""
@@ -161,6 +172,8 @@ def emit_nest(f: Function, target: Target, skeleton: Skeleton, nest: LoopNest) -
         case WidenedPlan(contraction=contraction):
             placed = replace(skeleton, contraction=contraction.on(nest))
             emit_widened(f, target, placed)
+        case PairPlan():
+            emit_pair(f, target, skeleton.on(nest))
         case TiledContraction(contraction=contraction):
             # few machines have tile registers, and every command would import this
             from qlower.codegen.skeletons.tile_registers.emit import emit_tiles

@@ -48,13 +48,13 @@ def emit_contraction(f: Function, target: Target, plan: VectorPlan) -> None:
 
     packed = with_data(f.module, contraction, pack)
     common = f, target, nest, contraction.lane, contraction, dot, packed
-    code = _Tiles(*common, tiling, plan.factors.parts)
+    code = Tiles(*common, tiling, plan.factors.parts)
     indices = [constant(I64, 0)] * len(nest.bounds)
     nested(f, nest.bounds, contraction.groups, indices, code.group)
 
 
 @dataclass(frozen=True)
-class _Tiles(Products):
+class Tiles(Products):
     """Emits the tiles of a nest one after another: sums, then init and epilogue.
 
     Sums of `parts` are added up in 64 bits.
