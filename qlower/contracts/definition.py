@@ -23,16 +23,16 @@ from qlower.contracts.reading import (
 from qlower.contracts.rules import OF_WORDS, is_of_words
 
 FEW_READINGS = 4
-"""Times that some rules of a contract are read before all are read at once, which takes
-as long as some five times; one model asks two or three times."""
+"""Times that some rules of a contract are read before all are read in one step, which
+takes as long as some five times; one model asks two or three times."""
 
 
 @dataclass(frozen=True, eq=False)
 class Definition:
     """The functions of a contract's file, and the definition of its base.
 
-    `own` is the file's module, or of a contract that comes with qlower an outline of
-    it, of which no more is parsed than what a wanted rule is made of.
+    `own` is the file's module. For a contract that comes with qlower it is an outline,
+    and only the functions that a wanted rule is made of are parsed.
     """
 
     name: str
@@ -114,8 +114,8 @@ class _Rules(Mapping[str, Rule]):
         return len(self._definition.whole.rules)
 
     def read(self, rules: Iterable[str]) -> None:
-        """Parse all that those rules are made of which aren't known yet, or in the end
-        all that there are."""
+        """Parse the functions of those rules that aren't known yet, or in the end all
+        that there are."""
         new = {rule for rule in rules if rule not in self._found}
         if not new:
             return

@@ -49,7 +49,7 @@ class Processor:
     is in `result`, where to return to in `link`. `pointer` is struct's letter of a
     pointer, `return_code` the instruction that returns. `registers` are set before
     anything runs. `is_thumb` says that code has odd addresses. `library` are functions
-    of words in registers that the code may call, besides memcpy and memset. `cycles`
+    of words in registers that the code may call, as it may memcpy and memset. `cycles`
     estimates those of a block, and `taken` is how many more a branch takes, where there
     is a model of the processor.
     """

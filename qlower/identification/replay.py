@@ -195,7 +195,7 @@ class Replay:
     Each layer gets the recorded values of its operands or, where there are none, the
     same contract's results. Sums of products are computed once for all contracts.
     `computed` has the layers whose results contracts decide, in order; `observed` the
-    convolutions and linear layers of which all that goes in and comes out is known.
+    convolutions and linear layers whose inputs and results are all known.
     Contracts that are far behind in every layer are `dropped` on the way.
     """
 

@@ -106,7 +106,7 @@ class Journal:
 
 def read_file(path: str | PathLike[str]) -> bytes:
     """The bytes of a file, the same in all of a journal; raises OSError, or QlowerError
-    for a file whose content was forgotten and is another now."""
+    for a file whose content was forgotten and has changed."""
     journal = _KEPT.get()
     if journal is None:
         return Path(path).read_bytes()

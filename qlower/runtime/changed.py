@@ -9,7 +9,7 @@ with other data; objects of data are all that is made.
 
 What layers know of each other is what stands between them: shapes, types, signs, who
 reads a result, where it lies. If the code is identical, none of these has changed. A
-constant's bytes reach other layers in three ways besides, which are ruled out:
+constant's bytes reach other layers in three more ways, which are ruled out:
 
 - A layer may be defined only for the numbers that another one gives: of such a model
   nothing is kept.
@@ -198,7 +198,7 @@ class KeptCode:
         self, changed: Collection[str], lowered: ModuleOp
     ) -> Mapping[str, frozenset[str]] | None:
         """`tensors` with those of the changed layers, from a part at the arith level;
-        None if what is new or gone is another layer's too."""
+        None if another layer has what is new or gone, too."""
         found, none = layer_tensors(lowered), frozenset[str]()
         new = {layer: found.get(layer, none) for layer in changed}
         old = {layer: self.tensors.get(layer, none) for layer in changed}

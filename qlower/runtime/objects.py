@@ -8,9 +8,9 @@ as long as each file that it comes to has the same content, so an entry is good 
 of its files still do. A file in the model's folder must have it in the folder of the
 model that is compiled now, too.
 
-What is made on the way, of one layer each, is kept besides as parts: an entry each, by
-the hash of all that it is made of. A model that is another in one layer finds those of
-all others. One that is another in constants alone may not even need those (changed.py).
+Intermediate results for one layer each are kept, too, as parts: an entry each, by the
+hash of all that it is made of. A model that differs in one layer finds those of all
+others. One that differs in constants alone may not even need those (changed.py).
 """
 
 from __future__ import annotations

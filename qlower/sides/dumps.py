@@ -130,8 +130,8 @@ class _Matching:
     def _as_reshaped(
         self, name: str, array: Array, images: Mapping[str, Array]
     ) -> Array:
-        """The array, or where it is another shape of one of the images, which have
-        their channels first, that shape of the image with its channels last."""
+        """The array. Where it has the numbers of an image, whose channels come first,
+        in another shape, it is that shape of the image with its channels last."""
         image = images.get(self._reshaped.get(name, ""))
         if image is None or not np.array_equal(array.reshape(-1), image.reshape(-1)):
             return array

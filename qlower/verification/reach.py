@@ -154,7 +154,7 @@ def reach_average(run: LayerRun) -> Reach:
 
 
 def _window(op: Operation, index: Index) -> tuple[slice, ...]:
-    """The part of the input of which an element of a pool or a mean is."""
+    """The part of the input that an element of a pool or a mean is made of."""
     match op:
         case qnn.AvgPool2DOp():
             starts = [

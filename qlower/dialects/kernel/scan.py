@@ -89,9 +89,9 @@ class ScanOp(IRDLOperation):
     } -> tensor<1x8xf32>, tensor<64x1x8xf32>
     ```
 
-    `buffers` and `scratch`, by plan-memory, are those of a nest; in its scratch is what
-    the steps need besides (`memory`). A carried value has two buffers in turns, so that
-    no step writes where it reads.
+    `buffers` and `scratch`, by plan-memory, are those of a nest; its scratch has what
+    else the steps need (`memory`). A carried value has two buffers in turns, so that no
+    step writes where it reads.
     """
 
     name = "kernel.scan"

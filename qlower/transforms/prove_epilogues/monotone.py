@@ -110,7 +110,7 @@ def _steps_up(
     op: arith.SelectOp, proved: set[SSAValue], dependent: set[SSAValue], ends: Values
 ) -> bool:
     """Whether `op` chooses by a bound of a non-decreasing number between two constants,
-    of which the one above the bound isn't smaller."""
+    and the one above the bound isn't smaller."""
     comparison = op.cond.owner
     if not isinstance(comparison, arith.CmpiOp):
         return False

@@ -30,8 +30,7 @@ _LEAST_CHANNELS = 8
 
 @dataclass(frozen=True)
 class VectorPlan:
-    """A contraction in vector registers: its products, its packed weights,
-    and in which tiles."""
+    """A contraction in vector registers: its products, packed weights and tiles."""
 
     contraction: Contraction
     dot: DotStep

@@ -21,7 +21,7 @@ LARGEST_EXACT_SCALE = 1e36
 
 
 def import_quantize(node: NodeContext) -> None:
-    """Quantize float32; of what was dequantized, change the scale, if it is another."""
+    """Quantize float32; change the scale of a dequantized value, if it differs."""
     if is_open(node, 1, 2):
         quantize_open(node)
         return

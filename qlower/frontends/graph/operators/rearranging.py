@@ -250,8 +250,8 @@ def import_compress(node: NodeContext) -> None:
 
 
 def import_reverse_sequence(node: NodeContext) -> None:
-    """The first steps of each sequence of a batch in reverse, as many as a constant
-    has for it."""
+    """Import the first steps of each sequence of a batch in reverse; a constant has
+    their number for each."""
     value = node.in_order(node.value(0))
     shape, rank = value.shape, len(value.shape)
     axes = [
