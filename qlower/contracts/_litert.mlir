@@ -33,6 +33,27 @@ func.func private @round_half_even(%x: f32) -> f32 {
   %result = arith.select %is_down, %floor, %above : f32
 }
 
+// internal/reference/resize_bilinear.h: between four pixels, two of each row, at these distances
+// from the first ones. The rounding offset is 0, which makes -0 into 0.
+func.func private @between_pixels(
+    %a: f32, %b: f32, %c: f32, %d: f32, %below: f32, %behind: f32) -> f32 {
+  %above = arith.subf 1.0, %below : f32
+  %before = arith.subf 1.0, %behind : f32
+  %first = func.call @share_of(%a, %above, %before) : (f32, f32, f32) -> f32
+  %under = func.call @share_of(%c, %below, %before) : (f32, f32, f32) -> f32
+  %right = func.call @share_of(%b, %above, %behind) : (f32, f32, f32) -> f32
+  %last = func.call @share_of(%d, %below, %behind) : (f32, f32, f32) -> f32
+  %column = arith.addf %first, %under : f32
+  %three = arith.addf %column, %right : f32
+  %sum = arith.addf %three, %last : f32
+  %result = arith.addf %sum, 0.0 : f32
+}
+
+func.func private @share_of(%x: f32, %of_row: f32, %of_column: f32) -> f32 {
+  %part = arith.mulf %x, %of_row : f32
+  %result = arith.mulf %part, %of_column : f32
+}
+
 // x min(max(F(x + 3), 0), 6) / 6
 func.func private @hard_swish(%x: f32) -> f32 {
   %moved = arith.addf %x, 3.0 : f32

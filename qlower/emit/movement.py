@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qlower.dialects.types import element_type, shape_of
 from qlower.emit.tensors import constant_of, pad, reshape
+from qlower.interp.values import Array
 from qlower.model.nests import Emitter, Index, Nest, extract, scalar_constant, to_index
 from qlower.operators import movement as moves
 from qlower.operators.movement import Movement
@@ -58,14 +60,32 @@ def taken(emit: Emitter, value: SSAValue, places: Sequence[Sequence[int]]) -> SS
             for loop, (axis, step) in enumerate(zip(places, steps, strict=True))
         ]
         return nest.build([nest.input(value, indices)])[0]
-    loops = [nest.add(IndexOp(loop)).result for loop in range(len(places))]
-    chosen = [
-        loops[loop]
-        if list(axis) == list(range(shape[loop]))
-        else to_index(nest, nest.constant(np.array(axis), i32, (loop,)))
+    wanted = {
+        loop: [np.array(axis)]
         for loop, axis in enumerate(places)
+        if list(axis) != list(range(shape[loop]))
+    }
+    return nest.build(elements_at(nest, value, wanted))[0]
+
+
+def elements_at(
+    nest: Nest, value: SSAValue, indices: Mapping[int, Sequence[Array]]
+) -> list[SSAValue]:
+    """The elements of a tensor at all combinations of the given indices along some
+    axes, each array with an index for each pass of the loop of its axis; the last axis
+    varies first. Along the other axes a loop is the index itself."""
+    loops = {
+        axis: nest.add(IndexOp(axis)).result
+        for axis in range(len(shape_of(value)))
+        if axis not in indices
+    }
+    places = [
+        [loops[axis]]
+        if axis in loops
+        else [to_index(nest, nest.constant(at, i32, (axis,))) for at in indices[axis]]
+        for axis in range(len(shape_of(value)))
     ]
-    return nest.build([extract(nest, value, chosen)])[0]
+    return [extract(nest, value, place) for place in product(*places)]
 
 
 def _step(taken: Sequence[int], size: int) -> int | None:

@@ -8,9 +8,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from support import models_directory
+from support.onnx_builder import OnnxBuilder
 from support.onnx_cases import CASES as ONNX
+from support.pt2_builder import Pt2Builder
 from support.pt2_cases import REAL as PT2
 from support.pt2_cases import network
 from support.random_layers import LAYERS
@@ -63,6 +67,8 @@ def _models() -> Iterator[tuple[str, bytes]]:
     yield "tflite/svdf.tflite", svdf(0)
     for name, case in ONNX.items():
         yield f"onnx/{name}.onnx", case().build()
+    yield from _resized()
+    yield from _recurrent()
     for name, case in PT2.items():
         yield f"pt2/{name}.pt2", case().build()
     for dtype in ("u1", "i1"):
@@ -76,3 +82,50 @@ def _models() -> Iterator[tuple[str, bytes]]:
         place = "_".join(path.relative_to(ROOT / "filecheck").with_suffix("").parts)
         for number, part in enumerate(path.read_text().split("// -----\n")):
             yield f"filecheck/{place}_{number}.mlir", part.encode()
+
+
+def _resized() -> Iterator[tuple[str, bytes]]:
+    """Images of real and of stored numbers, by each rule for the places of pixels."""
+    scales = np.array([1, 1, 1.5, 0.5], np.float32)
+    for mode, dtype in (*(("linear", "f4"), ("linear", "u1")), ("cubic", "f4")):
+        for rule in ("half_pixel", "asymmetric", "align_corners"):
+            onnx = OnnxBuilder()
+            inputs = [onnx.input("x", (1, 2, 4, 6), dtype), "", onnx.constant(scales)]
+            given = {"mode": mode, "coordinate_transformation_mode": rule}
+            onnx.output(onnx.node("Resize", inputs, **given), dtype)
+            yield f"onnx/resized_{mode}_{dtype}_{rule}.onnx", onnx.build()
+    for kind, shape, corners in (
+        ("linear1d", (2, 6, 5), True),
+        *(("bilinear2d", (1, 9, 4, 6), corners) for corners in (True, False)),
+        ("bilinear2d", (1, 3, 90, 60), False),
+        ("nearest2d", (1, 3, 4, 6), None),
+    ):
+        sizes = [17, 9][: len(shape) - 2]
+        pt2 = Pt2Builder()
+        more = {} if corners is None else {"align_corners": corners}
+        x, target = pt2.input("x", shape), f"aten.upsample_{kind}.vec"
+        pt2.output(pt2.call(target, input=x, output_size=sizes, **more))
+        yield f"pt2/{kind}_{shape[1]}_{corners}.pt2", pt2.build()
+
+
+def _recurrent() -> Iterator[tuple[str, bytes]]:
+    """Layers of ONNX with all that they may be given."""
+    random = np.random.default_rng(1)
+    units, inputs = 5, 3
+    for kind, gates, is_linear in (("LSTM", 4, 0), ("GRU", 3, 0), ("GRU", 3, 1)):
+        build = OnnxBuilder()
+
+        def real(*shape: int, build: OnnxBuilder = build) -> str:
+            return build.constant(random.normal(size=shape).astype(np.float32))
+
+        x = build.input("x", (4, 2, inputs))
+        rows = gates * units
+        operands = [x, real(2, rows, inputs), real(2, rows, units), real(2, 2 * rows)]
+        operands += ["", real(2, 2, units)]
+        if kind == "LSTM":
+            operands += [real(2, 2, units), real(2, 3 * units)]
+        given: dict[str, Any] = {"hidden_size": units, "direction": "bidirectional"}
+        if is_linear:
+            given["linear_before_reset"] = 1
+        build.output(build.node(kind, operands, **given))
+        yield f"onnx/{kind.lower()}_{is_linear}.onnx", build.build()

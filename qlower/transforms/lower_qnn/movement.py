@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    i32,
-)
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.contracts.values import (
@@ -20,11 +16,10 @@ from qlower.contracts.values import (
 from qlower.dialects import qnn, quant
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, shape_of
-from qlower.emit.movement import concatenated, moved
+from qlower.emit.movement import concatenated, elements_at, moved
 from qlower.emit.reductions import first_of_largest
 from qlower.emit.tensors import storage_type
-from qlower.interp.values import Array
-from qlower.model.nests import Nest, extract, to_index
+from qlower.model.nests import Nest
 from qlower.transforms.lower_qnn.lowering import Lowering
 
 
@@ -68,28 +63,14 @@ def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> SSAValue:
     """Positions are computed now, one axis at a time; pixels are gathered."""
     rows, columns = resize_positions(lowering.contract, op)
     nest = Nest(lowering.emit, shape_of(op.result))
-    batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, 3))
-
-    def position(values: Array, loop: int) -> SSAValue:
-        return to_index(nest, nest.constant(values, i32, (loop,)))
-
-    def pixel(row: SSAValue, column: SSAValue) -> SSAValue:
-        source = lowering.value(op.input)
-        return extract(nest, source, [batch, row, column, channel])
-
+    pixels = elements_at(nest, lowering.value(op.input), {1: rows[:2], 2: columns[:2]})
     if op.mode == "nearest":
-        return nest.build([pixel(position(rows[0], 1), position(columns[0], 2))])[0]
-    top, bottom = (position(values, 1) for values in rows[:2])
-    left, right = (position(values, 2) for values in columns[:2])
+        return nest.build(pixels)[0]
     type = quantized_element(op.input.type)
+    names = "top_left", "top_right", "bottom_left", "bottom_right"
     runtime = {
-        name: lowering.widen(nest, pixel(row, column), type)
-        for name, row, column in (
-            ("top_left", top, left),
-            ("top_right", top, right),
-            ("bottom_left", bottom, left),
-            ("bottom_right", bottom, right),
-        )
+        name: lowering.widen(nest, pixel, type)
+        for name, pixel in zip(names, pixels, strict=True)
     }
     # Rows vary along loop 1, columns along loop 2 of (n, y, x, c).
     constants = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 from xdsl.dialects import arith
@@ -12,6 +13,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.dialects import tosa
 from qlower.dialects.types import shape_of
+from qlower.emit.movement import elements_at
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index, widen
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type
@@ -56,37 +58,28 @@ def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
     bilinear result is the sum, with the weights' denominators not divided out."""
     image = lowering.value(op.input)
     nest = Nest(lowering.emit, shape_of(op.output))
-    batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, 3))
     rows, columns = _positions(op, 0), _positions(op, 1)
-
-    def along(values: Array, loop: int) -> SSAValue:
-        return nest.constant(values.astype(np.int32), i32, (loop,))
-
-    def pixel(row: Array, column: Array) -> SSAValue:
-        place = (to_index(nest, along(row, 1)), to_index(nest, along(column, 2)))
-        return extract(nest, image, [batch, *place, channel])
-
     if op.mode.data == tosa.ResizeMode.NEAREST_NEIGHBOR:
-        nearest = [
-            np.where(2 * rest >= numerator, above, below)
-            for below, above, rest, numerator in (rows, columns)
-        ]
-        return nest.build([pixel(nearest[0], nearest[1])])[0]
+        nearest = {
+            loop: [np.where(2 * rest >= numerator, above, below)]
+            for loop, (below, above, rest, numerator) in ((1, rows), (2, columns))
+        }
+        return nest.build(elements_at(nest, image, nearest))[0]
     result_type = integer_type(op.output.type)
-    total: SSAValue | None = None
-    for row, row_weight in ((rows[0], rows[3] - rows[2]), (rows[1], rows[2])):
-        for column, column_weight in (
-            (columns[0], columns[3] - columns[2]),
-            (columns[1], columns[2]),
-        ):
-            term = widen(nest, pixel(row, column), result_type)
-            for weights, loop in ((row_weight, 1), (column_weight, 2)):
-                weight = widen(nest, along(weights, loop), result_type)
-                term = nest.add(arith.MuliOp(term, weight)).result
-            total = (
-                term if total is None else nest.add(arith.AddiOp(total, term)).result
-            )
-    assert total is not None
+
+    def weights(loop: int, rest: Array, numerator: int) -> list[SSAValue]:
+        shares = (nest.constant(at, i32, (loop,)) for at in (numerator - rest, rest))
+        return [widen(nest, share, result_type) for share in shares]
+
+    pixels = elements_at(nest, image, {1: rows[:2], 2: columns[:2]})
+    shares = product(weights(1, *rows[2:]), weights(2, *columns[2:]))
+    terms: list[SSAValue] = []
+    for pixel, (row, column) in zip(pixels, shares, strict=True):
+        part = arith.MuliOp(widen(nest, pixel, result_type), row)
+        terms.append(nest.add(arith.MuliOp(nest.add(part).result, column)).result)
+    total, *others = terms
+    for term in others:
+        total = nest.add(arith.AddiOp(total, term)).result
     return nest.build([total])[0]
 
 

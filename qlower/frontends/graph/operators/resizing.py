@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType, f32, i32
-from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.builtin import TensorType, f32, i32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
+from qlower.emit.movement import elements_at
 from qlower.files.arrays import Array
-from qlower.model.nests import extract, to_index
+from qlower.operators.resizing import Reals, Side
 
 from ...entry import takes
 from ...import_options import AS_WRITTEN
@@ -27,17 +26,8 @@ from .real import real_operand
 from .rearranging import pick
 from .slicing import take
 
-Reals = NDArray[np.float32]
-
-HALF = np.float32(0.5)
-
-ROUNDINGS: Mapping[str, Callable[[Reals], Reals]] = {
-    "round_prefer_floor": lambda x: np.ceil(x - HALF),
-    "round_prefer_ceil": lambda x: np.floor(x + HALF),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
-"""The schema's `nearest_mode`."""
+TRANSFORMATIONS = "half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"
+ROUNDINGS = "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"
 
 MAX_SIZE = 1 << 20
 
@@ -48,7 +38,7 @@ def import_resize(node: NodeContext) -> None:
     node.expect("keep_aspect_ratio_policy", "stretch")
     mode = node.text("mode", "nearest", ["nearest", "linear", "cubic"])
     if mode != "nearest":
-        sizes = _image_sizes(node, value)
+        sides = _image_sides(node, value)
         if value.is_real:
             value = real_operand(node, 0)
         elif mode == "cubic":
@@ -58,32 +48,27 @@ def import_resize(node: NodeContext) -> None:
                 help="quantize the model in QDQ form, in which ONNX Runtime"
                 " interpolates real numbers",
             )
-        (_interpolate if mode == "linear" else _interpolate_cubic)(node, value, sizes)
+        (_interpolate if mode == "linear" else _interpolate_cubic)(node, value, sides)
         return
-    indices = [
-        _sources(node, size, wanted, scale)
-        for size, (wanted, scale) in zip(value.shape, _sizes(node, value), strict=True)
-    ]
+    indices = [_sources(node, side) for side in _sides(node, value)]
     for axis, sources in enumerate(indices):
         value = resized(node, value, axis, sources)
     node.define(value)
 
 
-def _image_sizes(node: NodeContext, value: Value) -> list[tuple[int, float]]:
-    """The sizes of an image of real numbers whose channels stay, and the scales."""
+def _image_sides(node: NodeContext, value: Value) -> list[Side]:
+    """The axes of an image of real numbers whose channels stay."""
     node.expect("antialias", 0)
-    sizes = _sizes(node, value)
-    if len(sizes) != 4 or any(scale != 1 for _, scale in sizes[:2]):
+    sides = _sides(node, value)
+    if len(sides) != 4 or any(side.factor != 1 for side in sides[:2]):
         raise node.error(
-            f"interpolation of {list(value.shape)} to {[size for size, _ in sizes]} is"
-            " not supported; expected images whose channels stay"
+            f"interpolation of {list(value.shape)} to {[side.wanted for side in sides]}"
+            " is not supported; expected images whose channels stay"
         )
-    return sizes
+    return sides
 
 
-def _interpolate_cubic(
-    node: NodeContext, value: Value, sizes: Sequence[tuple[int, float]]
-) -> None:
+def _interpolate_cubic(node: NodeContext, value: Value, sides: Sequence[Side]) -> None:
     """Interpolate between four columns in each row, then between four such rows
     (ResizeBiCubic of upsample.cc)."""
     node.expect("exclude_outside", 0)
@@ -91,24 +76,19 @@ def _interpolate_cubic(
     value = node.in_order(value)
     ssa, shape = value.ssa, list(value.shape)
     for axis in (3, 2):
-        size, (wanted, scale) = shape[axis], sizes[axis]
-        places = np.arange(wanted, dtype=np.float32)
-        if scale != 1:
-            places = _places(node, size, wanted, scale)
-        first = np.floor(places)
-        shape[axis] = wanted
+        places = _places(node, sides[axis])
+        first, last = np.floor(places), shape[axis] - 1
+        shape[axis] = sides[axis].wanted
         nest = node.nest(shape, f"cubic_{axis}")
         steps = Scalars(nest)
         distance = nest.input(nest.emitter.constant(places - first, f32), (axis,))
+        ends = [np.clip(first + number, 0, last) for number in range(-1, 3)]
         total = steps.constant(0, f32)
-        for number, share in enumerate(_cubic_shares(steps, distance, factor)):
-            at = np.clip(first.astype(np.int32) + number - 1, 0, size - 1)
-            index = to_index(nest, nest.input(nest.emitter.constant(at, i32), (axis,)))
-            loops: list[SSAValue] = [
-                nest.add(IndexOp(loop)).result for loop in range(4)
-            ]
-            loops[axis] = index
-            pixel = extract(nest, ssa, loops)
+        for share, pixel in zip(
+            _cubic_shares(steps, distance, factor),
+            elements_at(nest, ssa, {axis: ends}),
+            strict=True,
+        ):
             total = steps.add(total, steps.multiply(share, pixel))
         (ssa,) = nest.build([total])
     node.define(real_value(ssa))
@@ -126,35 +106,32 @@ def _cubic_shares(steps: Scalars, distance: SSAValue, factor: float) -> list[SSA
     ]
 
 
-def _interpolate(
-    node: NodeContext, value: Value, sizes: Sequence[tuple[int, float]]
-) -> None:
+def _interpolate(node: NodeContext, value: Value, sides: Sequence[Side]) -> None:
     """Interpolate between four pixels, each times the product of two distances
     (UpsampleBilinear of upsample.cc). Stored integers are taken as they are; what is
     between them is cut toward 0."""
     is_fixed = _is_fixed(node, value)
     value = node.in_order(value)
     table, number = node.plain(value), i32 if is_fixed else f32
-    nest = node.nest([size for size, _ in sizes], "interpolated")
-    emit, element = nest.emitter, value.element
+    nest = node.nest([side.wanted for side in sides], "interpolated")
+    element = value.element
     steps = Scalars(nest, isinstance(element, QuantizedType) and not element.signed)
-    image = [nest.add(IndexOp(loop)).result for loop in (0, 1)]
-    sides = [_neighbours(node, value, axis, *sizes[axis], number) for axis in (2, 3)]
-    places = [
-        [to_index(nest, nest.input(emit.constant(at, i32), (axis,))) for at in ends]
-        for axis, (ends, _) in zip((2, 3), sides, strict=True)
+    places = {axis: _places(node, sides[axis]) for axis in (2, 3)}
+    pixels = elements_at(
+        nest, table, {axis: sides[axis].neighbours(at) for axis, at in places.items()}
+    )
+    rows, columns = (
+        [
+            nest.constant(share, number, (axis,))
+            for share in _shares(sides[axis], at, is_fixed=is_fixed)
+        ]
+        for axis, at in places.items()
+    )
+    shares = [steps.multiply(column, row) for row in rows for column in columns]
+    terms = [
+        steps.multiply(share, steps.cast(pixel, number))
+        for share, pixel in zip(shares, pixels, strict=True)
     ]
-    shares = [
-        [nest.input(emit.constant(at, number), (axis,)) for at in distances]
-        for axis, (_, distances) in zip((2, 3), sides, strict=True)
-    ]
-    terms: list[SSAValue] = []
-    for row in (0, 1):
-        for column in (0, 1):
-            at = [*image, places[0][row], places[1][column]]
-            pixel = steps.cast(extract(nest, table, at), number)
-            share = steps.multiply(shares[1][1 - column], shares[0][1 - row])
-            terms.append(steps.multiply(share, pixel))
     result = in_turn(Scalars.add)(steps, *terms)
     if is_fixed:
         result = steps.step(arith.DivSIOp(result, steps.constant(PARTS**2, i32)))
@@ -206,33 +183,21 @@ def _is_fixed(node: NodeContext, value: Value) -> bool:
 CONVOLUTION = "QLinearConv"
 
 
-def _neighbours(
-    node: NodeContext,
-    value: Value,
-    axis: int,
-    wanted: int,
-    scale: float,
-    number: Float32Type | IntegerType,
-) -> tuple[list[NDArray[np.int32]], list[Array]]:
-    """The two indices next to each place, and its distance from each, as an integer
-    number of `PARTS`; halves where the two are one."""
-    size = value.shape[axis]
-    places = np.arange(wanted, dtype=np.float32)
-    if scale != 1:
-        places = _places(node, size, wanted, scale)
-    places = np.clip(places, np.float32(0), np.float32(size - 1))
-    low = places.astype(np.int32)
-    high = np.minimum(low + 1, size - 1).astype(np.int32)
-    half = float(HALF)
-    if number == i32:
-        places, half = (places * np.float32(PARTS)).astype(np.int32), PARTS // 2
-    one = 1 if number == f32 else PARTS
-    distances = [np.abs(places - end * one) for end in (low, high)]
-    return [low, high], [np.where(low == high, half, each) for each in distances]
+def _shares(side: Side, places: Reals, *, is_fixed: bool) -> Sequence[Array]:
+    """The shares of the two indices next to each place: how far it is from the other
+    one, as an integer number of `PARTS` if it `is_fixed`; halves where the two are
+    one."""
+    at = np.clip(places, np.float32(0), np.float32(side.size - 1))
+    low, high = side.neighbours(at)
+    whole = PARTS if is_fixed else 1
+    if is_fixed:
+        at = np.trunc(at * np.float32(PARTS))
+    distances = [np.abs(at - end * whole) for end in (high, low)]
+    return [np.where(low == high, whole / 2, each) for each in distances]
 
 
-def _sizes(node: NodeContext, value: Value) -> list[tuple[int, float]]:
-    """For each dimension the result's size and how much larger it is."""
+def _sides(node: NodeContext, value: Value) -> list[Side]:
+    """Each axis with the result's size and how much larger that is."""
     rank = len(value.shape)
     if node.has(3):
         sizes = node.integers(3, "sizes", rank)
@@ -252,45 +217,27 @@ def _sizes(node: NodeContext, value: Value) -> list[tuple[int, float]]:
         ]
     for size in sizes:
         node.check_range("size", size, 1, MAX_SIZE)
-    return list(zip(sizes, scales, strict=True))
+    return [Side(*axis) for axis in zip(value.shape, sizes, scales, strict=True)]
 
 
-def _sources(node: NodeContext, size: int, wanted: int, scale: float) -> list[int]:
+def _sources(node: NodeContext, side: Side) -> list[int]:
     """The index that each index of the result is taken from (core/providers/cpu/tensor,
     upsample.cc and upsamplebase.h)."""
-    if size == wanted and scale == 1:
-        return list(range(size))
+    if side.factor == 1:
+        return list(range(side.size))
     old = node.graph.model.opset < 11
-    rounding = node.text(
-        "nearest_mode", "floor" if old else "round_prefer_floor", [*ROUNDINGS]
-    )
-    place = _places(node, size, wanted, scale)
-    nearest = np.clip(ROUNDINGS[rounding](place), 0, size - 1)
-    return [int(index) for index in nearest]
+    default = "floor" if old else "round_prefer_floor"
+    rounding = node.text("nearest_mode", default, ROUNDINGS)
+    return side.nearest(_places(node, side), rounding)
 
 
-def _places(node: NodeContext, size: int, wanted: int, scale: float) -> Reals:
+def _places(node: NodeContext, side: Side) -> Reals:
     """The place in the operand of each index of the result."""
-    old = node.graph.model.opset < 11
-    transformation = node.text(
-        "coordinate_transformation_mode", "asymmetric" if old else "half_pixel"
-    )
-    x, ratio = np.arange(wanted, dtype=np.float32), np.float32(scale)
-    match transformation:
-        case "asymmetric":
-            place = x / ratio
-        case "half_pixel":
-            place = (x + HALF) / ratio - HALF
-        case "pytorch_half_pixel":
-            place = (x + HALF) / ratio - HALF if wanted > 1 else np.zeros_like(x)
-        case "align_corners":
-            last = np.float32(wanted - 1)
-            place = x * np.float32(size - 1) / last if wanted > 1 else x * 0
-        case _:
-            legal = "half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"
-            name = "coordinate_transformation_mode"
-            raise node.unsupported(name, transformation, *legal)
-    return place.astype(np.float32)
+    if side.factor == 1:
+        return np.arange(side.wanted, dtype=np.float32)
+    default = "asymmetric" if node.graph.model.opset < 11 else "half_pixel"
+    name = "coordinate_transformation_mode"
+    return side.places(node.text(name, default, TRANSFORMATIONS))
 
 
 def resized(node: NodeContext, value: Value, axis: int, sources: list[int]) -> Value:

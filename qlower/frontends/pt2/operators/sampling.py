@@ -6,15 +6,13 @@ aten/src/ATen/native/UpSample.h and native/cpu/UpSampleKernel.cpp.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i32
-from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from qlower.files.arrays import Array
-from qlower.model.nests import Nest, extract, to_index
+from qlower.emit.movement import elements_at
+from qlower.operators.resizing import Places, Reals, Side
 
 from ...entry import takes
 from ...graph.context import NodeContext
@@ -25,8 +23,6 @@ from ...graph.values import Value
 from ...scalars import Scalars, Steps, by_packets, text
 from ..translating import TORCH
 
-ONE, HALF = np.float32(1), np.float32(0.5)
-
 VECTOR = 8
 """Channels of a vector."""
 
@@ -34,46 +30,18 @@ MOST_CHANNELS, LARGEST = 3, 128
 """Images of more channels, or whose rows and columns are together no more than that,
 are computed in vectors of channels: they lie last in memory behind a convolution."""
 
-
 LARGEST_FACTOR = 1 << 20
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One dimension: its size, that of the result, and how far apart in the operand the
-    elements of the result lie."""
-
-    size: int
-    wanted: int
-    step: np.float32
-    is_between_corners: bool
-
-    def nearest(self) -> list[int]:
-        places = np.floor(np.arange(self.wanted, dtype=np.float32) * self.step)
-        return [int(at) for at in np.minimum(places, self.size - 1)]
-
-    def neighbours(self) -> tuple[list[Array], list[Array]]:
-        """The two indices next to each place, and their shares."""
-        places = np.arange(self.wanted, dtype=np.float32)
-        if self.is_between_corners:
-            places = self.step * places
-        elif self.wanted != self.size:
-            # one rounding: a product of float32 is exact in float64
-            middle = np.float64(self.step) * (places + HALF)
-            places = np.maximum((middle - 0.5).astype(np.float32), 0)
-        low = np.minimum(places.astype(np.int32), self.size - 1)
-        high = np.minimum(low + 1, self.size - 1)
-        after = np.clip(places - low.astype(np.float32), 0, ONE)
-        return [low, high], [ONE - after, after]
 
 
 def import_interpolated(node: NodeContext) -> None:
     """Import the nearest elements, or numbers between the two or four next ones."""
     value = node.value(0)
     sides = _sides(node, value.shape[2:])
+    has_corners = node.flag("corners", False)
     if node.text("mode", None, ["nearest", "linear"]) == "nearest":
+        rule = "by_corner_steps" if has_corners else "by_steps"
         for axis, side in enumerate(sides, 2):
-            value = resized(node, value, axis, side.nearest())
+            value = resized(node, value, axis, side.nearest(side.places(rule), "floor"))
         node.define(value)
         return
     rank = 2 + len(sides)
@@ -85,8 +53,16 @@ def import_interpolated(node: NodeContext) -> None:
     compute = text("_sleef", "between_two")
     if rank == 4:
         compute = _between(channels, sum(wanted))
-    operands = _operands(nest, image.ssa, sides)
-    (result,) = nest.build([compute(Scalars(nest), *operands)])
+    ends: dict[int, Sequence[Places]] = {}
+    shares: list[SSAValue] = []
+    for loop, side in enumerate(sides, 1):
+        at = _places(side, has_corners=has_corners)
+        ends[loop] = low, _ = side.neighbours(at)
+        after = np.clip(at - low.astype(np.float32), 0, 1)
+        for share in (np.float32(1) - after, after):
+            shares.append(nest.constant(share, f32, (loop,)))
+    pixels = elements_at(nest, image.ssa, ends)
+    (result,) = nest.build([compute(Scalars(nest), *pixels, *shares)])
     node.define(Value(result, order, is_real=True))
 
 
@@ -98,24 +74,16 @@ def _between(channels: int, extent: int) -> Steps:
     return by_packets(whole, text("_sleef", "between_four"), VECTOR, of_rows=True)
 
 
-def _operands(nest: Nest, image: SSAValue, sides: Sequence[_Side]) -> list[SSAValue]:
-    """The elements next to each other, row by row, and their shares."""
-    emit, last = nest.emitter, len(sides) + 1
-    batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, last))
-    places: list[list[SSAValue]] = [[]]
-    shares: list[SSAValue] = []
-    for loop, side in enumerate(sides, 1):
-        ends, given = side.neighbours()
-        indices = [
-            to_index(nest, nest.input(emit.constant(end, i32), (loop,))) for end in ends
-        ]
-        places = [[*place, index] for place in places for index in indices]
-        shares += [nest.input(emit.constant(share, f32), (loop,)) for share in given]
-    pixels = [extract(nest, image, [batch, *place, channel]) for place in places]
-    return [*pixels, *shares]
+def _places(side: Side, *, has_corners: bool) -> Reals:
+    """The place in the operand of each index of the result."""
+    if has_corners:
+        return side.places("by_corner_steps")
+    if side.size == side.wanted:
+        return np.arange(side.size, dtype=np.float32)
+    return np.maximum(side.places("between_middles_once"), 0)
 
 
-def _sides(node: NodeContext, sizes: Sequence[int]) -> list[_Side]:
+def _sides(node: NodeContext, sizes: Sequence[int]) -> list[Side]:
     """The dimensions of an image, by the factors or the sizes that are given."""
     factors: list[float] = [0.0] * len(sizes)
     if "factors" in node.node.attributes:
@@ -130,15 +98,9 @@ def _sides(node: NodeContext, sizes: Sequence[int]) -> list[_Side]:
         ]
     else:
         wanted = node.integer_list("sizes", [1] * len(sizes), 1)
-    has_corners = node.flag("corners", False)
-    found: list[_Side] = []
-    for size, new, factor in zip(sizes, wanted, factors, strict=True):
-        node.check_range("size", new, 1, LARGEST_FACTOR)
-        step = np.float32(1 / factor if factor else size / new)
-        if has_corners:
-            step = np.float32(size - 1) / np.float32(max(new - 1, 1))
-        found.append(_Side(size, new, step, has_corners))
-    return found
+    for size in wanted:
+        node.check_range("size", size, 1, LARGEST_FACTOR)
+    return [Side(*axis) for axis in zip(sizes, wanted, factors, strict=True)]
 
 
 IMPORTERS = {(TORCH, "Interpolate"): takes("x", import_interpolated)}
