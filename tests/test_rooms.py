@@ -43,7 +43,7 @@ FRONT_ENDS = (
     ("import_options", "linalg", "model_files", "scalars", "site"),
     ("accessor", "budget", "ranking", "tosa"),
     ("signature",),
-    ("entry",),
+    ("entry", "format"),
     ("graph",),
     ("espdl", "ncnn", "onnx", "pt2", "tflite", "tpu"),
     ("digest", "fx"),

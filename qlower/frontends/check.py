@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from qlower.diagnostics import QlowerError, without_repeats
 from qlower.model import Model
 
 from .import_options import ImportOptions
-from .load import front_end, graph_kind, load
+from .load import format_of, graph_kind, load
 from .model_files import SUFFIXES, check_model_path
 
 
@@ -63,7 +62,7 @@ def _find_problems(file: Path, options: ImportOptions) -> list[QlowerError]:
     kind = graph_kind(file)
     if kind is None:
         return []
-    return cast(list[QlowerError], front_end(kind, "check")(file, options))
+    return format_of(kind).problems(file, options)
 
 
 def model_files(paths: Iterable[str]) -> Iterator[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
@@ -22,6 +22,7 @@ from qlower.model.layers import has_dialect, name_layers
 from qlower.text.parsing import parse_file, parse_module
 from qlower.text.verification import verify_module
 
+from .format import Format
 from .import_options import INTEGER, ImportOptions, fit_shape, unknown_output
 from .model_files import CONVERTED, check_model_path
 
@@ -49,9 +50,9 @@ def graph_kind(file: Path) -> str | None:
     return None
 
 
-def front_end(kind: str, verb: str) -> Callable[..., object]:
-    """The function of a front end that does "import" or "check" files of this kind."""
-    return getattr(import_module(f"qlower.frontends.{kind}"), f"{verb}_{kind}")
+def format_of(kind: str) -> Format[object]:
+    """The format that a front end reads."""
+    return cast(Format[object], import_module(f"qlower.frontends.{kind}").FORMAT)
 
 
 def load(
@@ -83,8 +84,8 @@ def load(
     if file.suffix != ".tflite":
         options.check_no_signature(f"{file.suffix} files")
     if (kind := graph_kind(file)) is not None:
-        module = front_end(kind, "import")(file, name=str(file), options=options)
-        return replace(named(cast(ModuleOp, module), file), signature_name=signature)
+        module = format_of(kind).module(file, name=str(file), options=options)
+        return replace(named(module, file), signature_name=signature)
     if file.suffix in CONVERTED:
         from qlower.frontends.converted import text_of
 

@@ -17,7 +17,7 @@ import qlower
 from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
-from qlower.frontends.espdl import import_espdl
+from qlower.frontends.espdl import FORMAT
 from qlower.frontends.espdl.reader import HEADER
 from qlower.frontends.espdl.tables import File
 from qlower.interp.values import Array
@@ -159,7 +159,7 @@ REFUSALS: dict[str, tuple[Change, str]] = {
 def test_refusals(name: str) -> None:
     change, message = REFUSALS[name]
     with pytest.raises(QlowerError) as caught:
-        import_espdl(small(change), name="model.espdl")
+        FORMAT.module(small(change), name="model.espdl")
     assert str(caught.value).startswith("model.espdl:")
     assert message in str(caught.value)
 
@@ -180,7 +180,7 @@ def test_refusals(name: str) -> None:
 )
 def test_refused_bytes(data: bytes, message: str) -> None:
     with pytest.raises(QlowerError) as caught:
-        import_espdl(data, name="model.espdl")
+        FORMAT.module(data, name="model.espdl")
     assert message in str(caught.value)
 
 

@@ -15,7 +15,7 @@ from support.onnx_models import compare, optimized_graph
 import qlower
 from qlower.diagnostics import QlowerError
 from qlower.frontends.import_options import ImportOptions
-from qlower.frontends.onnx import check_onnx
+from qlower.frontends.onnx import FORMAT
 from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
 
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -81,10 +81,12 @@ def test_all_problems_are_found(tmp_path: Path) -> None:
     value = build.node("NonZero", ["v6"])
     build.node("Flatten", [value], "z")
     build.output("z", "i8")
-    problems = check_onnx(build.save(tmp_path / "model.onnx"), ImportOptions())
+    problems = FORMAT.problems(build.save(tmp_path / "model.onnx"), ImportOptions())
     kinds = [problem.message.split()[2] for problem in problems]
     assert kinds == ["LpNormalization", "NonZero"]
-    assert not check_onnx(CASES["conv"]().save(tmp_path / "x.onnx"), ImportOptions())
+    assert not FORMAT.problems(
+        CASES["conv"]().save(tmp_path / "x.onnx"), ImportOptions()
+    )
 
 
 def test_types_that_are_not_8_bits(tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ plain weights are the ESP32's. Images have their channels last, as on the device
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import IntegerType, ModuleOp, i32
@@ -18,16 +16,18 @@ from qlower.kept.journal import read_given
 from qlower.model.nests import extract, scalar_constant, to_index, widen
 
 from ..entry import RESULT, quantized, takes
+from ..format import Format, Source
 from ..graph.context import NodeContext
 from ..graph.importer import Framework, Reading, build_module, find_problems
 from ..graph.nodes import Graph
 from ..graph.operators import IMPORTERS
+from ..graph.schema import Model
 from ..graph.values import Value
 from ..import_options import ImportOptions
 from .reader import DOMAIN, read_content
 from .translating import model_of
 
-__all__ = ["check_espdl", "import_espdl"]
+__all__ = ["FORMAT"]
 
 CODES = 256
 
@@ -75,24 +75,19 @@ REMARKS = {
 }
 
 
-def import_espdl(
-    path_or_bytes: str | Path | bytes,
-    *,
-    name: str,
-    options: ImportOptions | None = None,
-) -> ModuleOp:
-    """Read a model of int8 in ESP-DL's format into a module at the qnn level.
-
-    `name` is the file name of locations and messages; `options` cuts the model. Raises
-    `QlowerError` when the file can't be read, is damaged or encrypted, or has something
-    that is not supported; the message names node, value and the legal range.
-    """
-    model, contract = model_of(read_content(read_given(path_or_bytes), name), name)
-    return build_module(model, options or ImportOptions(), _framework(contract))
+def _read(source: Source, name: str, options: ImportOptions) -> tuple[Model, str]:
+    """The model of a file, and its contract."""
+    return model_of(read_content(read_given(source), name), name)
 
 
-def check_espdl(path: Path, options: ImportOptions) -> list[QlowerError]:
-    """Everything that keeps `import_espdl` from reading a file."""
-    content = read_content(read_given(path), str(path))
-    model, contract = model_of(content, str(path))
+def _build(read: tuple[Model, str], options: ImportOptions) -> ModuleOp:
+    model, contract = read
+    return build_module(model, options, _framework(contract))
+
+
+def _problems(read: tuple[Model, str], options: ImportOptions) -> list[QlowerError]:
+    model, contract = read
     return find_problems(model, options, _framework(contract))
+
+
+FORMAT = Format(_read, _build, _problems)

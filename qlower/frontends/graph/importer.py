@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 
@@ -13,6 +14,7 @@ from qlower.dialects.qnn.attributes import REMARKS
 
 from ..budget import Budget
 from ..entry import Entry
+from ..format import Format, Source
 from ..import_options import ImportOptions, find_output, fit_shape
 from ..site import Site
 from .blocks import Blocks
@@ -79,6 +81,17 @@ def find_problems(
     except QlowerError as error:
         problems.append(error)
     return problems
+
+
+def graph_format(
+    read: Callable[[Source, str, ImportOptions], Model], framework: Framework
+) -> Format[Model]:
+    """The format whose files are graphs of a framework."""
+    return Format(
+        read,
+        partial(build_module, framework=framework),
+        partial(find_problems, framework=framework),
+    )
 
 
 class _GraphImporter:

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp
-
 from qlower.diagnostics import QlowerError
 from qlower.kept.journal import read_file, read_given
 
-from ..graph.importer import Framework, Reading, build_module, find_problems
+from ..format import Source
+from ..graph.importer import Framework, Reading, graph_format
 from ..graph.nodes import Graph
 from ..graph.schema import Model
 from ..import_options import ImportOptions
 from . import plain, quantized
 from .reader import DOMAIN, read_model
 
-__all__ = ["check_ncnn", "import_ncnn"]
+__all__ = ["FORMAT"]
 
 REMARK = (
     "ncnn 1.0 gives the same bits on x86-64 with FMA, with options.use_packing_layout"
@@ -43,25 +42,10 @@ NCNN = Framework(
 )
 
 
-def import_ncnn(
-    path: Path, *, name: str, options: ImportOptions | None = None
-) -> ModuleOp:
-    """Read a quantized model of ncnn into a module at the qnn level.
-
-    `path` is the `.param` file, beside which the `.bin` file is; `name` is the file
-    name of locations and messages; `options` fixes shapes and cuts the model. Raises
-    `QlowerError` when a file can't be read, is damaged, or has something that is not
-    supported; the message names line, layer, value and the legal range.
-    """
-    return build_module(_model(path, name), options or ImportOptions(), NCNN)
-
-
-def check_ncnn(path: Path, options: ImportOptions) -> list[QlowerError]:
-    """Everything that keeps `import_ncnn` from reading a file."""
-    return find_problems(_model(path, str(path)), options, NCNN)
-
-
-def _model(path: Path, name: str) -> Model:
+def _model(source: Source, name: str, options: ImportOptions) -> Model:
+    """The model of a `.param` file, beside which the `.bin` file is."""
+    assert not isinstance(source, bytes), "there is a second file"
+    path = Path(source)
     beside = path.with_suffix(".bin")
     try:
         weights = read_file(beside)
@@ -71,3 +55,6 @@ def _model(path: Path, name: str) -> Model:
             help=f"{path.name} has layers, {beside.name} their weights",
         ) from error
     return read_model(read_given(path), weights, name, str(beside))
+
+
+FORMAT = graph_format(_model, NCNN)

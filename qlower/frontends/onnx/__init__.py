@@ -9,15 +9,16 @@ transposes appear where a model needs another order.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import QDQ
 from qlower.kept.journal import read_given
 
-from ..graph.importer import Framework, Reading, build_module, find_problems
+from ..format import Source
+from ..graph.importer import Framework, Reading, build_module, graph_format
 from ..graph.nodes import Graph, Node
 from ..graph.operators import IMPORTERS
 from ..graph.schema import Model
@@ -28,7 +29,7 @@ from .reader import read_model
 from .remarks import bias_remarks, remarks, session_of
 from .simplifying import fold_quantized
 
-__all__ = ["check_onnx", "import_onnx"]
+__all__ = ["FORMAT", "import_onnx"]
 
 
 def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
@@ -59,31 +60,17 @@ ONNX_RUNTIME = Framework(
 )
 
 
-def import_onnx(
-    path_or_bytes: str | Path | bytes,
-    *,
-    name: str,
-    options: ImportOptions | None = None,
-) -> ModuleOp:
-    """Read a quantized ONNX model into a module at the qnn level.
+def _read(source: Source, name: str, options: ImportOptions) -> Model:
+    """The model of a file, in whose folder external data is."""
+    folder = None if isinstance(source, bytes) else Path(source).parent
+    return read_model(read_given(source), name, folder)
 
-    `name` is the file name of locations and messages; `options` fixes shapes and cuts
-    the model. External data is read from the folder of the file. Raises `QlowerError`
-    when the file can't be read, is damaged, or has something that is not supported; the
-    message names node, operand, value and the legal range.
-    """
-    options = options or ImportOptions()
-    module = build_module(_read(path_or_bytes, name), options, ONNX_RUNTIME)
+
+def _build(model: Model, options: ImportOptions) -> ModuleOp:
+    module = build_module(model, options, ONNX_RUNTIME)
     module.attributes[QDQ] = StringAttr(options.qdq)
     return module
 
 
-def check_onnx(path: Path, options: ImportOptions) -> list[QlowerError]:
-    """Everything that keeps `import_onnx` from reading a file."""
-    return find_problems(_read(path, str(path)), options, ONNX_RUNTIME)
-
-
-def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
-    is_file = not isinstance(path_or_bytes, bytes)
-    folder = Path(path_or_bytes).parent if is_file else None
-    return read_model(read_given(path_or_bytes), name, folder)
+FORMAT = replace(graph_format(_read, ONNX_RUNTIME), build=_build)
+import_onnx = FORMAT.module

@@ -7,14 +7,10 @@ runs those: the lowering for x86, or XNNPACK. The rest stays float32, as in the 
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from xdsl.dialects.builtin import ModuleOp
-
-from qlower.diagnostics import QlowerError
 from qlower.kept.journal import read_given
 
-from ..graph.importer import Framework, Reading, build_module, find_problems
+from ..format import Source
+from ..graph.importer import Framework, Reading, graph_format
 from ..graph.nodes import Graph
 from ..graph.schema import Model
 from ..import_options import ImportOptions
@@ -26,7 +22,7 @@ from .remarks import remarks
 from .torchao import read_torchao
 from .translating import Translator
 
-__all__ = ["check_pt2", "import_pt2"]
+__all__ = ["FORMAT", "import_pt2"]
 
 
 def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
@@ -45,27 +41,10 @@ PYTORCH = Framework(
 )
 
 
-def import_pt2(
-    path_or_bytes: str | Path | bytes,
-    *,
-    name: str,
-    options: ImportOptions | None = None,
-) -> ModuleOp:
-    """Read a quantized file of `torch.export.save` into a module at the qnn level.
-
-    `name` is the file name of locations and messages; `options` fixes shapes and cuts
-    the model. Raises `QlowerError` when the file can't be read, is damaged, or has
-    something that is not supported; the message names node, argument, value and the
-    legal range.
-    """
-    return build_module(_read(path_or_bytes, name), options or ImportOptions(), PYTORCH)
-
-
-def check_pt2(path: Path, options: ImportOptions) -> list[QlowerError]:
-    """Everything that keeps `import_pt2` from reading a file."""
-    return find_problems(_read(path, str(path)), options, PYTORCH)
-
-
-def _read(path_or_bytes: str | Path | bytes, name: str) -> Model:
-    program = read_torchao(read_program(read_given(path_or_bytes), name))
+def _read(source: Source, name: str, options: ImportOptions) -> Model:
+    program = read_torchao(read_program(read_given(source), name))
     return Translator(program, TABLE).model()
+
+
+FORMAT = graph_format(_read, PYTORCH)
+import_pt2 = FORMAT.module

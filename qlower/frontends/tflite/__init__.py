@@ -8,13 +8,9 @@ that only help have a suffix, such as "/reshape".
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from xdsl.dialects.builtin import ModuleOp
-
-from qlower.diagnostics import QlowerError
 from qlower.kept.journal import read_given
 
+from ..format import Format, Source
 from ..import_options import ImportOptions
 from .graph import build_module, find_problems
 from .nibbles import unpack_weights
@@ -22,33 +18,13 @@ from .reader import read_model
 from .schema import Model
 from .signatures import of_signature
 
-__all__ = ["check_tflite", "import_tflite"]
+__all__ = ["FORMAT", "import_tflite"]
 
 
-def import_tflite(
-    path_or_bytes: str | Path | bytes,
-    *,
-    name: str,
-    options: ImportOptions | None = None,
-) -> ModuleOp:
-    """Read a quantized TFLite model into a module at the qnn level.
-
-    `name` is the file name of locations and messages; `options` chooses a signature,
-    fixes shapes and cuts the model. Raises `QlowerError` when the
-    file can't be read, is damaged, or has something that is not supported; the message
-    names operator, tensor, value and the legal range.
-    """
-    options = options or ImportOptions()
-    return build_module(_read(path_or_bytes, name, options), options)
-
-
-def check_tflite(path: Path, options: ImportOptions) -> list[QlowerError]:
-    """Everything that keeps `import_tflite` from reading a file."""
-    return find_problems(_read(path, str(path), options), options)
-
-
-def _read(
-    path_or_bytes: str | Path | bytes, name: str, options: ImportOptions
-) -> Model:
-    model = read_model(read_given(path_or_bytes), name)
+def _read(source: Source, name: str, options: ImportOptions) -> Model:
+    model = read_model(read_given(source), name)
     return unpack_weights(of_signature(model, options.signature))
+
+
+FORMAT = Format(_read, build_module, find_problems)
+import_tflite = FORMAT.module

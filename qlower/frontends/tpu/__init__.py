@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp
-
-from qlower.diagnostics import QlowerError
-
-from ..graph.importer import Framework, Reading, build_module, find_problems
+from ..format import Source
+from ..graph.importer import Framework, Reading, graph_format
 from ..graph.nodes import Graph
+from ..graph.schema import Model
 from ..import_options import ImportOptions
 from .layers import CONTRACT, LAYERS
 from .reader import DOMAIN, read_model
 
-__all__ = ["check_tpu", "import_tpu"]
+__all__ = ["FORMAT"]
 
 REMARK = "sums are of 32 bits, as on the chip; TPU-MLIR's interpreter holds float32"
 
@@ -36,19 +34,10 @@ TPU = Framework(
 )
 
 
-def import_tpu(
-    path: Path, *, name: str, options: ImportOptions | None = None
-) -> ModuleOp:
-    """Read a model in TPU-MLIR's `tpu` dialect into a module at the qnn level.
-
-    `path` is the text, beside which the `.npz` file is that its module names; `name` is
-    the file name of locations and messages; `options` cuts the model. Raises
-    `QlowerError` when a file can't be read, is malformed, or has something that is not
-    supported; the message names line, operation, value and the legal range.
-    """
-    return build_module(read_model(path, name), options or ImportOptions(), TPU)
+def _model(source: Source, name: str, options: ImportOptions) -> Model:
+    """The model of a text, beside which the `.npz` file is that its module names."""
+    assert not isinstance(source, bytes), "there is a second file"
+    return read_model(Path(source), name)
 
 
-def check_tpu(path: Path, options: ImportOptions) -> list[QlowerError]:
-    """Everything that keeps `import_tpu` from reading a file."""
-    return find_problems(read_model(path, str(path)), options, TPU)
+FORMAT = graph_format(_model, TPU)
