@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -65,15 +65,16 @@ def taken(emit: Emitter, value: SSAValue, places: Sequence[Sequence[int]]) -> SS
         for loop, axis in enumerate(places)
         if list(axis) != list(range(shape[loop]))
     }
-    return nest.build(elements_at(nest, value, wanted))[0]
+    return nest.build([*elements_at(nest, value, wanted)])[0]
 
 
 def elements_at(
     nest: Nest, value: SSAValue, indices: Mapping[int, Sequence[Array]]
-) -> list[SSAValue]:
+) -> Iterator[SSAValue]:
     """The elements of a tensor at all combinations of the given indices along some
     axes, each array with an index for each pass of the loop of its axis; the last axis
-    varies first. Along the other axes a loop is the index itself."""
+    varies first. Along the other axes a loop is the index itself. An element is read
+    when it is asked for."""
     loops = {
         axis: nest.add(IndexOp(axis)).result
         for axis in range(len(shape_of(value)))
@@ -85,7 +86,7 @@ def elements_at(
         else [to_index(nest, nest.constant(at, i32, (axis,))) for at in indices[axis]]
         for axis in range(len(shape_of(value)))
     ]
-    return [extract(nest, value, place) for place in product(*places)]
+    return (extract(nest, value, place) for place in product(*places))
 
 
 def _step(taken: Sequence[int], size: int) -> int | None:

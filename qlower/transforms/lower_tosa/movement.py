@@ -64,7 +64,7 @@ def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
             loop: [np.where(2 * rest >= numerator, above, below)]
             for loop, (below, above, rest, numerator) in ((1, rows), (2, columns))
         }
-        return nest.build(elements_at(nest, image, nearest))[0]
+        return nest.build([*elements_at(nest, image, nearest)])[0]
     result_type = integer_type(op.output.type)
 
     def weights(loop: int, rest: Array, numerator: int) -> list[SSAValue]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from xdsl.dialects import arith
@@ -127,11 +128,10 @@ def _interpolate(node: NodeContext, value: Value, sides: Sequence[Side]) -> None
         ]
         for axis, at in places.items()
     )
-    shares = [steps.multiply(column, row) for row in rows for column in columns]
-    terms = [
-        steps.multiply(share, steps.cast(pixel, number))
-        for share, pixel in zip(shares, pixels, strict=True)
-    ]
+    terms: list[SSAValue] = []
+    for pixel, (row, column) in zip(pixels, product(rows, columns), strict=True):
+        pixel = steps.cast(pixel, number)
+        terms.append(steps.multiply(steps.multiply(column, row), pixel))
     result = in_turn(Scalars.add)(steps, *terms)
     if is_fixed:
         result = steps.step(arith.DivSIOp(result, steps.constant(PARTS**2, i32)))
