@@ -133,7 +133,7 @@ def first_failing(tests: Sequence[str]) -> str:
     that all passed. For a process of its own."""
     for some in filter(None, (tests[:FEW], tests[FEW:])):
         first = _First()
-        arguments = ["-x", "-q", "-p", "no:cacheprovider", *some]
+        arguments = ["-x", "-q", "--long", "-p", "no:cacheprovider", *some]
         if pytest.main(arguments, plugins=[first]):
             return f"failed {first.failed or 'collection'}"
     return "passed"

@@ -22,8 +22,11 @@ PROBES = Path(__file__).with_name("probes")
 COLLECTED = "collected.txt"
 """The names of all tests of the default lane, those of every turn."""
 
-NO_JUDGES = ("test_rooms", "test_contract_pages", "test_english", "test_release")
+NO_JUDGES = ("test_rooms", "test_english", "test_release")
 """Tests of the product's text, which see any change of it."""
+
+NO_JUDGE_OF_TEXT = "test_contract_pages"
+"""Another one, of contracts' text; of the code that makes the pages it is a test."""
 
 ALSO_NAMED = {
     "pytorch": ("pt2", "torch"),
@@ -36,12 +39,18 @@ ALSO_NAMED = {
 
 
 def record(
-    tree: Path, work: Path, tests: Sequence[str], seconds: float, jobs: int
+    tree: Path,
+    work: Path,
+    tests: Sequence[str],
+    long: Sequence[str],
+    seconds: float,
+    jobs: int,
 ) -> Path:
     """Run each file of tests in a copy of the tree, for at most that long, as many at a
     time as there are jobs, and return the file of what `probes/reach.py` wrote. Files
     that have run before don't again. Of cases that run in turns those of the default
-    turn do; the names of all are collected."""
+    turn do; the names of all are collected. Files below `long` run their long tests and
+    every case."""
     reach, done = work / "reach.jsonl", work / "recorded.txt"
     known = set(done.read_text().splitlines()) if done.exists() else set[str]()
     reach.touch()
@@ -61,6 +70,8 @@ def record(
 
     def run(file: str) -> None:
         command = [sys.executable, "-m", "pytest", *plugins, file]
+        if file.startswith(tuple(long)):
+            command.append("--long")
         # What the first tests of a file that takes longer reach is recorded.
         with suppress(subprocess.TimeoutExpired):
             subprocess.run(
@@ -144,6 +155,7 @@ class Reach:
             for test in self.seconds
             if test.startswith((f"tests/{CONTRACTS}/", "tests/frontends/"))
             and any(word in test for word in words)
+            and NO_JUDGE_OF_TEXT not in test
         }
         return self._in_turn(found, f"tests/{CONTRACTS}/", Counter())
 

@@ -153,7 +153,8 @@ def choose(mutant: Mutant, reach: Reach, seconds: float) -> tuple[list[str], int
 def run(mutants: Sequence[Mutant], options: Options) -> dict[int, Verdict]:
     """What became of each mutant by its number."""
     tree = copy_tree(options.work / "tree")
-    recorded = record(*(tree, options.work, options.tests, options.each, options.jobs))
+    tests = options.tests, options.long
+    recorded = record(tree, options.work, *tests, options.each, options.jobs)
     reach = Reach(recorded, tree)
     results = options.work / f"results-{options.seed}.jsonl"
     verdicts: dict[int, Verdict] = {}
@@ -235,6 +236,7 @@ class Options:
     count: int
     rooms: Sequence[str]
     tests: Sequence[str]
+    long: Sequence[str]
     seconds: float
     each: float
     least: float
@@ -250,6 +252,9 @@ def parse_arguments() -> Options:
         "--rooms", default="", help="of the drawn ones, by their first letters"
     )
     parser.add_argument("--tests", default="tests", help="files, by commas")
+    parser.add_argument(
+        "--long", default="", help="of them, files or folders with their long tests"
+    )
     parser.add_argument("--seconds", type=float, default=20, help="of tests a mutant")
     parser.add_argument("--each", type=float, default=600, help="of a recorded file")
     parser.add_argument("--least", type=float, default=80, help="percent of a room")
@@ -258,11 +263,11 @@ def parse_arguments() -> Options:
     given = parser.parse_args()
     work = given.work or Path(tempfile.mkdtemp(prefix="mutants-"))
     work.mkdir(parents=True, exist_ok=True)
-    rooms, tests = (
-        list(filter(None, x.split(","))) for x in (given.rooms, given.tests)
+    rooms, tests, long = (
+        list(filter(None, x.split(","))) for x in (given.rooms, given.tests, given.long)
     )
     return Options(
-        *(given.seed, given.count, rooms, tests),
+        *(given.seed, given.count, rooms, tests, long),
         *(given.seconds, given.each, given.least, given.jobs, work.resolve()),
     )
 
