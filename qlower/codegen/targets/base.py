@@ -90,13 +90,19 @@ class ByteTables:
 
     Its arguments are the registers, and the indices in place `index_argument`. With
     `zero_beyond` it gives 0 for indices beyond them; else these are half of 256 bytes,
-    and the upper bit of an index doesn't count.
+    and the upper bit of an index doesn't count. With `of_sixteen` the only register has
+    16 bytes again and again, and an index with the upper bit set gives 0.
+
+    A look at 256 bytes takes about `cost` instructions for as many lanes as fill a
+    register with 32-bit numbers.
     """
 
     intrinsic: str
     registers: int
     index_argument: int
-    zero_beyond: bool
+    zero_beyond: bool = False
+    of_sixteen: bool = False
+    cost: int = 3
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def _table(triple: str, cpu: str, features: str, present: frozenset[str]) -> Tar
         extremes=_EXTREMES if wide else None,
         masks_lanes=wide,
         packs=_packs(bits),
-        byte_tables=_BYTE_TABLES if "avx512vbmi" in present and bits == 512 else None,
+        byte_tables=_byte_tables(present, bits),
         tiles=tiles_of(triple, present, bits),
         float_control=_FLOAT_CONTROL,
         optimizer_level=1,  # takes a tenth of level 2's time; code as fast, to 1 %
@@ -113,7 +113,15 @@ _FIRST_LEVEL_BYTES = 1 << 15
 where all weights did, networks took up to 14 % longer (35 % before SSE4.1); with those
 that fit the cache as s16, 5 % (8 %), and objects are a third smaller."""
 
-_BYTE_TABLES = ByteTables("llvm.x86.avx512.vpermi2var.qi.512", 2, 1, zero_beyond=False)
+
+def _byte_tables(present: frozenset[str], bits: int) -> ByteTables | None:
+    """Half of 256 bytes in two registers, or 16 of them at a time."""
+    if bits == 512 and "avx512vbmi" in present:
+        return ByteTables("llvm.x86.avx512.vpermi2var.qi.512", 2, 1)
+    name = {256: "avx2.pshuf.b", 512: "avx512.pshuf.b.512"}.get(bits)
+    if name is None:
+        return None
+    return ByteTables(f"llvm.x86.{name}", 1, 1, of_sixteen=True, cost=16)
 
 
 _EXTREMES = Extremes("llvm.x86.avx512.mask.range.ps.512", 16, 4, 5, rounding=4)

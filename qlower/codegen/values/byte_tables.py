@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i8
@@ -14,6 +15,7 @@ from qlower.codegen.targets.resolve import ByteTables, Target
 from qlower.dialects.types import tensor_type
 
 _SIZE = 256
+_SIXTEEN = 16
 _TYPE = TensorType(i8, [_SIZE])
 
 
@@ -44,13 +46,17 @@ def look_up(f: Function, target: Target, table: Value, codes: Value) -> Value:
     if wanted < lanes:  # the rest of a register looks up the same again
         codes = f.splat(codes, lanes) if wanted == 1 else _repeated(f, codes, lanes)
     bytes_ = Type("i8", lanes)
-    count = _SIZE // lanes
+    look = partial(_in_register, f, known)
+    if known.of_sixteen:
+        look = partial(_by_sixteen, f, known)
+        bytes_ = Type("i8", _SIXTEEN)
+    count = _SIZE // bytes_.lanes
     registers = [
-        f.load(bytes_, f.at(table, constant(Type("i64"), lanes * part)), 1)
+        f.load(bytes_, f.at(table, constant(Type("i64"), bytes_.lanes * part)), 1)
         for part in range(count)
     ]
     found = [
-        _in_register(f, known, registers, f.shuffle(codes, range(first, first + lanes)))
+        look(registers, f.shuffle(codes, range(first, first + lanes)))
         for first in range(0, codes.type.lanes, lanes)
     ]
     return f.shuffle(f.concatenate_all(found), range(wanted))
@@ -81,3 +87,22 @@ def _in_register(
         return result
     lower, upper = parts
     return f.select(f.compare("slt", codes, zero(type)), upper, lower)
+
+
+def _by_sixteen(
+    f: Function, known: ByteTables, table: Sequence[Value], codes: Value
+) -> Value:
+    """One register of bytes, from sixteen entries of the table at a time.
+
+    A code whose upper half is that of these entries becomes less than 16 and then 112
+    more; any other becomes 128 or more.
+    """
+    type = codes.type
+    result = zero(type)
+    for part, entries in enumerate(table):
+        own = f.binary("xor", codes, constant(type, (16 * part + 128) % 256 - 128))
+        index = f.intrinsic("uadd.sat", own, constant(type, 112))
+        repeated = _repeated(f, entries, type.lanes)
+        found = f.call(known.intrinsic, type, [repeated, index])
+        result = f.binary("or", result, found)
+    return result

@@ -39,21 +39,25 @@ class Substitute:
 
 
 def find_substitute(
-    function: ByteFunction, *, fused: bool, tables: bool, rounds_fast: bool
+    function: ByteFunction, *, fused: bool, tables: int, rounds_fast: bool
 ) -> Substitute | None:
-    """The cheapest that is known, None if that is the function as it is.
+    """The cheapest that is known, None if that is the function as it is. A look at a
+    table costs `tables`, 0 where there is none.
 
     Raises InterpretationError where the function has no result in some case.
     """
     limit = cost(function.ops, rounds_fast=rounds_fast)
+    table: Substitute | None = None
     if len(function.sources) == 1:
         found = _flip(function) or _clamp(function)
-        if found is None and tables:
-            found = look_up(function)
         if found is not None:
             return found if len(found.ops) < limit else None
+        if 0 < tables < limit:
+            table, limit = look_up(function), tables
+            if tables <= len(table.ops):
+                return table
     plane = prove_plane_once(function, fused=fused, limit=limit)
-    return None if plane is None else Substitute(str(plane), plane.write())
+    return table if plane is None else Substitute(str(plane), plane.write())
 
 
 def _flip(function: ByteFunction) -> Substitute | None:
