@@ -374,6 +374,17 @@ func.func private @softplus(%x: f32) -> f32 {
   %result = arith.select %is_positive, %moved, %curve : f32
 }
 
+// The same of elements that fill no packet
+func.func private @softplus_alone(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %opposite = arith.negf %size : f32
+  %e = func.call @expf(%opposite) : (f32) -> f32
+  %curve = func.call @log1pf(%e) : (f32) -> f32
+  %moved = arith.addf %x, %curve : f32
+  %is_positive = arith.cmpf ogt, %x, 0.0 : f32
+  %result = arith.select %is_positive, %moved, %curve : f32
+}
+
 // min(max(F(F(alpha x) + beta), 0), 1)
 func.func private @hard_sigmoid(%x: f32, %alpha: f32, %beta: f32) -> f32 {
   %scaled = arith.mulf %x, %alpha : f32

@@ -579,6 +579,191 @@ func.func private @real_elu(%x: f32) -> f32 {
   %result = arith.select %is_negative, %power, %x : f32
 }
 
+// ---------------------------------------------------------------- logarithm of 1 + x
+
+// sysdeps/ieee754/flt-32/s_log1pf.c: 1 + x is 2^k (1 + f), what its rounding lost is c; a
+// polynomial has log(1 + f). -1 gives -infinity, and what is below it NaN.
+func.func private @log1pf(%x: f32) -> f32 {
+  %is_above = arith.cmpf oge, %x, -0.2928933799266815 : f32
+  %is_low = arith.cmpf olt, %x, 0.4142138659954071 : f32
+  %is_near = arith.andi %is_above, %is_low : i1
+  %sum = arith.addf 1.0, %x : f32
+  %sum_bits = arith.bitcast %sum : f32 to i32
+  %sum_exponent = arith.shrsi %sum_bits, 23 : i32
+  %is_large = arith.cmpi sgt, %sum_exponent, 127 : i32
+  %added = arith.subf %sum, %x : f32
+  %lost_of_one = arith.subf 1.0, %added : f32
+  %other = arith.subf %sum, 1.0 : f32
+  %lost_of_x = arith.subf %x, %other : f32
+  %lost = arith.select %is_large, %lost_of_one, %lost_of_x : f32
+  %share = arith.divf %lost, %sum : f32
+  %is_alone = arith.cmpf oge, %x, 9007199254740992.0 : f32
+  %far_c = arith.select %is_alone, 0.0, %share : f32
+  %whole = arith.select %is_alone, %x, %sum : f32
+
+  %bits = arith.bitcast %whole : f32 to i32
+  %mantissa = arith.andi %bits, 8388607 : i32
+  %is_below_root = arith.cmpi slt, %mantissa, 3474679 : i32
+  %exponent_bits = arith.select %is_below_root, 1065353216, 1056964608 : i32
+  %part_bits = arith.ori %mantissa, %exponent_bits : i32
+  %part = arith.bitcast %part_bits : i32 to f32
+  %far_f = arith.subf %part, 1.0 : f32
+  %f = arith.select %is_near, %x, %far_f : f32
+  %up_to_two = arith.subi 8388608, %mantissa : i32
+  %quarter = arith.shrsi %up_to_two, 2 : i32
+  %far_rest = arith.select %is_below_root, %mantissa, %quarter : i32
+  %rest = arith.select %is_near, 1, %far_rest : i32
+  %exponent = arith.shrsi %bits, 23 : i32
+  %bias = arith.select %is_below_root, 127, 126 : i32
+  %far_k = arith.subi %exponent, %bias : i32
+  %whole_k = arith.select %is_near, 0, %far_k : i32
+  %k = arith.sitofp %whole_k : i32 to f32
+  %c = arith.select %is_near, 0.0, %far_c : f32
+
+  %half = arith.mulf 0.5, %f : f32
+  %half_square = arith.mulf %half, %f : f32
+  %above = arith.addf 2.0, %f : f32
+  %s = arith.divf %f, %above : f32
+  %z = arith.mulf %s, %s : f32
+  %r7 = arith.mulf %z, 0.1479819864 : f32
+  %r6 = arith.addf 0.15313838422, %r7 : f32
+  %z6 = arith.mulf %z, %r6 : f32
+  %r5 = arith.addf 0.1818357259, %z6 : f32
+  %z5 = arith.mulf %z, %r5 : f32
+  %r4 = arith.addf 0.22222198546, %z5 : f32
+  %z4 = arith.mulf %z, %r4 : f32
+  %r3 = arith.addf 0.28571429849, %z4 : f32
+  %z3 = arith.mulf %z, %r3 : f32
+  %r2 = arith.addf 0.40000000596, %z3 : f32
+  %z2 = arith.mulf %z, %r2 : f32
+  %r1 = arith.addf 0.66666668653, %z2 : f32
+  %curve = arith.mulf %z, %r1 : f32
+
+  // f, less what bends it: R of a polynomial, or where f is tiny of two terms
+  %bent_sum = arith.addf %half_square, %curve : f32
+  %bent = arith.mulf %s, %bent_sum : f32
+  %bend = arith.subf %half_square, %bent : f32
+  %near = arith.subf %f, %bend : f32
+  %third = arith.mulf 0.6666667, %f : f32
+  %two_thirds = arith.subf 1.0, %third : f32
+  %tiny_bend = arith.mulf %half_square, %two_thirds : f32
+  %tiny_near = arith.subf %f, %tiny_bend : f32
+
+  %low_part = arith.mulf %k, 9.0580006145e-06 : f32
+  %high_part = arith.mulf %k, 0.69313812256 : f32
+  %low = arith.addf %low_part, %c : f32
+  %far_sum = arith.addf %bent, %low : f32
+  %far_bend = arith.subf %half_square, %far_sum : f32
+  %far_rest_of_f = arith.subf %far_bend, %f : f32
+  %far = arith.subf %high_part, %far_rest_of_f : f32
+  %tiny_less = arith.subf %tiny_bend, %low : f32
+  %tiny_rest = arith.subf %tiny_less, %f : f32
+  %tiny_far = arith.subf %high_part, %tiny_rest : f32
+  %power_low = arith.addf %c, %low_part : f32
+  %power = arith.addf %high_part, %power_low : f32
+
+  %is_whole = arith.cmpi eq, %whole_k, 0 : i32
+  %usual = arith.select %is_whole, %near, %far : f32
+  %tiny_f = arith.select %is_whole, %tiny_near, %tiny_far : f32
+  %is_power = arith.cmpf oeq, %f, 0.0 : f32
+  %of_power = arith.select %is_power, %power, %tiny_f : f32
+  %is_at_power = arith.cmpi eq, %rest, 0 : i32
+  %number = arith.select %is_at_power, %of_power, %usual : f32
+
+  // below 2^-29 two terms, below 2^-54 one
+  %size = math.absf %x : f32
+  %is_small = arith.cmpf olt, %size, 1.862645149230957e-09 : f32
+  %is_least = arith.cmpf olt, %size, 5.551115123125783e-17 : f32
+  %square = arith.mulf %x, %x : f32
+  %half_of_square = arith.mulf %square, 0.5 : f32
+  %two_terms = arith.subf %x, %half_of_square : f32
+  %small = arith.select %is_least, %x, %two_terms : f32
+  %inside = arith.select %is_small, %small, %number : f32
+  %is_one = arith.cmpf oeq, %x, -1.0 : f32
+  %ended = arith.select %is_one, 0xFF800000, %inside : f32
+  %is_endless = arith.cmpf oeq, %x, 0x7F800000 : f32
+  %open = arith.select %is_endless, %x, %ended : f32
+  %is_right = arith.cmpf oge, %x, -1.0 : f32
+  %result = arith.select %is_right, %open, 0x7FC00000 : f32
+}
+
+// ---------------------------------------------------------------- area functions
+
+// sysdeps/ieee754/flt-32/s_asinhf.c: three formulas, by the size of x
+func.func private @asinhf(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %logarithm = func.call @logf(%size) : (f32) -> f32
+  %large = arith.addf %logarithm, 0.69314718246 : f32
+  %square = arith.mulf %size, %size : f32
+  %more = arith.addf %square, 1.0 : f32
+  %root = math.sqrt %more : f32
+  %whole = arith.addf %root, %size : f32
+  %share = arith.divf 1.0, %whole : f32
+  %twice = arith.mulf 2.0, %size : f32
+  %argument = arith.addf %twice, %share : f32
+  %middle = func.call @logf(%argument) : (f32) -> f32
+  %under = arith.addf 1.0, %root : f32
+  %part = arith.divf %square, %under : f32
+  %small_argument = arith.addf %size, %part : f32
+  %small = func.call @log1pf(%small_argument) : (f32) -> f32
+  %is_tiny = arith.cmpf olt, %size, 3.0517578125e-05 : f32
+  %is_large = arith.cmpf ogt, %size, 32768.0 : f32
+  %is_middle = arith.cmpf ogt, %size, 2.0 : f32
+  %inner = arith.select %is_middle, %middle, %small : f32
+  %number = arith.select %is_large, %large, %inner : f32
+  %magnitude = arith.select %is_tiny, %size, %number : f32
+  %result = math.copysign %magnitude, %x : f32
+}
+
+// sysdeps/ieee754/flt-32/e_acoshf.c: of x below 1 it is NaN
+func.func private @acoshf(%x: f32) -> f32 {
+  %logarithm = func.call @logf(%x) : (f32) -> f32
+  %large = arith.addf %logarithm, 0.69314718246 : f32
+  %square = arith.mulf %x, %x : f32
+  %less = arith.subf %square, 1.0 : f32
+  %root = math.sqrt %less : f32
+  %whole = arith.addf %x, %root : f32
+  %share = arith.divf 1.0, %whole : f32
+  %twice = arith.mulf 2.0, %x : f32
+  %argument = arith.subf %twice, %share : f32
+  %middle = func.call @logf(%argument) : (f32) -> f32
+  %over = arith.subf %x, 1.0 : f32
+  %double = arith.mulf 2.0, %over : f32
+  %over_square = arith.mulf %over, %over : f32
+  %both = arith.addf %double, %over_square : f32
+  %small_root = math.sqrt %both : f32
+  %small_argument = arith.addf %over, %small_root : f32
+  %small = func.call @log1pf(%small_argument) : (f32) -> f32
+  %is_large = arith.cmpf oge, %x, 268435456.0 : f32
+  %is_middle = arith.cmpf ogt, %x, 2.0 : f32
+  %inner = arith.select %is_middle, %middle, %small : f32
+  %number = arith.select %is_large, %large, %inner : f32
+  %is_right = arith.cmpf oge, %x, 1.0 : f32
+  %result = arith.select %is_right, %number, 0x7FC00000 : f32
+}
+
+// sysdeps/ieee754/flt-32/e_atanhf.c: half of a logarithm of 1 + x
+func.func private @atanhf(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %twice = arith.addf %size, %size : f32
+  %under = arith.subf 1.0, %size : f32
+  %product = arith.mulf %twice, %size : f32
+  %share = arith.divf %product, %under : f32
+  %near = arith.addf %twice, %share : f32
+  %far = arith.divf %twice, %under : f32
+  %is_near = arith.cmpf olt, %size, 0.5 : f32
+  %argument = arith.select %is_near, %near, %far : f32
+  %logarithm = func.call @log1pf(%argument) : (f32) -> f32
+  %half = arith.mulf 0.5, %logarithm : f32
+  %is_tiny = arith.cmpf olt, %size, 3.725290298461914e-09 : f32
+  %inside = arith.select %is_tiny, %size, %half : f32
+  %is_one = arith.cmpf oeq, %size, 1.0 : f32
+  %ended = arith.select %is_one, 0x7F800000, %inside : f32
+  %is_right = arith.cmpf ole, %size, 1.0 : f32
+  %magnitude = arith.select %is_right, %ended, 0x7FC00000 : f32
+  %result = math.copysign %magnitude, %x : f32
+}
+
 // ---------------------------------------------------------------- arc tangent
 
 // sysdeps/ieee754/flt-32/e_atan2f.c: the arc tangent of |y / x|, moved to the quadrant of x and

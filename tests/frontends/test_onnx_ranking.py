@@ -102,5 +102,9 @@ def test_chosen_elements(qdq: str, tmp_path: Path) -> None:
         build.returned(build.node("ScatterElements", operands, axis=1))
     quotient = build.node("Div", [x, build.constant(0.0)])
     product = build.node("Mul", [quotient, build.constant(0.0)])
-    build.output(build.node("IsNaN", [product]), "b1")
+    build.output(nan := build.node("IsNaN", [product]), "b1")
+    for sign in ("detect_positive", "detect_negative"):
+        one_sign: dict[str, Any] = {sign: 0}
+        endless = build.node("IsInf", [quotient], **one_sign)
+        build.output(build.node("Xor", [nan, endless]), "b1")
     build.check(tmp_path, qdq)

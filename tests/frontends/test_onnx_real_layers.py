@@ -250,9 +250,10 @@ def test_activations(size: int, tmp_path: Path) -> None:
         build.returned(build.node("Log", [size_of]))
         for power in (2.0, 3.0, 0.5, -1.7):
             build.returned(build.node("Pow", [size_of, build.constant(power)]))
-        if size % 4 == 0:
-            build.returned(build.node("Softplus", [value]))
-            build.returned(build.node("Mish", [value]))
+        for kind in ("Softplus", "Mish", "Asinh", "Atanh"):
+            build.returned(build.node(kind, [value]))
+        above = build.node("Add", [size_of, build.constant(1.0)])
+        build.returned(build.node("Acosh", [above]))
     build.check(tmp_path)
 
 

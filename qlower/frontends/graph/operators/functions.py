@@ -26,34 +26,34 @@ from .real import (
 SWISH, TANH = text("_mlas", "swish"), text("_mlas", "tanh")
 
 
-def _packets(
-    whole: Steps, alone: Steps | None, **defaults: float
-) -> Entry[NodeContext]:
+def _packets(whole: Steps, alone: Steps, **defaults: float) -> Entry[NodeContext]:
     """A function of Eigen's, which computes the last elements of a tensor that fill no
     packet by another one, `alone`."""
 
     def build(node: NodeContext) -> None:
         value = real_operand(node, 0)
-        count = math.prod(value.shape)
-        tail = count % PACKET
-        if tail and alone is None:
-            raise node.error(
-                f"ONNX Runtime computes the last {tail} of {count} elements by the C"
-                " library's log1pf, which is not supported; expected a multiple of"
-                f" {PACKET} elements"
-            )
-        if tail:
+        if math.prod(value.shape) % PACKET:
             value = node.in_order(value)
         given = [node.number(name, default) for name, default in defaults.items()]
-        body = body_of(by_packets(whole, alone or whole), *given)
-        node.define(elementwise(node, [value], body))
+        node.define(
+            elementwise(node, [value], body_of(by_packets(whole, alone), *given))
+        )
 
     return takes("x", build)
 
 
-def _mish(steps: Scalars, x: SSAValue) -> SSAValue:
-    curve = steps.eigen("softplus", x)
-    return steps.multiply(x, TANH(steps, curve))
+def _mish(softplus: str) -> Steps:
+    """`x tanh(softplus(x))`"""
+
+    def compute(steps: Scalars, x: SSAValue) -> SSAValue:
+        return steps.multiply(x, TANH(steps, steps.eigen(softplus, x)))
+
+    return compute
+
+
+def _c(name: str) -> Entry[NodeContext]:
+    """A function of the C library, whose elements Eigen computes one by one."""
+    return function("x", text("_glibc", name))
 
 
 def import_gelu(node: NodeContext) -> None:
@@ -127,8 +127,11 @@ IMPORTERS = {
     ),
     ("", "Cos"): _packets(eigen("pcos"), eigen("cosf")),
     ("", "Log"): _packets(eigen("plog"), eigen("logf")),
-    ("", "Softplus"): _packets(eigen("softplus"), None),
-    ("", "Mish"): _packets(_mish, None),
+    ("", "Softplus"): _packets(eigen("softplus"), eigen("softplus_alone")),
+    ("", "Mish"): _packets(_mish("softplus"), _mish("softplus_alone")),
+    ("", "Acosh"): _c("acoshf"),
+    ("", "Asinh"): _c("asinhf"),
+    ("", "Atanh"): _c("atanhf"),
     ("", "Erf"): _mlas("erf"),
     ("", "Exp"): _mlas("exp"),
     ("", "Tanh"): function("x", TANH),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial, reduce
 
 import numpy as np
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
@@ -16,7 +17,7 @@ from qlower.dialects.types import shape_of
 from qlower.model.nests import extract
 
 from ...entry import Entry, quantized, takes
-from ...scalars import Scalars, nearest
+from ...scalars import Scalars, Unary, nearest
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..operands import STORED_TYPES
@@ -146,15 +147,31 @@ def _comparison(predicate: str) -> Entry[NodeContext]:
     return takes("x, y?", build)
 
 
-def import_is_nan(node: NodeContext) -> None:
-    held = elementwise(
-        node, [real_operand(node, 0)], body_of(lambda s, x: s.compare("ne", x, x))
-    )
+def _truth(node: NodeContext, compute: Unary) -> None:
+    """Give whether something holds of each real number."""
+    held = elementwise(node, [real_operand(node, 0)], body_of(compute))
     node.define(replace(held, is_real=False))
+
+
+def import_is_nan(node: NodeContext) -> None:
+    _truth(node, lambda steps, x: steps.compare("ne", x, x))
+
+
+def import_is_infinite(node: NodeContext) -> None:
+    """Import an IsInf, which may look for infinities of one sign."""
+    signs = {"detect_positive": math.inf, "detect_negative": -math.inf}
+    ends = [end for name, end in signs.items() if node.integer(name, 1)]
+
+    def compute(steps: Scalars, x: SSAValue) -> SSAValue:
+        found = [steps.compare("eq", x, steps.constant(end, x.type)) for end in ends]
+        return reduce(partial(steps.logical, "or"), found, steps.constant(0, i1))
+
+    _truth(node, compute)
 
 
 IMPORTERS = {
     ("", "IsNaN"): takes("x", import_is_nan),
+    ("", "IsInf"): takes("x", import_is_infinite),
     ("", "Gather"): takes("x, indices: INDEX", import_gather),
     ("", "Where"): function("condition: BOOL, x, y", Scalars.select),
     (MICROSOFT, "QLinearWhere"): takes(
@@ -173,5 +190,6 @@ IMPORTERS = {
     },
     ("", "And"): function("x: BOOL, y: BOOL", lambda s, x, y: s.logical("and", x, y)),
     ("", "Or"): function("x: BOOL, y: BOOL", lambda s, x, y: s.logical("or", x, y)),
+    ("", "Xor"): function("x: BOOL, y: BOOL", lambda s, x, y: s.compare("ne", x, y)),
     ("", "Not"): function("x: BOOL", Scalars.invert),
 }
