@@ -24,10 +24,13 @@ from qlower.contracts.values import (
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
-from qlower.dialects.types import element_type
+from qlower.dialects.types import element_type, integer_range, shape_of
 from qlower.interp.values import Array
 
 Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
+
+Product: TypeAlias = Contraction | qnn.MatMulOp
+"""An operation that sums products of stored integers."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,30 @@ class RuledContraction:
             values["weight_sum"] = self._rows.sum(axis=1).astype(np.int32)
         if "weight_total" in wanted:
             values["weight_total"] = self._weight_total
-        if not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
+        bits = stated_bits(self.contract)
+        if bits or not {"accumulator_min", "accumulator_max"}.isdisjoint(wanted):
             start = self.start_of_sum(model_bias)
-            bounds = sum_bounds(op, self.product != EXACT)
-            values["accumulator_min"], values["accumulator_max"] = (
-                bound + start.astype(np.int64) for bound in bounds
+            least, most = (
+                bound + start.astype(np.int64)
+                for bound in sum_bounds(op, self.product != EXACT)
             )
+            values["accumulator_min"], values["accumulator_max"] = least, most
+            if bits:
+                self._check_fits(int(least.min()), int(most.max()), bits)
         return values
+
+    def _check_fits(self, least: int, most: int, bits: int) -> None:
+        low, high = integer_range(bits)
+        if low <= least and most <= high:
+            return
+        name = self.contract.name
+        raise QlowerError(
+            f"sums of this layer can reach {least if least < low else most:,}, beyond "
+            f"the {bits} bits of {name}'s register, [{low:,}, {high:,}]; what that "
+            "does then isn't published",
+            self.op.location,
+            help=f"`qlower lint --contract {name}` lists such layers",
+        )
 
     @property
     def rule(self) -> Rule:
@@ -114,26 +134,6 @@ class RuledContraction:
                 rule.function.location,
             )
         return product
-
-    @property
-    def group(self) -> int:
-        """The products that a contract that sums in turn adds before `accumulate`."""
-        contract = self.contract
-        if "accumulate" not in contract.rules:
-            raise QlowerError(
-                f"contract {contract.name} sums in turn without the rule accumulate",
-                self.op.location,
-            )
-        if "accumulate_group" not in contract.rules:
-            return 1
-        (group,) = contract.rule("accumulate_group").evaluate(self.layer)
-        if int(group) < 1:
-            raise QlowerError(
-                f"rule accumulate_group of contract {contract.name} gives {group}, it "
-                "must be 1 or more",
-                self.op.location,
-            )
-        return int(group)
 
     @property
     def takes_bias(self) -> bool:
@@ -203,9 +203,47 @@ def contraction_rule(op: Contraction) -> str:
     return op.rules[0]
 
 
-def layer_values(op: Contraction) -> Values:
-    """Sizes and steps of a contraction with weights."""
-    input_channels = op.input.type.get_shape()[-1]
+def product_of(contract: Contract, op: Product) -> str:
+    """How the contract multiplies in an operation: a name of `products.py`."""
+    if not isinstance(op, qnn.MatMulOp):
+        return RuledContraction(contract, op).product
+    rule = contract.rules.get("matmul")
+    return EXACT if rule is None else rule.products[0]
+
+
+def group_of(contract: Contract, op: Product) -> int:
+    """How many products a contract that sums in turn adds before `accumulate`."""
+    rule = f"accumulate{contract.suffix}"
+    if "accumulate" not in contract.rules:
+        raise QlowerError(
+            f"contract {contract.name} sums in turn without the rule {rule}",
+            op.location,
+        )
+    if "accumulate_group" not in contract.rules:
+        return 1
+    (group,) = contract.rule("accumulate_group").evaluate(layer_values(op))
+    if int(group) < 1:
+        raise QlowerError(
+            f"rule accumulate_group{contract.suffix} of contract {contract.name} gives "
+            f"{group}, it must be 1 or more",
+            op.location,
+        )
+    return int(group)
+
+
+def stated_bits(contract: Contract) -> int | None:
+    """The width of a register whose overflow nobody states; None for contracts that
+    have none."""
+    if "accumulator_bits" not in contract.rules:
+        return None
+    return int(contract.rule("accumulator_bits").evaluate({})[0])
+
+
+def layer_values(op: Product) -> Values:
+    """Sizes and steps of a contraction; of a product of matrices as if the second one
+    were weights."""
+    first, second = op.operands[:2]
+    input_channels = shape_of(first)[-1]
     match op:
         case qnn.Conv2DOp():
             groups = op.groups
@@ -213,7 +251,7 @@ def layer_values(op: Contraction) -> Values:
             groups = input_channels
         case _:
             groups = 1
-    weight = quantized_element(op.weight.type)
+    weight = quantized_element(second.type)
     values = {
         "per_channel": np.array(weight.is_per_axis),
         "weights_symmetric": np.array(not any(weight.zero_points)),
@@ -222,7 +260,7 @@ def layer_values(op: Contraction) -> Values:
         "groups": np.array(groups, np.int32),
         "transposed": np.array(isinstance(op, qnn.Conv2DOp) and op.transposed),
     }
-    if not isinstance(op, qnn.LinearOp):
+    if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp):
         kernel = op.weight.type.get_shape()[1:3]
         values |= window_values(op, kernel)
     return values

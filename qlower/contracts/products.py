@@ -13,7 +13,9 @@ codes (`fixed.pair_dot`), and differ in which products are paired:
 Sums are made in turn where a register is narrower than 32 bits: in the order of the
 weights in memory, each product, less zero points, is added to the bias (or 0 where the
 rule adds that), and the rule `accumulate` says what is left after each group of
-`accumulate_group` products, by default after each. Padding adds 0.
+`accumulate_group` products, by default after each. Padding adds 0. Products of two
+matrices are added in the order of the dimension that they share, to 0. Sums of elements
+of 16 bits have 64 bits, and rules of their own, `accumulate_i16`.
 
 Layers on real numbers with stored weights quantize each row (image) of their input by a
 range of its own, or the whole tensor by one.
@@ -42,6 +44,11 @@ PRODUCTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("depthwise_conv2d", "depthwise_conv2d_add"), (EXACT, FLAT, TAPS, IN_TURN)
     ),
+    "matmul": (EXACT, IN_TURN),
+    **{
+        f"{name}_i16": (EXACT, IN_TURN)
+        for name in ("conv2d", "depthwise_conv2d", "linear", "matmul")
+    },
     "real_conv2d": tuple(WINDOW_ORDERS),
     "real_depthwise_conv2d": tuple(WINDOW_ORDERS),
     "real_linear": tuple(ROW_ORDERS),

@@ -19,7 +19,7 @@ from qlower.contracts.calls import (
     complete_calls,
     value_name,
 )
-from qlower.contracts.products import EXACT, PRODUCTS
+from qlower.contracts.products import EXACT, IN_TURN, PRODUCTS
 from qlower.contracts.rules import FREELY_TYPED, RULES, is_of_words
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
@@ -307,6 +307,11 @@ def _products(name: str, function: FuncOp) -> tuple[str, ...]:
         names.append(entry.data)
     if not names:
         raise QlowerError(f"{PRODUCT} of rule {name} is empty", function.location)
+    if IN_TURN in names and len(names) > 1 and f"{name}_product" not in RULES:
+        raise QlowerError(
+            f"{PRODUCT} of rule {name} names several, between which no rule chooses",
+            function.location,
+        )
     return tuple(names)
 
 

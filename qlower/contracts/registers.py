@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.hints import isa
 
 from qlower.contracts import Contract
-from qlower.contracts.accumulator_range import Integers, product_terms
-from qlower.contracts.contractions import Contraction, RuledContraction
+from qlower.contracts.accumulator_range import (
+    Integers,
+    accumulator_range,
+    product_terms,
+)
+from qlower.contracts.contractions import Product, product_of, stated_bits
 from qlower.contracts.products import IN_TURN
+from qlower.contracts.walk import walk_function
+from qlower.dialects import fixed, qnn
 from qlower.dialects.types import integer_range
+from qlower.interp import make_interpreter
 from qlower.interp.values import Array
 
 MOST_SUMS = 1 << 25
@@ -16,36 +30,105 @@ MOST_SUMS = 1 << 25
 
 
 def register_bits(contract: Contract) -> int:
-    """The largest width whose two ends a register keeps."""
-    for bits in range(32, 1, -1):
-        ends = np.array(integer_range(bits), np.int32)
+    """The largest width whose two ends a register keeps: at most 32, or 64 for elements
+    of 16 bits."""
+    type = _sum_type(contract)
+    for bits in range(8 * type.itemsize, 1, -1):
+        ends = np.array(integer_range(bits), type)
         if (_left(contract, ends) == ends).all():
             return bits
     return 1
 
 
-def keeps_sums(contract: Contract, op: Contraction, start: Array) -> bool:
-    """Whether no sum on the way is cut: all between the least and the largest are tried
-    where a contract sums in turn. Weights have to be constant."""
-    if RuledContraction(contract, op).product != IN_TURN:
+def own_bits(contract: Contract, op: Product) -> int | None:
+    """The width of the register that a contract states for a layer's sums; None where
+    it states none."""
+    if product_of(contract, op) == IN_TURN:
+        return register_bits(contract)
+    return None if isinstance(op, qnn.MatMulOp) else stated_bits(contract)
+
+
+def keeps_sums(contract: Contract, op: Product, start: Array) -> bool:
+    """Whether no sum on the way is cut, where a contract sums in turn: by a proof for
+    all between the least and the largest, or as all of these are tried. Weights have to
+    be constant."""
+    if product_of(contract, op) != IN_TURN:
         return True
-    terms = product_terms(op)
-    if terms is None:
+    ends = _ends(op, start.astype(np.int64))
+    if ends is None:
         return False
-    least, most = _ends(*terms, start.astype(np.int64))
+    least, most = ends
+    if _keeps_all(contract, least, most):
+        return True
     if most - least >= MOST_SUMS:
         return False
-    sums = np.arange(least, most + 1, dtype=np.int32)
+    sums = np.arange(least, most + 1).astype(_sum_type(contract))
     return bool((_left(contract, sums) == sums).all())
 
 
-def _ends(low: Integers, high: Integers, start: Array) -> tuple[int, int]:
-    """The ends of all sums of some of the products [channel, weight], and the start."""
-    least = start + np.minimum(low, 0).sum(axis=1)
-    most = start + np.maximum(high, 0).sum(axis=1)
+def _ends(op: Product, start: Integers) -> tuple[int, int] | None:
+    """The ends of all sums of some of the products, and the start."""
+    if isinstance(op, qnn.MatMulOp):
+        reach = accumulator_range(op)
+        assert reach is not None, "matrices have a range"
+        return min(reach.minimum, 0), max(reach.maximum, 0)
+    terms = product_terms(op)
+    if terms is None:
+        return None
+    least = start + np.minimum(terms[0], 0).sum(axis=1)
+    most = start + np.maximum(terms[1], 0).sum(axis=1)
     return int(min(least.min(), start.min())), int(max(most.max(), start.max()))
+
+
+def _sum_type(contract: Contract) -> np.dtype[np.generic]:
+    return np.dtype(np.int64 if contract.suffix else np.int32)
 
 
 def _left(contract: Contract, sums: Array) -> Array:
     (found,) = contract.rule("accumulate").evaluate({"accumulator": sums})
     return found
+
+
+_Seen: TypeAlias = "Array | int | None"
+"""A value of a rule: a constant, or how many places up each sum is moved, or None for
+anything else."""
+
+
+def _keeps_all(contract: Contract, least: int, most: int) -> bool:
+    """Whether the rule is seen to leave each sum in least ... most as it is: bounds
+    beyond them change none, nor do shifts up and down again that lose no bit."""
+    rule = contract.rule("accumulate")
+    interpreter = make_interpreter(ModuleOp([]))
+
+    def run(op: Operation, operands: Sequence[_Seen]) -> Sequence[_Seen]:
+        constants = [one for one in operands if isinstance(one, np.ndarray)]
+        if len(constants) == len(operands):
+            return interpreter.run_op(op, tuple(constants))
+        (type,) = op.result_types
+        places = _moved(op, operands, least, most)
+        if places is None or not isa(type, IntegerType):
+            return [None]
+        low, high = integer_range(type.width.data)
+        return [places if low <= least << places and most << places <= high else None]
+
+    sums = [0] * len(rule.values)
+    return list(walk_function(rule.function, sums, run)) == [0]
+
+
+def _moved(
+    op: Operation, operands: Sequence[_Seen], least: int, most: int
+) -> int | None:
+    """How many places up an operation's result has each sum, if it is one."""
+    match op, operands:
+        case arith.MaxSIOp(), [int(places), np.ndarray() as bound]:
+            return places if bound <= least << places else None
+        case arith.MinSIOp(), [int(places), np.ndarray() as bound]:
+            return places if bound >= most << places else None
+        case arith.ShLIOp(), [int(places), np.ndarray() as count]:
+            return places + int(count)
+        case arith.ShRSIOp(), [int(places), np.ndarray() as count]:
+            return places - int(count) if count <= places else None
+        case ((arith.ExtSIOp() | arith.TruncIOp() | fixed.SaturateOp()), [int(places)]):
+            return places
+        case _:
+            return None

@@ -156,9 +156,13 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
     "dequantize_bias": RuleSignature({}, {"bias": i32, **_BIAS_SCALES}, (f32,)),
     # What a register of sums made in turn holds (`products.py`) of the sum of what it
-    # held and a group of products; and how many products make a group.
+    # held and a group of products; and how many products make a group. The second
+    # factor of a product of matrices stands for weights.
     "accumulate": RuleSignature({"accumulator": i32}, {}),
     "accumulate_group": RuleSignature({}, _LAYER),
+    # The bits of a register in which sums are exact, where nobody says what it does
+    # with longer ones: layers with weights whose sums can leave it are refused.
+    "accumulator_bits": RuleSignature({}, {}),
     # What a weight without its zero point adds to `weight_total`.
     "weight_addend": RuleSignature({"weight": i32}, INPUT, (f32,)),
     # What a stored integer adds to `sum`, in a type of the contract's choice: 0 for the
@@ -273,6 +277,8 @@ def _of_words(signature: RuleSignature) -> RuleSignature:
 
 
 RULES_OF_WORDS: Mapping[str, RuleSignature] = {
+    "accumulate_i16": RuleSignature({"accumulator": i64}, {}, (i64,)),
+    "accumulate_group_i16": _RULES_OF_BYTES["accumulate_group"],
     # Of the sums of what comes in, which have the bias, and of the last state, both
     # modulo 2^32; gates are integers of the contract's choice. Those of inputs and
     # states of 16 bits are exact.
@@ -316,12 +322,13 @@ AUXILIARY = frozenset(
         *(f"{rule}_product" for rule in (*_CONVOLUTIONS, "linear")),
         *CHOICES_OF_SUMS,
         *("avg_pool2d_addend", "sum_addend", "weight_addend"),
-        *("accumulate", "accumulate_group"),
+        *("accumulate", "accumulate_group", "accumulator_bits"),
+        *("accumulate_i16", "accumulate_group_i16"),
     }
 )
 """Rules that serve another rule of the same contract and are wanted only by some."""
 
-OF_OPERANDS = frozenset({"accumulate", "weight_addend"})
+OF_OPERANDS = frozenset({"accumulate", "accumulate_i16", "weight_addend"})
 """Rules of numbers that aren't elements of a result."""
 
 FREELY_TYPED = frozenset({"term", "sum"})

@@ -23,7 +23,8 @@ class Finding:
     """A layer with `risky` channels that can leave `bits` for some input.
 
     `channel` is the worst one, whose sums lie in [minimum, maximum]. `on_data` says how
-    many of how many sums did for given inputs.
+    many of how many sums did for given inputs. `owner` is the contract whose register
+    has these bits, if nobody says what it does beyond them.
     """
 
     layer: str
@@ -36,6 +37,7 @@ class Finding:
     maximum: int
     bits: int
     on_data: tuple[int, int] | None = None
+    owner: str | None = None
 
     @property
     def excess(self) -> float:
@@ -140,6 +142,9 @@ def _sentence(findings: Sequence[Finding]) -> str:
         lead = "x86 without VNNI adds two uint8*int8 products in 16 bits and saturates"
     else:
         lead = f"Sums can leave the {first.bits} bits of an accumulator"
+        if first.owner is not None:
+            lead = f"Sums can leave the {first.bits} bits of {first.owner}'s register, "
+            lead += "and what that does beyond them isn't published"
     worst = sorted(findings, key=lambda row: -row.excess)
     shown = "; ".join(map(str, worst[:MOST_SHOWN]))
     rest = len(findings) - MOST_SHOWN

@@ -4,6 +4,7 @@ bits."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -17,10 +18,16 @@ from qlower.contracts.accumulator_range import (
     constant_integers,
     sum_bounds,
 )
-from qlower.contracts.contractions import Contraction, RuledContraction
+from qlower.contracts.contractions import (
+    Contraction,
+    Product,
+    RuledContraction,
+    product_of,
+    stated_bits,
+)
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
-from qlower.contracts.products import EXACT, FLAT, IN_PAIRS, IN_TURN
-from qlower.contracts.registers import register_bits
+from qlower.contracts.products import EXACT, FLAT, IN_PAIRS
+from qlower.contracts.registers import own_bits
 from qlower.contracts.values import contract_of
 from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import module_contract
@@ -31,6 +38,7 @@ from qlower.model import Model
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, own_arithmetic
 from qlower.model.signature import Array
+from qlower.observe.layer_run import CONTRACTIONS, SUMMED
 from qlower.semantics.contraction import exact_sums
 from qlower.semantics.pairs import pair_sums
 from qlower.transforms.lower_qnn.bias import constant_start
@@ -46,11 +54,12 @@ def lint(
     model: Model,
     contract: str | None = None,
     *,
-    bits: int = 32,
+    bits: int | None = None,
     pairs: bool = False,
     values: Sequence[Mapping[str, Array]] = (),
 ) -> list[Finding]:
-    """The layers whose accumulators can leave `bits`, or whose pairs can saturate.
+    """The layers whose accumulators can leave `bits`, by default the contract's own or
+    32, or whose pairs can saturate.
 
     Pairs are looked at where the contract (by default the model's own) multiplies in
     pairs, or everywhere with `pairs`, as neighbours in memory. `values` holds for each
@@ -58,20 +67,38 @@ def lint(
     """
     found: list[Finding] = []
     for op in layers(model.module):
-        if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp):
-            chosen = _contract(model, op, contract)
-            product = EXACT if chosen is None else RuledContraction(chosen, op).product
+        is_summed = isinstance(op, SUMMED)
+        chosen = _contract(model, op, contract) if is_summed else None
+        width = _width(chosen, op, bits)
+        if isinstance(op, CONTRACTIONS):
+            product = EXACT if chosen is None else product_of(chosen, op)
             if product == EXACT and pairs:
                 product = FLAT
             start = _start(op, chosen)
             start = np.zeros((), np.int64) if start is None else start
-            width = bits
-            if chosen is not None and product == IN_TURN:
-                width = min(bits, register_bits(chosen))
             found += _findings(model, op, product, start, width, values)
         else:
-            found += _finding_of_sums(op, bits)
+            found += _finding_of_sums(op, width)
     return found
+
+
+@dataclass(frozen=True)
+class _Width:
+    """The bits that sums should not leave; `owner` is the contract whose register has
+    them, if nobody says what it does beyond."""
+
+    bits: int
+    owner: str | None = None
+
+
+def _width(contract: Contract | None, op: Operation, bits: int | None) -> _Width:
+    """The narrower of the contract's register and what is asked for."""
+    if contract is None or not isinstance(op, SUMMED):
+        return _Width(32 if bits is None else bits)
+    own = own_bits(contract, op)
+    if own is None or (bits is not None and bits < own):
+        return _Width(32 if bits is None else bits)
+    return _Width(own, contract.name if stated_bits(contract) else None)
 
 
 def saturates_elsewhere(model: Model, contract: str) -> bool:
@@ -106,7 +133,7 @@ def not_looked_at(model: Model, contract: str | None = None) -> list[str]:
     return [*kinds, *biased]
 
 
-def _contract(model: Model, op: Contraction, contract: str | None) -> Contract | None:
+def _contract(model: Model, op: Product, contract: str | None) -> Contract | None:
     """The contract of a layer; None if neither it nor the model names one."""
     default = contract or module_contract(model.module)
     if default is None and op.contract is None:
@@ -114,15 +141,15 @@ def _contract(model: Model, op: Contraction, contract: str | None) -> Contract |
     return contract_of(op, default, cache(load_contract))
 
 
-def _finding_of_sums(op: Operation, bits: int) -> Iterator[Finding]:
+def _finding_of_sums(op: Operation, width: _Width) -> Iterator[Finding]:
     """The finding of a pool, a mean or a product of matrices, which has one range."""
     bounds = accumulator_range(op)
     if bounds is None:
         return
     ends = np.array([bounds.minimum]), np.array([bounds.maximum])
-    out = _outside(ends, bits)
+    out = _outside(ends, width.bits)
     if out is not None:
-        yield _finding(op, ACCUMULATOR, out, bits, None)
+        yield _finding(op, ACCUMULATOR, out, width, None)
 
 
 def _findings(
@@ -130,20 +157,19 @@ def _findings(
     op: Contraction,
     product: str,
     start: Integers,
-    bits: int,
+    width: _Width,
     values: Sequence[Mapping[str, Array]],
 ) -> Iterator[Finding]:
     sums = sum_bounds(op, saturates=False)
-    out = _outside((sums[0] + start, sums[1] + start), bits)
+    out = _outside((sums[0] + start, sums[1] + start), width.bits)
     if out is not None:
-        data = _accumulators_on_data(model, op, start, bits, values)
-        yield _finding(op, ACCUMULATOR, out, bits, data)
+        data = _accumulators_on_data(model, op, start, width.bits, values)
+        yield _finding(op, ACCUMULATOR, out, width, data)
     pairs = pair_bounds(op, product) if product in IN_PAIRS and _has_pairs(op) else None
     out = _outside(pairs, PAIR_BITS) if pairs is not None else None
     if out is not None:
-        yield _finding(
-            op, PAIRS, out, PAIR_BITS, _pairs_on_data(model, op, product, values)
-        )
+        data = _pairs_on_data(model, op, product, values)
+        yield _finding(op, PAIRS, out, _Width(PAIR_BITS), data)
 
 
 def _has_pairs(op: Contraction) -> bool:
@@ -167,7 +193,7 @@ def _finding(
     op: Operation,
     what: str,
     out: tuple[Integers, Integers, Integers],
-    bits: int,
+    width: _Width,
     on_data: tuple[int, int] | None,
 ) -> Finding:
     least, most, beyond = out
@@ -181,8 +207,9 @@ def _finding(
         worst,
         int(least[worst]),
         int(most[worst]),
-        bits,
+        width.bits,
         on_data,
+        width.owner,
     )
 
 

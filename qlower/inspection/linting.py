@@ -29,20 +29,21 @@ def lint(
     model: ModelOrPath,
     contract: str | None = None,
     *,
-    accumulator_bits: int = 32,
+    accumulator_bits: int | None = None,
     pairs: bool = False,
     inputs: Inputs | Callable[[Sequence[TensorSpec]], Inputs] | None = None,
     layer_contracts: Mapping[str, str] | None = None,
 ) -> Lint:
     """Return the layers whose sums can leave `accumulator_bits` for some input, or
-    whose pairs of products saturate at 16 bits.
+    whose pairs of products saturate at 16 bits. By default the width is that of the
+    contract's register, if it states one, or else 32.
 
     Pairs count under contracts of systems that multiply so, or under all with `pairs`.
     With `inputs`, arrays by name (one or a set) or a function that gives them for the
     model's inputs, it is also counted how often that happens. `layer_contracts` is as
     in `lower`. Raises `QlowerError` for a width that isn't in [2, 63].
     """
-    if not 2 <= accumulator_bits <= 63:
+    if accumulator_bits is not None and not 2 <= accumulator_bits <= 63:
         raise QlowerError(
             f"--accumulator-bits must be in [2, 63], not {accumulator_bits}"
         )

@@ -14,7 +14,7 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation
 
 from qlower.contracts import Contract, Rule, load_contract
-from qlower.contracts.contractions import RuledContraction
+from qlower.contracts.contractions import RuledContraction, product_of
 from qlower.contracts.products import EXACT
 from qlower.contracts.real_rows import orders_of, row_values
 from qlower.contracts.real_sums import block_of, order_of, starts_from_bias
@@ -182,10 +182,11 @@ class LayerRun:
 
     @property
     def product(self) -> str:
-        """A contraction's products (`products.py`); those of other layers are exact."""
-        if not isinstance(self.op, CONTRACTIONS):
-            return EXACT
-        return RuledContraction(self.contract, self.op).product
+        """How a layer that sums products multiplies (`products.py`); other layers do it
+        exactly."""
+        return (
+            product_of(self.contract, self.op) if isinstance(self.op, SUMMED) else EXACT
+        )
 
     @property
     def order(self) -> str | None:
@@ -211,9 +212,9 @@ class LayerRun:
 
     @cached_property
     def exact_sums(self) -> Array | None:
-        """The sums of products without wrapping or saturating; None for a layer that
-        isn't a contraction with weights."""
-        if not isinstance(self.op, CONTRACTIONS):
+        """The sums of products without wrapping or saturating; None for a layer without
+        products of stored integers."""
+        if not isinstance(self.op, SUMMED):
             return None
         return exact_sums(self.op, self.arguments[0], self.arguments[1]).astype(
             np.int64
@@ -235,8 +236,9 @@ class LayerRun:
 
     @cached_property
     def start(self) -> Array:
-        """The values that a contraction's accumulators hold before the products."""
-        assert isinstance(self.op, CONTRACTIONS), "only these have such accumulators"
+        """The values that accumulators hold before the products."""
+        if not isinstance(self.op, CONTRACTIONS):
+            return np.zeros((), np.int64)
         bias = np.zeros((), np.int32) if self.bias is None else self.bias
         return RuledContraction(self.contract, self.op).start_of_sum(lambda: bias)
 
@@ -297,6 +299,8 @@ class LayerRun:
 
 
 CONTRACTIONS = (qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp)
+SUMMED = (*CONTRACTIONS, qnn.MatMulOp)
+"""Operations that sum products of stored integers."""
 
 
 def run_layer(

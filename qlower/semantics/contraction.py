@@ -11,8 +11,10 @@ from xdsl.interpreter import PythonValues
 
 from qlower.contracts.contractions import (
     Contraction,
+    Product,
     RuledContraction,
     contraction_rule,
+    product_of,
 )
 from qlower.contracts.products import EXACT, IN_TURN
 from qlower.contracts.values import operation_values
@@ -57,7 +59,7 @@ class ContractionFunctions(RuleFunctions):
         bias: Array = args[2] if op.bias is not None else np.zeros((), np.int32)
         start = ruled.start_of_sum(lambda: bias)
         if product == IN_TURN:
-            total = sums_in_turn(ruled, start, args[0], args[1])
+            total = sums_in_turn(ruled.contract, op, start, args[0], args[1])
         else:
             sums = self.sums(op, product, args[0], args[1])
             total = sums.astype(np.int64) + start
@@ -72,19 +74,21 @@ class ContractionFunctions(RuleFunctions):
 
     @implement(qnn.MatMulOp)
     def run_matmul(self, op: qnn.MatMulOp, args: PythonValues) -> PythonValues:
-        factors = centred(args[0], op.lhs), centred(args[1], op.rhs)
-        sums = op.sums.evaluate(*factors).astype(np.int64)
+        contract = self.contract(op)
+        if product_of(contract, op) == IN_TURN:
+            zero = np.zeros((), np.int64)
+            sums = sums_in_turn(contract, op, zero, args[0], args[1])
+        else:
+            sums = exact_sums(op, args[0], args[1]).astype(np.int64)
         if quantized_element(op.lhs.type).storage_width == 8:
             sums = sums.astype(np.int32)
         if qnn.gives_sums(op):
             return (sums,)
-        values = {
-            "accumulator": sums,
-            **operation_values(self.contract(op), op),
-        }
+        values = {"accumulator": sums, **operation_values(contract, op)}
         return self.finish(op, "matmul", values, op.result)
 
 
-def exact_sums(op: Contraction, stored: Array, weight: Array) -> Array:
-    """The sums of products without bias, from stored input and weights; exact."""
-    return op.sums.evaluate(centred(stored, op.input), centred(weight, op.weight))
+def exact_sums(op: Product, stored: Array, weight: Array) -> Array:
+    """The sums of products without bias, from the stored factors; exact."""
+    first, second = op.operands[:2]
+    return op.sums.evaluate(centred(stored, first), centred(weight, second))

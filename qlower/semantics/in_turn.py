@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from qlower.contracts.contractions import Contraction, RuledContraction
+from qlower.contracts import Contract
+from qlower.contracts.contractions import Product, group_of
 from qlower.dialects import qnn
+from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
 
@@ -16,17 +18,21 @@ from .rules import centred
 
 
 def sums_in_turn(
-    ruled: RuledContraction, start: Array, stored: Array, weight: Array
+    contract: Contract, op: Product, start: Array, first: Array, second: Array
 ) -> Array:
-    """The accumulators as i32, from what they start from, the stored input and the
-    weights."""
-    rule, op, group = ruled.contract.rule("accumulate"), ruled.op, ruled.group
-    start = np.broadcast_to(start, shape_of(op.result))
+    """The accumulators as i32, or as i64 for elements of 16 bits, from what they start
+    from and the stored factors."""
+    rule = contract.rule("accumulate")
+    wide = quantized_element(op.operands[0].type).storage_width > 8
+    start = np.broadcast_to(start, shape_of(op.results[0]))
     products = (
-        code.astype(np.int64) * factor for code, factor in columns(op, stored, weight)
+        code.astype(np.int64) * factor for code, factor in columns(op, first, second)
     )
     return accumulated(
-        products, start, group, lambda sum: rule.evaluate({"accumulator": sum})[0]
+        products,
+        start.astype(np.int64 if wide else np.int32),
+        group_of(contract, op),
+        lambda sum: rule.evaluate({"accumulator": sum})[0],
     )
 
 
@@ -36,21 +42,26 @@ def accumulated(
     group: int,
     accumulate: Callable[[Array], Array],
 ) -> Array:
-    """The sums as i32, where each product of all elements is added to the start, and
-    each group of products cut."""
-    total, number = start.astype(np.int32), 0
+    """The sums in the start's type, where each product of all elements is added to the
+    start, and each group of products cut."""
+    total, number = start, 0
     for number, product in enumerate(products, 1):
-        total = (total + product).astype(np.int32)
+        total = (total + product).astype(start.dtype)
         if number % group == 0:
             total = accumulate(total)
     return total if number % group == 0 else accumulate(total)
 
 
-def columns(op: Contraction, stored: Array, weight: Array) -> Iterator[Column]:
+def columns(op: Product, stored: Array, weight: Array) -> Iterator[Column]:
     """The element that meets each weight of all output channels, and those weights, in
-    the order of memory; without zero points."""
-    image, weight = centred(stored, op.input), centred(weight, op.weight)
+    the order of memory; without zero points. Of a product of matrices a column and a
+    row."""
+    first, second = op.operands[:2]
+    image, weight = centred(stored, first), centred(weight, second)
     match op:
+        case qnn.MatMulOp():
+            for k in range(image.shape[-1]):
+                yield image[..., k, None], weight[..., k, None, :]
         case qnn.LinearOp():
             yield from ((image[..., k, None], w) for k, w in enumerate(weight.T))
         case qnn.DepthwiseConv2DOp():

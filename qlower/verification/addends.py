@@ -106,22 +106,27 @@ def _products(op: qnn.MatMulOp) -> Addends:
     """The products of two computed matrices."""
     if op.lhs is op.rhs or any(is_constant(one.owner) for one in (op.lhs, op.rhs)):
         raise Unseen("an operand is constant, or both are the same tensor")
-    types = [quantized_element(one.type) for one in (op.lhs, op.rhs)]
-    corners = list(product(*((t.storage_min, t.storage_max) for t in types)))
-    products = [
-        (left - types[0].zero_point) * (right - types[1].zero_point)
-        for left, right in corners
-    ]
+    corners = matrix_corners(op)
     depth = shape_of(op.lhs)[-1]
 
     def ends(row: int, is_high: bool) -> tuple[Index, Operands]:
-        pick = max if is_high else min
-        left, right = corners[products.index(pick(products))]
-        pair = zip((op.lhs, op.rhs), (left, right), strict=True)
+        _, *stored = corners[-1 if is_high else 0]
+        pair = zip((op.lhs, op.rhs), stored, strict=True)
         return _origin(op), {one: filled(one, end) for one, end in pair}
 
-    least, most = (np.array([[depth * end(products)]]) for end in (min, max))
+    least, most = (np.array([[depth * corners[at][0]]]) for at in (0, -1))
     return Addends(least, most, ends)
+
+
+def matrix_corners(op: qnn.MatMulOp) -> list[tuple[int, int, int]]:
+    """The products of the ends of both matrices' stored integers, each with these two;
+    the least product first."""
+    lhs, rhs = (quantized_element(one.type) for one in (op.lhs, op.rhs))
+    ends = product(*((type.storage_min, type.storage_max) for type in (lhs, rhs)))
+    return sorted(
+        ((left - lhs.zero_point) * (right - rhs.zero_point), left, right)
+        for left, right in ends
+    )
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from qlower.observe.products import products_of
 from qlower.process.float_environment import default_floats
 from qlower.transforms.lower_qnn.bias import constant_start
 from qlower.transforms.prove_epilogues.steps import Integers
-from qlower.verification.addends import Real, Unseen, addends_of
+from qlower.verification.addends import Real, Unseen, addends_of, matrix_corners
 from qlower.verification.fit_table import Fit, Fits, Order, Unbounded, WorstInput
 from qlower.verification.hashes import hashes_of
 from qlower.verification.reach import filled, is_inside
@@ -184,8 +184,11 @@ def _sums(least: Integers, most: Integers, start: Integers, order: Order) -> Bou
 def turning_inputs(
     model: Model, contract: str | None, op: Operation
 ) -> Iterator[Mapping[str, Array]]:
-    """Inputs of a contraction for which all products up to some place move a sum one
-    way, and all behind it the other way: a narrow register is cut in between."""
+    """Inputs of a layer for which all products up to some place move a sum one way, and
+    all behind it the other way: a narrow register is cut in between."""
+    if isinstance(op, qnn.MatMulOp):
+        yield from _turning_matrices(model, op)
+        return
     assert isinstance(op, CONTRACTIONS), "only these have products"
     work = LayerSums(model, contract, op, 32, "any")
     terms = product_terms(op)
@@ -203,6 +206,23 @@ def turning_inputs(
                 return ends[((weight > 0) == up) == (number < at)]
 
             yield work.held(channel, stored).inputs
+
+
+def _turning_matrices(model: Model, op: qnn.MatMulOp) -> Iterator[Mapping[str, Array]]:
+    """Computed matrices that give the largest product up to some place, and the
+    smallest behind it, or the other way round."""
+    _, sources, _ = detach_layers(model.module, [layer_name(op) or op.name])
+    corners = matrix_corners(op)
+    place = shape_of(op.lhs)[-1] // 2
+    for first, last in ((-1, 0), (0, -1)):
+        _, *ends = corners[first]
+        lhs, rhs = map(filled, op.operands, ends)
+        _, lhs[..., place:], rhs[..., place:, :] = corners[last]
+        yield {
+            sources[value.index]: array
+            for value, array in zip(op.operands, (lhs, rhs), strict=True)
+            if isinstance(value, BlockArgument)
+        }
 
 
 def pair_fit(model: Model, contract: str | None, op: Operation, product: str) -> Fit:

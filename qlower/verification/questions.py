@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import Block, SSAValue
 
 from qlower.contracts.accumulator_range import accumulator_range, product_bounds
-from qlower.contracts.contractions import Contraction
+from qlower.contracts.contractions import Contraction, Product
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
 from qlower.contracts.products import IN_PAIRS
 from qlower.contracts.registers import keeps_sums
@@ -145,6 +145,8 @@ def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
     bounds = product_bounds(op)
     if bounds is None:
         return "the weights aren't constant"
+    if not _keep_sums(runs, op):
+        return _CUT
     slack = _slack(runs, op)
     if isinstance(slack, str):
         return slack
@@ -169,11 +171,16 @@ def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
     return _POSITION if asked is None else [asked]
 
 
+_CUT = "a register that is narrower than the sums may cut them"
+
+
+def _keep_sums(runs: Runs, op: Product) -> bool:
+    return all(keeps_sums(run.contract, op, run.start) for run in runs)
+
+
 def _slack(runs: Runs, op: Contraction) -> int | str:
     """The distance by which saturated pairs can leave the bounds of exact sums; or the
     reason why the sums of both sides may differ."""
-    if not all(keeps_sums(run.contract, op, run.start) for run in runs):
-        return "a register that is narrower than the sums may cut them"
     excess = [_excess(op, run.product) for run in runs]
     if not any(excess):
         return 0
@@ -194,6 +201,8 @@ def _excess(op: Contraction, product: str) -> int:
 
 
 def _matmul(runs: Runs, op: qnn.MatMulOp) -> list[Question] | str:
+    if not _keep_sums(runs, op):
+        return _CUT
     reach = accumulator_range(op)
     assert reach is not None
     low, high = np.array(reach.minimum), np.array(reach.maximum)

@@ -8,12 +8,12 @@ import numpy as np
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.traits import SymbolTable
 
-from qlower.contracts.contractions import RuledContraction
+from qlower.contracts.contractions import group_of
 from qlower.contracts.products import IN_TURN
 from qlower.contracts.rows import WHOLE_ROWS, kinds_of
 from qlower.contracts.walk import ROWS
 from qlower.interp.values import Array
-from qlower.observe.layer_run import CONTRACTIONS, LayerRun
+from qlower.observe.layer_run import CONTRACTIONS, SUMMED, LayerRun
 
 Runs: TypeAlias = tuple[LayerRun, LayerRun]
 """A layer by both sides, on the same values."""
@@ -101,11 +101,8 @@ def _callee(op: CallOp) -> FuncOp:
 
 def _accumulate_alike(a: LayerRun, b: LayerRun) -> bool:
     """Whether registers of both sides are cut alike."""
-    if not isinstance(a.op, CONTRACTIONS) or not isinstance(b.op, CONTRACTIONS):
+    if not isinstance(a.op, SUMMED) or not isinstance(b.op, SUMMED):
         return True
     one, other = (run.contract.rule("accumulate").function for run in (a, b))
-    alike = (
-        RuledContraction(a.contract, a.op).group
-        == RuledContraction(b.contract, b.op).group
-    )
+    alike = group_of(a.contract, a.op) == group_of(b.contract, b.op)
     return alike and _same_function(one, other, set())

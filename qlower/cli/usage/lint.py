@@ -26,8 +26,8 @@ def add_options(parser: ArgumentParser) -> None:
         parser,
         "--accumulator-bits",
         "N",
-        "the width of the device's accumulators, 2 to 63 (default: 32)",
-        default=32,
+        "the width of the device's accumulators, 2 to 63 (default: that of the "
+        "contract's register, if it states one, or 32)",
     )
     parser.add_argument(
         "--pairs",

@@ -10,10 +10,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import BlockArgument, SSAValue
 
+from qlower.contracts import Contract
 from qlower.contracts.contractions import (
     Contraction,
-    RuledContraction,
+    Product,
     contraction_rule,
+    group_of,
+    product_of,
 )
 from qlower.contracts.products import EXACT, IN_TURN
 from qlower.contracts.values import operation_values
@@ -40,7 +43,7 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> SSAValue:
     if product == EXACT:
         accumulator = _accumulate(lowered)
     elif product == IN_TURN:
-        accumulator = _accumulate(lowered, _in_turn(lowered.ruled))
+        accumulator = _accumulate(lowered, _in_turn(lowering.contract, op))
     else:
         accumulator = accumulate_pairs(lowered, product)
     if qnn.gives_sums(op):
@@ -62,9 +65,9 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> SSAValue:
     )
 
 
-def _in_turn(ruled: RuledContraction) -> Accumulate:
+def _in_turn(contract: Contract, op: Product) -> Accumulate:
     """Adds products, and has the contract's `accumulate` after each group."""
-    rule, group = ruled.contract.rule("accumulate"), ruled.group
+    group, rule = group_of(contract, op), contract.rule("accumulate")
 
     def step(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
         add = multiply_accumulate(nest, a, b)
@@ -112,9 +115,7 @@ def _accumulate(
     )
 
 
-def _factors(
-    lowering: Lowering, op: Contraction | qnn.MatMulOp
-) -> tuple[Factor, Factor]:
+def _factors(lowering: Lowering, op: Product) -> tuple[Factor, Factor]:
     first, second = op.operands[:2]
     return (
         Factor.quantized(lowering.value(first), first),
@@ -126,7 +127,9 @@ def lower_matmul(lowering: Lowering, op: qnn.MatMulOp) -> SSAValue:
     """Sums of products from zero, and the rule."""
     zero = from_zero(lowering.emit, accumulator_type(op.lhs))
     factors = _factors(lowering, op)
-    accumulator = sum_products(lowering.emit, op.sums, factors, zero)
+    in_turn = product_of(lowering.contract, op) == IN_TURN
+    step = _in_turn(lowering.contract, op) if in_turn else None
+    accumulator = sum_products(lowering.emit, op.sums, factors, zero, step=step)
     if qnn.gives_sums(op):
         return accumulator
     nest = Nest(lowering.emit, shape_of(op.result))
