@@ -231,6 +231,17 @@ def group_of(contract: Contract, op: Product) -> int:
     return int(group)
 
 
+def turn_values(op: Product) -> Values:
+    """All that is constant for the rule `accumulate`; channels are along the last
+    dimension of the sums."""
+    count = shape_of(op.results[0])[-1]
+    return {
+        **layer_values(op),
+        "channel": np.arange(count, dtype=np.int32),
+        "channel_count": np.array(count, np.int32),
+    }
+
+
 def stated_bits(contract: Contract) -> int | None:
     """The width of a register whose overflow nobody states; None for contracts that
     have none."""

@@ -1,12 +1,14 @@
 // The arithmetic of ESP-DL on the ESP32 (esp-dl 12c0616d): powers of two, shifts that round half
 // up.
 // # Formula
-// - conv2d, depthwise_conv2d, linear: `y = clamp((acc + 2^(n - 1)) >> n)`, n of the exponents
+// - conv2d, depthwise_conv2d, linear, matmul: `y = clamp((acc + 2^(n - 1)) >> n)`, n of the
+//   exponents; of int16 too, whose sums have 64 bits
 // - avg_pool2d, mean: `y = clamp(floor(F(F(sum F(2^e / count)) + 0.5)))`
 // # Ties
 // Half up.
 // # Operands
-// Exponents: a ratio of scales that isn't a power of two is refused, and so are zero points.
+// Exponents: a ratio of scales that isn't a power of two is refused, and so are zero points, and
+// one of 2^16 or more for int16.
 // # Quirks
 // - The ESP32-P4 rounds to even instead: `esp-dl-p4`. The ESP32-S3 saturates: `esp-dl-s3`.
 // # Not matched
@@ -18,7 +20,7 @@
 // # Sources
 // - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp, dl_base_avg_pool2d.cpp
 
-module attributes {contract.family = "Espressif", contract.base = "requant-shift",
+module attributes {contract.family = "Espressif", contract.base = "requant-shift", contract.words,
     contract.summary = "ESP-DL on ESP32: powers of two, half up"} {
 
 func.func private @require_multiplier(%multiplier: i64) replaces {
@@ -28,6 +30,23 @@ func.func private @require_multiplier(%multiplier: i64) replaces {
   %points = arith.ori %input_zero_point, %output_zero_point : i32
   %none = arith.cmpi eq, %points, 0 : i32
   cf.assert %none, "this device has no zero points"
+}
+
+// Sums of int16, which are too long to be multiplied: the shift alone.
+func.func private @words(%accumulator: i64) -> i32
+    serves conv2d_i16, depthwise_conv2d_i16, linear_i16, matmul_i16 {
+  %multiplier, %down = func.call @multiplier_and_places(@ratio_of_scales) : (f64) -> (i64, i64)
+  func.call @require_multiplier(%multiplier) : (i64) -> ()
+  %places = arith.subi %down, 30 : i64
+  %near = arith.cmpi sge, %places, -15 : i64
+  cf.assert %near, "the ratio of the scales is 2^16 or more"
+  %left = arith.subi 0, %places : i64
+  %up = arith.maxsi %left, 0 : i64
+  %right = arith.maxsi %places, 0 : i64
+  %moved = arith.shli %accumulator, %up : i64
+  %shifted = func.call @round_shift(%moved, %right) : (i64, i64) -> i64
+  %rounded = fixed.saturate %shifted : i64 to i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
 }
 
 // tool::round of a float

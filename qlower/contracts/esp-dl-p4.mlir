@@ -17,7 +17,7 @@
 // # Sources
 // - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp
 
-module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32",
+module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32", contract.words,
     contract.summary = "ESP-DL on ESP32-P4: powers of two, half to even"} {
 
 func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {

@@ -1,41 +1,85 @@
 // The arithmetic of ESP-DL on the ESP32-S3 (esp-dl 12c0616d): as `esp-dl-esp32`, but its vector unit
-// sums in lanes of 20 bits, which saturate.
+// sums in lanes, which saturate: of 20 bits for elements of 8, of 40 for those of 16.
 // # Formula
 // acc = the bias; then after each product acc = clamp(acc + x w, -2^19, 2^19 - 1), in the order of the
-// weights: row, column, channel. Then as `esp-dl-esp32`.
+// weights: row, column, channel; in a product of matrices in the order of the shared dimension. Then
+// as `esp-dl-esp32`.
 // # Ties
 // Half up.
 // # Operands
 // As `esp-dl-esp32`.
 // # Quirks
-// - 33 products of 127 * 127 fill a lane. `lint` names the layers whose sums can reach its ends, and
-//   `verify --equal esp-dl-esp32 esp-dl-s3` those that give other results then.
+// - 33 products of 127 * 127 fill a lane, 513 of 32767 * 32767 one of 40 bits. `lint` names the layers
+//   whose sums can reach its ends, and `verify --equal esp-dl-esp32 esp-dl-s3` those that give other
+//   results then.
+// - Output channels beyond the last multiple of 16 are summed one by one in a register of 40 bits,
+//   which no int8 layer fills; depthwise convolutions sum all in lanes.
 // # Not matched
 // - Weights of several scales: the assembly adds their bias behind the sum.
+// - int16: output channels beyond the last multiple of 8 saturate after 8 products of a pixel, here
+//   after each.
 // # Checked against
 // From source: the assembly clears QACC, loads the bias, and multiplies. The saturation is as it was
-// reported from a chip; nothing ran on one here.
+// reported from a chip (8 bits) and as the reference manual has it (both); nothing ran on one here.
+// Independent integers: `tests/contracts/test_sums_in_turn.py`.
 // # Sources
-// - espressif/esp-dl at 12c0616d, esp-dl/dl/base/isa/tie728/dl_tie728_s8_conv2d.S
+// - espressif/esp-dl at 12c0616d, esp-dl/dl/base/isa/tie728/dl_tie728_s8_conv2d.S,
+//   dl_tie728_s16_conv2d.S, dl_tie728_s16.S; dl/module/include/dl_module_matmul.hpp (a convolution)
 // - espressif/qemu, issue 165: EE.VMULAS.S8.QACC saturates at every product
+// - ESP32-S3 Technical Reference Manual 1.7, EE.VSMULAS.S16.QACC
 
-module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32",
-    contract.summary = "ESP-DL on ESP32-S3: lanes of 20 bits that saturate, half up"} {
+module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32", contract.words,
+    contract.summary = "ESP-DL on ESP32-S3: lanes of 20 or 40 bits that saturate, half up"} {
 
-// A lane of QACC.
-func.func @accumulate(%accumulator: i32) -> i32 {
-  %above = arith.maxsi %accumulator, -524288 : i32
-  %result = arith.minsi %above, 524287 : i32
+// A lane of QACC, or ACCX for channels that fill no vector of 16.
+func.func @accumulate(
+    %accumulator: i32, %channel: i32, %channel_count: i32, %groups: i32) -> i32 {
+  %rest = arith.remsi %channel_count, 16 : i32
+  %first = arith.subi %channel_count, %rest : i32
+  %behind = arith.cmpi sge, %channel, %first : i32
+  %not_depthwise = arith.cmpi eq, %groups, 1 : i32
+  %alone = arith.andi %behind, %not_depthwise : i1
+  %low = arith.select %alone, -2147483648, -524288 : i32
+  %high = arith.select %alone, 2147483647, 524287 : i32
+  %above = arith.maxsi %accumulator, %low : i32
+  %result = arith.minsi %above, %high : i32
+}
+
+// QACC and ACCX have 40 bits.
+func.func @accumulate_i16(%accumulator: i64) -> i64 {
+  %above = arith.maxsi %accumulator, -549755813888 : i64
+  %result = arith.minsi %above, 549755813887 : i64
 }
 
 // A lane saturates at every product.
-func.func @accumulate_group() -> i32 { %result = arith.constant 1 : i32 }
+func.func @accumulate_group() -> i32 serves accumulate_group, accumulate_group_i16 {
+  %result = arith.constant 1 : i32
+}
+
+func.func private @require_one_scale(%one_weight_scale: i1) {
+  %one = arith.cmpi eq, %one_weight_scale, true : i1
+  cf.assert %one, "weights of several scales, whose bias this device adds behind the sum"
+}
 
 func.func private @from_lane(%accumulator: i32) -> i32
     serves conv2d, depthwise_conv2d, linear attributes {contract.product = "in_turn"} {
-  %one = arith.cmpi eq, %one_weight_scale, true : i1
-  cf.assert %one, "weights of several scales, whose bias this device adds behind the sum"
+  func.call @require_one_scale() : () -> ()
   %result = func.call @conv2d(%accumulator) : (i32) -> i32
+}
+
+func.func private @from_wide_lane(%accumulator: i64) -> i32
+    serves conv2d_i16, depthwise_conv2d_i16, linear_i16 attributes {contract.product = "in_turn"} {
+  func.call @require_one_scale() : () -> ()
+  %result = func.call @words(%accumulator) : (i64) -> i32
+}
+
+// Matrices are multiplied by the kernels of convolutions of one pixel.
+func.func @matmul(%accumulator: i32) -> i32 attributes {contract.product = "in_turn"} {
+  %result = func.call @conv2d(%accumulator) : (i32) -> i32
+}
+
+func.func @matmul_i16(%accumulator: i64) -> i32 attributes {contract.product = "in_turn"} {
+  %result = func.call @words(%accumulator) : (i64) -> i32
 }
 
 }

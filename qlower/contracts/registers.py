@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Operation
@@ -17,7 +18,13 @@ from qlower.contracts.accumulator_range import (
     accumulator_range,
     product_terms,
 )
-from qlower.contracts.contractions import Product, product_of, stated_bits
+from qlower.contracts.contractions import (
+    Contraction,
+    Product,
+    product_of,
+    stated_bits,
+    turn_values,
+)
 from qlower.contracts.products import IN_TURN
 from qlower.contracts.walk import walk_function
 from qlower.dialects import fixed, qnn
@@ -29,13 +36,13 @@ MOST_SUMS = 1 << 25
 """More sums than these are not tried one by one."""
 
 
-def register_bits(contract: Contract) -> int:
-    """The largest width whose two ends a register keeps: at most 32, or 64 for elements
-    of 16 bits."""
+def register_bits(contract: Contract, op: Product) -> int:
+    """The largest width whose two ends the register of each channel keeps: at most 32,
+    or 64 for elements of 16 bits."""
     type = _sum_type(contract)
     for bits in range(8 * type.itemsize, 1, -1):
         ends = np.array(integer_range(bits), type)
-        if (_left(contract, ends) == ends).all():
+        if _keeps(contract, op, ends):
             return bits
     return 1
 
@@ -44,7 +51,7 @@ def own_bits(contract: Contract, op: Product) -> int | None:
     """The width of the register that a contract states for a layer's sums; None where
     it states none."""
     if product_of(contract, op) == IN_TURN:
-        return register_bits(contract)
+        return register_bits(contract, op)
     return None if isinstance(op, qnn.MatMulOp) else stated_bits(contract)
 
 
@@ -58,12 +65,36 @@ def keeps_sums(contract: Contract, op: Product, start: Array) -> bool:
     if ends is None:
         return False
     least, most = ends
-    if _keeps_all(contract, least, most):
+    if _keeps_all(contract, op, least, most):
         return True
     if most - least >= MOST_SUMS:
         return False
     sums = np.arange(least, most + 1).astype(_sum_type(contract))
-    return bool((_left(contract, sums) == sums).all())
+    return _keeps(contract, op, sums)
+
+
+def cut_channels(
+    contract: Contract, op: Contraction, start: Array
+) -> NDArray[np.bool_]:
+    """Whether each channel's register cuts the least or the largest of its sums.
+    Weights have to be constant."""
+    ends = _channel_ends(op, start.astype(np.int64))
+    assert ends is not None, "the weights are constant"
+    rule, values = contract.rule("accumulate"), turn_values(op)
+    cut = np.zeros(ends[0].shape, np.bool_)
+    for sums in (end.astype(_sum_type(contract)) for end in ends):
+        (left,) = rule.evaluate({**values, "accumulator": sums})
+        cut |= left != sums
+    return cut
+
+
+def _channel_ends(op: Contraction, start: Integers) -> tuple[Integers, Integers] | None:
+    """The ends of all sums of the start and some of the products, [channel]."""
+    terms = product_terms(op)
+    if terms is None:
+        return None
+    least = start + np.minimum(terms[0], 0).sum(axis=1)
+    return least, start + np.maximum(terms[1], 0).sum(axis=1)
 
 
 def _ends(op: Product, start: Integers) -> tuple[int, int] | None:
@@ -72,21 +103,23 @@ def _ends(op: Product, start: Integers) -> tuple[int, int] | None:
         reach = accumulator_range(op)
         assert reach is not None, "matrices have a range"
         return min(reach.minimum, 0), max(reach.maximum, 0)
-    terms = product_terms(op)
-    if terms is None:
-        return None
-    least = start + np.minimum(terms[0], 0).sum(axis=1)
-    most = start + np.maximum(terms[1], 0).sum(axis=1)
-    return int(min(least.min(), start.min())), int(max(most.max(), start.max()))
+    ends = _channel_ends(op, start)
+    return None if ends is None else (int(ends[0].min()), int(ends[1].max()))
 
 
 def _sum_type(contract: Contract) -> np.dtype[np.generic]:
     return np.dtype(np.int64 if contract.suffix else np.int32)
 
 
-def _left(contract: Contract, sums: Array) -> Array:
-    (found,) = contract.rule("accumulate").evaluate({"accumulator": sums})
-    return found
+def _keeps(contract: Contract, op: Product, sums: Array) -> bool:
+    """Whether each channel's register leaves all of these sums as they are."""
+    rule, values = contract.rule("accumulate"), turn_values(op)
+    channels = values["channel"] if "channel" in rule.values else [0]
+    kept = (
+        rule.evaluate({**values, "channel": np.array(channel), "accumulator": sums})
+        for channel in channels
+    )
+    return all((found == sums).all() for (found,) in kept)
 
 
 _Seen: TypeAlias = "Array | int | None"
@@ -94,7 +127,7 @@ _Seen: TypeAlias = "Array | int | None"
 anything else."""
 
 
-def _keeps_all(contract: Contract, least: int, most: int) -> bool:
+def _keeps_all(contract: Contract, op: Product, least: int, most: int) -> bool:
     """Whether the rule is seen to leave each sum in least ... most as it is: bounds
     beyond them change none, nor do shifts up and down again that lose no bit."""
     rule = contract.rule("accumulate")
@@ -111,8 +144,10 @@ def _keeps_all(contract: Contract, least: int, most: int) -> bool:
         low, high = integer_range(type.width.data)
         return [places if low <= least << places and most << places <= high else None]
 
-    sums = [0] * len(rule.values)
-    return list(walk_function(rule.function, sums, run)) == [0]
+    values = turn_values(op)
+    arguments = [values.get(name, 0) for name in rule.values]
+    (result,) = walk_function(rule.function, arguments, run)
+    return isinstance(result, int) and result == 0
 
 
 def _moved(
@@ -121,9 +156,9 @@ def _moved(
     """How many places up an operation's result has each sum, if it is one."""
     match op, operands:
         case arith.MaxSIOp(), [int(places), np.ndarray() as bound]:
-            return places if bound <= least << places else None
+            return places if (bound <= least << places).all() else None
         case arith.MinSIOp(), [int(places), np.ndarray() as bound]:
-            return places if bound >= most << places else None
+            return places if (bound >= most << places).all() else None
         case arith.ShLIOp(), [int(places), np.ndarray() as count]:
             return places + int(count)
         case arith.ShRSIOp(), [int(places), np.ndarray() as count]:

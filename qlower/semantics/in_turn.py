@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from qlower.contracts import Contract
-from qlower.contracts.contractions import Product, group_of
+from qlower.contracts.contractions import Product, group_of, turn_values
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
@@ -22,7 +22,7 @@ def sums_in_turn(
 ) -> Array:
     """The accumulators as i32, or as i64 for elements of 16 bits, from what they start
     from and the stored factors."""
-    rule = contract.rule("accumulate")
+    rule, values = contract.rule("accumulate"), turn_values(op)
     wide = quantized_element(op.operands[0].type).storage_width > 8
     start = np.broadcast_to(start, shape_of(op.results[0]))
     products = (
@@ -32,7 +32,7 @@ def sums_in_turn(
         products,
         start.astype(np.int64 if wide else np.int32),
         group_of(contract, op),
-        lambda sum: rule.evaluate({"accumulator": sum})[0],
+        lambda sum: rule.evaluate({**values, "accumulator": sum})[0],
     )
 
 

@@ -19,6 +19,7 @@ from qlower.contracts.contractions import (
 )
 from qlower.contracts.pair_range import PAIR_BITS, row_bounds, weight_rows
 from qlower.contracts.products import IN_PAIRS
+from qlower.contracts.registers import cut_channels
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
@@ -193,8 +194,12 @@ def turning_inputs(
     work = LayerSums(model, contract, op, 32, "any")
     terms = product_terms(op)
     assert terms is not None, "the weights are constant"
-    spans = terms[1] - terms[0]
-    channel, count = int(spans.sum(axis=1).argmax()), spans.shape[1]
+    spans = (terms[1] - terms[0]).sum(axis=1)
+    used = contract_of(op, contract, cache(load_contract))
+    start = constant_start(used, op)
+    if start is not None:
+        spans = np.where(cut_channels(used, op, start), spans, 0)
+    channel, count = int(spans.argmax()), terms[0].shape[1]
     type = quantized_element(op.input.type)
     ends = type.storage_min, type.storage_max
     for place in (count // 2, count * 3 // 4):

@@ -117,14 +117,14 @@ def test_executors_cut_sums_in_turn(
 
 def conv(divisor: int) -> qlower.Model:
     """A convolution of 144 products whose sums leave 20 bits, unless weights are
-    divided by more than 5."""
+    divided by more than 5, in 16 of 24 channels."""
     random = np.random.default_rng(0)
-    weights = (random.integers(-127, 128, (8, 3, 3, 16)) // divisor).astype(np.int8)
-    x, y = quantized((1, 6, 6, 16), 2.0**-4, 0), quantized((1, 6, 6, 8), 1.0, 0)
+    weights = (random.integers(-127, 128, (24, 3, 3, 16)) // divisor).astype(np.int8)
+    x, y = quantized((1, 6, 6, 16), 2.0**-4, 0), quantized((1, 6, 6, 24), 1.0, 0)
 
     def body(image: SSAValue) -> list[SSAValue]:
         w = constant(weights, quantized(weights.shape, 2.0**-6, 0))
-        b = constant(random.integers(-5000, 5000, 8).astype(np.int32))
+        b = constant(random.integers(-5000, 5000, 24).astype(np.int32))
         return [qnn.Conv2DOp(image, w, b, y, pad=(1, 1, 1, 1)).results[0]]
 
     module = make_module([x], body)

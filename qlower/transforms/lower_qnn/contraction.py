@@ -17,6 +17,7 @@ from qlower.contracts.contractions import (
     contraction_rule,
     group_of,
     product_of,
+    turn_values,
 )
 from qlower.contracts.products import EXACT, IN_TURN
 from qlower.contracts.values import operation_values
@@ -68,13 +69,17 @@ def lower_contraction(lowering: Lowering, op: Contraction) -> SSAValue:
 def _in_turn(contract: Contract, op: Product) -> Accumulate:
     """Adds products, and has the contract's `accumulate` after each group."""
     group, rule = group_of(contract, op), contract.rule("accumulate")
+    structure, values = op.sums.structure, turn_values(op)
+    loops = [structure.loops.index(letter) for letter in structure.axes[-1][-1]]
 
     def step(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
         add = multiply_accumulate(nest, a, b)
+        channels = values["channel"].reshape([nest.bounds[loop] for loop in loops])
+        constants = {**values, "channel": channels}
 
         def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
             (total,) = add(accumulators)
-            (kept,) = inline_rule(rule, {"accumulator": total}, {}, nest)
+            (kept,) = inline_rule(rule, {"accumulator": total}, constants, nest)
             if group == 1:
                 return [kept]
             is_end = _ends_group(nest, group)
