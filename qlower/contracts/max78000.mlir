@@ -10,24 +10,20 @@
 // Shifts of the output: other ratios of scales, and zero points, are refused.
 // # Quirks
 // - The sum is clamped to 8 bits before an activation.
+// - "Full resolution for both products and sums" is what the maker publishes: no width, and nothing
+//   about an overflow. The largest layer that the MAX78002 takes, 2,048 channels of 3x3, needs 30 bits
+//   (the MAX78000's, 1,024 channels, 29). A layer whose sums can leave 30 bits is refused.
 // # Not matched
-// - The device's sums have 30 bits; layers of 32-bit outputs; `--avg-pool-rounding`.
+// - Layers of 32-bit outputs; `--avg-pool-rounding`.
 // # Checked against
 // Source read: nothing ran on a device.
 // # Sources
-// - analogdevicesinc/ai8x-synthesis at ab4f4c0, izer/simulate.py, izer/compute.py
+// - analogdevicesinc/ai8x-synthesis at ab4f4c0, izer/simulate.py, izer/compute.py, README.md
+//   ("Saturation and Clipping")
 
-module attributes {contract.family = "Analog Devices", contract.base = "esp-dl-esp32",
+module attributes {contract.family = "Analog Devices", contract.base = "nnom",
     contract.summary = "MAX78000: powers of two, half up, averages toward zero"} {
 
-func.func private @require_equal_scales() {
-  cf.assert @is_same_quantization, "an average's scales differ, which this device can't change"
-}
-
-func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 replaces {
-  func.call @require_equal_scales() : () -> ()
-  %mean = arith.divsi @centred_sum, %count : i32
-  %result = func.call @clamp_and_offset(%mean) : (i32) -> i32
-}
+func.func @accumulator_bits() -> i32 { %result = arith.constant 30 : i32 }
 
 }

@@ -136,7 +136,7 @@ def _keeps_all(contract: Contract, op: Product, least: int, most: int) -> bool:
     def run(op: Operation, operands: Sequence[_Seen]) -> Sequence[_Seen]:
         constants = [one for one in operands if isinstance(one, np.ndarray)]
         if len(constants) == len(operands):
-            return interpreter.run_op(op, tuple(constants))
+            return list(map(np.asarray, interpreter.run_op(op, tuple(constants))))
         (type,) = op.result_types
         places = _moved(op, operands, least, most)
         if places is None or not isa(type, IntegerType):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from qlower.contracts.accumulator_range import AccumulatorRange
 from qlower.interp import Array
 from qlower.observe.place import Index, show
-from qlower.tables.table import Column, Table, Tabled
+from qlower.tables.table import Column, Table, Tabled, counted
 from qlower.verification.verdict import by_source, pack, plain
 
 Order: TypeAlias = Literal["any", "memory"]
@@ -112,7 +112,8 @@ class Unbounded:
 class Fits(Tabled[Fit]):
     """The sums of all layers that add something up; `others` could not be decided.
 
-    `hashes` is as in `Equality`, `bits` the accumulators' width.
+    `hashes` is as in `Equality`, `bits` the accumulators' width; `registers` has by
+    contract the width of a register that it states itself.
     """
 
     contract: str
@@ -122,6 +123,7 @@ class Fits(Tabled[Fit]):
     hashes: Mapping[str, str]
     bits: int
     layer_contracts: Mapping[str, str]
+    registers: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def holds(self) -> bool:
@@ -155,6 +157,10 @@ class Fits(Tabled[Fit]):
         ]
         if not self.layers and not self.others:
             notes = ["No layer adds anything up: there are no sums to look at."]
+        notes += [
+            f"{name} itself sums in a register of {counted(bits, 'bit')}."
+            for name, bits in self.registers.items()
+        ]
         if not all(row.fits for row in self.layers):
             notes.append(
                 "weights up to N: the layer fits once weights of [-127, 127] are "
@@ -177,6 +183,7 @@ class Fits(Tabled[Fit]):
             "contract": self.contract,
             "order": self.order,
             "bits": self.bits,
+            "registers": dict(self.registers),
             "layer_contracts": dict(self.layer_contracts),
             "fits": self.holds,
             "sha256": dict(self.hashes),

@@ -19,7 +19,7 @@ from qlower.contracts.contractions import (
 )
 from qlower.contracts.pair_range import PAIR_BITS, row_bounds, weight_rows
 from qlower.contracts.products import IN_PAIRS
-from qlower.contracts.registers import cut_channels
+from qlower.contracts.registers import cut_channels, own_bits
 from qlower.contracts.values import contract_of
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
@@ -31,7 +31,7 @@ from qlower.interp import Array, InterpretationError
 from qlower.model import Model
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, own_arithmetic
-from qlower.observe.layer_run import CONTRACTIONS, LayerRun, run_layer
+from qlower.observe.layer_run import CONTRACTIONS, SUMMED, LayerRun, run_layer
 from qlower.observe.products import products_of
 from qlower.process.float_environment import default_floats
 from qlower.transforms.lower_qnn.bias import constant_start
@@ -87,7 +87,23 @@ def fits(
             others.append(Unbounded(name, kind, str(reason), isinstance(reason, Real)))
     names = [] if default is None else [default]
     hashes = hashes_of(loaded, loaded, *names)
-    return Fits(default or "", order, found, others, hashes, bits, chosen)
+    registers = {} if stated is not None else _registers(loaded, default)
+    name = default or ""
+    return Fits(name, order, found, others, hashes, bits, chosen, registers)
+
+
+def _registers(model: Model, default: str | None) -> dict[str, int]:
+    """The width of the register that each contract states for a layer's sums, the
+    least by contract."""
+    found: dict[str, int] = {}
+    for op in layers(model.module):
+        if not isinstance(op, SUMMED) or (default is None and op.contract is None):
+            continue
+        used = contract_of(op, default, cache(load_contract))
+        bits = own_bits(used, op)
+        if bits is not None:
+            found[used.name] = min(bits, found.get(used.name, bits))
+    return found
 
 
 def _layer_fits(
@@ -302,7 +318,7 @@ class LayerSums:
         )
         try:
             found = self._worst_input(what, worst, high >= ~low)
-        except InterpretationError:  # a contract may refuse sums that wrap
+        except (InterpretationError, QlowerError):  # a contract may refuse long sums
             found = None
         return replace(fit, largest_weight=next(smaller, None), worst=found)
 

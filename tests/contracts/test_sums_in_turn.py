@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.random_modules import Draw, RandomLayer, conv2d, depthwise_conv2d, linear
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
 
 import qlower
+from qlower import build
 from qlower.compilation.compilation import Compilation
 from qlower.dialects import qnn
+from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array
 from qlower.model.build import constant, make_module, quantized
 from qlower.model.layers import layer_name, layers, name_layers
@@ -38,12 +42,14 @@ def wrap(sum: int) -> int:
 
 
 def contract(folder: Path, body: str, group: int) -> str:
-    """A file of rules whose results are the low bytes of sums."""
+    """A file of rules whose results are the low bytes of sums, with what is above."""
     rule = """
 func.func private @low_byte(%accumulator: i32) -> i32
-    serves conv2d, depthwise_conv2d, linear
+    serves conv2d, depthwise_conv2d, linear, matmul
     attributes {contract.product = "in_turn"} {
-  %up = arith.shli %accumulator, 24 : i32
+  %high = arith.shrsi %accumulator, 12 : i32
+  %mixed = arith.xori %accumulator, %high : i32
+  %up = arith.shli %mixed, 24 : i32
   %byte = arith.shrsi %up, 24 : i32
   %offset = arith.select %output_unsigned, 128, 0 : i32
   %result = arith.addi %byte, %offset : i32
@@ -83,7 +89,7 @@ def expected(
             total += product
             if count % group == 0 or count == len(products):
                 total = cut(total)
-        found[index] = (total + 128) % 256 - 128
+        found[index] = ((total ^ total >> 12) + 128) % 256 - 128
     offset = 128 if run.result.dtype == np.uint8 else 0
     return (found + offset).astype(run.result.dtype)
 
@@ -113,6 +119,168 @@ def test_executors_cut_sums_in_turn(
         np.testing.assert_array_equal(
             qlower.jit(model, contract=device)(*layer.inputs), want
         )
+
+
+WORD_BITS = 33
+WORDS = f"""module attributes {{contract.base = "tflite"}} {{
+func.func @accumulate_i16(%accumulator: i64) -> i64 {{BODY}}
+func.func @accumulate_group_i16() -> i32 {{ %result = arith.constant GROUP : i32 }}
+func.func private @low_word(%accumulator: i64) -> i32
+    serves conv2d_i16, depthwise_conv2d_i16, linear_i16, matmul_i16
+    attributes {{contract.product = "in_turn"}} {{
+  %high = arith.shrsi %accumulator, {WORD_BITS - 8} : i64
+  %mixed = arith.xori %accumulator, %high : i64
+  %up = arith.shli %mixed, {64 - 16} : i64
+  %down = arith.shrsi %up, {64 - 16} : i64
+  %result = arith.trunci %down : i64 to i32
+}}
+}}
+"""
+BODIES = {
+    "saturate": f"""
+  %above = arith.maxsi %accumulator, -{1 << (WORD_BITS - 1)} : i64
+  %result = arith.minsi %above, {(1 << (WORD_BITS - 1)) - 1} : i64""",
+    "wrap": f"""
+  %up = arith.shli %accumulator, {64 - WORD_BITS} : i64
+  %result = arith.shrsi %up, {64 - WORD_BITS} : i64""",
+}
+
+
+def words(shape: Sequence[int]) -> TensorType[Attribute]:
+    """A tensor of int16."""
+    return TensorType(QuantizedType.per_tensor(16, True, 1.0, 0), shape)
+
+
+@dataclass(frozen=True)
+class Summed:
+    """A layer, what it is given, and what each element of its result sums, as Python
+    integers: what it starts from and the products in order."""
+
+    model: qlower.Model
+    given: Sequence[Array]
+    terms: Mapping[tuple[int, ...], tuple[int, list[int]]]
+
+    def expected(self, how: str, group: int, bits: int, kept: int) -> list[int]:
+        """The low `kept` bits of sums in a register of `bits`, with its high ones."""
+        found: list[int] = []
+        half = 1 << (bits - 1)
+        for total, products in self.terms.values():
+            for first in range(0, len(products), group):
+                total += sum(products[first : first + group])
+                if how == "saturate":
+                    total = max(-half, min(half - 1, total))
+                if how == "wrap":
+                    total = (total + half) % (2 * half) - half
+            low = 1 << (kept - 1)
+            mixed = total ^ total >> (bits - kept // 2)
+            found.append((mixed + low) % (2 * low) - low)
+        return found
+
+
+def near_full(random: np.random.Generator, shape: Sequence[int], type: str) -> Array:
+    """Numbers most of which are at an end, so that few products fill a register."""
+    ends = np.iinfo(type)
+    chosen = random.choice([ends.min, ends.max, ends.max - 1, 1, 0, -1], shape)
+    return chosen.astype(type)
+
+
+def matrices(random: np.random.Generator, type: str) -> Summed:
+    """A product of matrices; of bytes with zero points."""
+    points = (3, -5) if type == "int8" else (0, 0)
+    shapes = ((2, 3, 64), (2, 64, 5), (2, 3, 5))
+    given = [near_full(random, shape, type) for shape in shapes[:2]]
+    types = [
+        quantized(shape, 1.0, point) if type == "int8" else words(shape)
+        for shape, point in zip(shapes, (*points, 0), strict=True)
+    ]
+    model = build.make_model(
+        types[:2], lambda x, y: [qnn.MatMulOp(x, y, types[2]).result]
+    )
+    x, y = given
+    terms = {
+        (b, m, n): (
+            0,
+            [
+                (int(x[b, m, k]) - points[0]) * (int(y[b, k, n]) - points[1])
+                for k in range(64)
+            ],
+        )
+        for b, m, n in np.ndindex(*shapes[2])
+    }
+    return Summed(model, given, terms)
+
+
+def word_layer(random: np.random.Generator, kind: str) -> Summed:
+    """A layer of int16 with int8 weights, whose sums start near the register's ends."""
+    outputs = 6
+    ends = (1 << (WORD_BITS - 1)) - random.integers(0, 1 << 23, outputs)
+    bias = ends * random.choice([-1, 1], outputs)
+    shape = {"linear": (6, 31), "conv2d": (6, 3, 2, 4), "depthwise": (1, 3, 2, 6)}[kind]
+    weight = near_full(random, shape, "int8")
+    given = near_full(random, (2, 31) if kind == "linear" else (1, 4, 3, 4), "int16")
+    if kind == "depthwise":
+        given = given[..., :3]
+    result = words((2, 6) if kind == "linear" else (1, 4, 4, 6))
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = build.constant(weight, quantized(weight.shape, 1.0, 0))
+        b = build.constant(bias.astype(np.int64))
+        if kind == "linear":
+            return [qnn.LinearOp(x, w, b, result).results[0]]
+        if kind == "conv2d":
+            return [qnn.Conv2DOp(x, w, b, result, pad=(1, 1, 1, 1)).results[0]]
+        op = qnn.DepthwiseConv2DOp(x, w, b, result, pad=(1, 1, 1, 1))
+        return [op.results[0]]
+
+    def products(index: tuple[int, ...]) -> Iterator[int]:
+        if kind == "linear":
+            row, output = index
+            yield from (int(given[row, k]) * int(weight[output, k]) for k in range(31))
+            return
+        _, y, x, output = index
+        for i, j in np.ndindex(3, 2):
+            inside = 0 <= y + i - 1 < 4 and 0 <= x + j - 1 < 3
+            pixel = given[0, y + i - 1, x + j - 1] if inside else np.zeros(4, int)
+            if kind == "conv2d":
+                own = weight[output, i, j]
+                yield from (int(a) * int(b) for a, b in zip(pixel, own, strict=True))
+            else:
+                yield int(pixel[output // 2]) * int(weight[0, i, j, output])
+
+    terms = {
+        index: (int(bias[index[-1]]), list(products(index)))
+        for index in np.ndindex(result.get_shape())
+    }
+    return Summed(build.make_model([words(given.shape)], body), [given], terms)
+
+
+@pytest.mark.parts(10)
+@pytest.mark.parametrize("group", [1, 3])
+@pytest.mark.parametrize("how", ["saturate", "wrap"])
+@pytest.mark.parametrize(
+    "kind", ["int8 matmul", "int16 matmul", "linear", "conv2d", "depthwise"]
+)
+def test_matrices_and_words_are_cut_in_turn(
+    kind: str, how: str, group: int, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(len(kind) + group)
+    type = kind.removesuffix(" matmul")
+    layer = matrices(random, type) if "matmul" in kind else word_layer(random, kind)
+    if type == "int8":
+        body = SATURATE if how == "saturate" else WRAP
+        device, bits, kept = contract(tmp_path, body, group), BITS, 8
+    else:
+        text = WORDS.replace("BODY", BODIES[how]).replace("GROUP", str(group))
+        (tmp_path / "words.mlir").write_text(text)
+        device, bits, kept = str(tmp_path / "words.mlir"), WORD_BITS, 16
+    want = layer.expected(how, group, bits, kept)
+    assert want != layer.expected("exactly", group, bits, kept), "no sum is cut"
+    compilation = Compilation(layer.model, device)
+    for level in ("qnn", "arith", "kernel"):
+        ((found,), _) = compilation.interpreter(level).run(layer.given, {})
+        assert found.ravel().tolist() == want, level
+    native = qlower.jit(layer.model, contract=device)(*layer.given)
+    assert native.ravel().tolist() == want
 
 
 def conv(divisor: int) -> qlower.Model:
@@ -170,6 +338,45 @@ def test_identify_names_the_device() -> None:
     found = qlower.identify(dump, model, image, contracts=SIDES, family=False)
     assert found.best.name == "esp-dl-s3"
     assert found.is_found
+
+
+def product(depth: int, type: str = "int8") -> qlower.Model:
+    """A product of matrices whose scales are powers of two."""
+
+    def of(shape: Sequence[int], exponent: int) -> TensorType[Attribute]:
+        if type == "int8":
+            return quantized(shape, 2.0**exponent, 0)
+        return TensorType(QuantizedType.per_tensor(16, True, 2.0**exponent, 0), shape)
+
+    return build.make_model(
+        [of((2, depth), -4), of((depth, 16), -4)],
+        lambda x, y: [qnn.MatMulOp(x, y, of((2, 16), 2)).result],
+    )
+
+
+@pytest.mark.parametrize(
+    ("depth", "type", "bits"), [(31, "int8", 20), (511, "int16", 40)]
+)
+def test_the_longest_product_that_fits_a_lane(depth: int, type: str, bits: int) -> None:
+    (verdict,) = equal(*SIDES, product(depth, type)).layers
+    assert verdict.verdict == "equal"
+    assert qlower.lint(product(depth, type), contract="esp-dl-s3").is_clean
+    (finding,) = qlower.lint(product(depth + 1, type), contract="esp-dl-s3").findings
+    assert (finding.kind, finding.bits) == ("matmul", bits)
+
+
+def test_verify_and_identify_find_lanes_that_matrices_fill() -> None:
+    model = product(90)
+    (verdict,) = equal(*SIDES, model).layers
+    assert verdict.verdict == "differs"
+    assert verdict.counterexample is not None
+    given = list(verdict.counterexample.inputs.values())
+    result = qlower.jit(model, contract="esp-dl-s3")(*given)
+    name = verdict.layer
+    found = qlower.identify(
+        {name: result}, model, *given, contracts=SIDES, family=False
+    )
+    assert found.best.name == "esp-dl-s3"
 
 
 @pytest.mark.parts(2)

@@ -289,7 +289,8 @@ def arithmetic_text(
     if arithmetic.group:
         parts += _accumulation(arithmetic)
     if not real:
-        parts.append(_rule("device_matmul", ["matmul"], EXACT))
+        product = IN_TURN if arithmetic.group else EXACT
+        parts.append(_rule("device_matmul", ["matmul"], product))
     return "\n\n".join([*parts, "}"]) + "\n"
 
 
