@@ -204,7 +204,7 @@ def contraction_rule(op: Contraction) -> str:
 
 
 def product_of(contract: Contract, op: Product) -> str:
-    """How the contract multiplies in an operation: a name of `products.py`."""
+    """An operation's products by a contract: a name of `products.py`."""
     if not isinstance(op, qnn.MatMulOp):
         return RuledContraction(contract, op).product
     rule = contract.rules.get("matmul")
@@ -212,7 +212,7 @@ def product_of(contract: Contract, op: Product) -> str:
 
 
 def group_of(contract: Contract, op: Product) -> int:
-    """How many products a contract that sums in turn adds before `accumulate`."""
+    """The products that a contract that sums in turn adds before `accumulate`."""
     rule = f"accumulate{contract.suffix}"
     if "accumulate" not in contract.rules:
         raise QlowerError(

@@ -123,7 +123,7 @@ def _keeps(contract: Contract, op: Product, sums: Array) -> bool:
 
 
 _Seen: TypeAlias = "Array | int | None"
-"""A value of a rule: a constant, or how many places up each sum is moved, or None for
+"""A value of a rule: a constant, or the places that each sum is moved up, or None for
 anything else."""
 
 
@@ -153,7 +153,7 @@ def _keeps_all(contract: Contract, op: Product, least: int, most: int) -> bool:
 def _moved(
     op: Operation, operands: Sequence[_Seen], least: int, most: int
 ) -> int | None:
-    """How many places up an operation's result has each sum, if it is one."""
+    """The places that an operation's result has each sum moved up, if it does."""
     match op, operands:
         case arith.MaxSIOp(), [int(places), np.ndarray() as bound]:
             return places if (bound <= least << places).all() else None

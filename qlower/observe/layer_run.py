@@ -182,8 +182,7 @@ class LayerRun:
 
     @property
     def product(self) -> str:
-        """How a layer that sums products multiplies (`products.py`); other layers do it
-        exactly."""
+        """The products of a layer that sums them (`products.py`); exact for others."""
         return (
             product_of(self.contract, self.op) if isinstance(self.op, SUMMED) else EXACT
         )
