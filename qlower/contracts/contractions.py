@@ -32,6 +32,9 @@ Contraction: TypeAlias = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
 Product: TypeAlias = Contraction | qnn.MatMulOp
 """An operation that sums products of stored integers."""
 
+SUMMED = (qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp, qnn.MatMulOp)
+"""The operations that sum products of stored integers."""
+
 
 @dataclass(frozen=True)
 class RuledContraction:

@@ -19,6 +19,7 @@ from qlower.contracts.accumulator_range import (
     sum_bounds,
 )
 from qlower.contracts.contractions import (
+    SUMMED,
     Contraction,
     Product,
     RuledContraction,
@@ -38,7 +39,6 @@ from qlower.model import Model
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, own_arithmetic
 from qlower.model.signature import Array
-from qlower.observe.layer_run import CONTRACTIONS, SUMMED
 from qlower.semantics.contraction import exact_sums
 from qlower.semantics.pairs import pair_sums
 from qlower.transforms.lower_qnn.bias import constant_start
@@ -70,7 +70,7 @@ def lint(
         is_summed = isinstance(op, SUMMED)
         chosen = _contract(model, op, contract) if is_summed else None
         width = _width(chosen, op, bits)
-        if isinstance(op, CONTRACTIONS):
+        if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp):
             product = EXACT if chosen is None else product_of(chosen, op)
             if product == EXACT and pairs:
                 product = FLAT

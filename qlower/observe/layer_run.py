@@ -14,7 +14,7 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Operation
 
 from qlower.contracts import Contract, Rule, load_contract
-from qlower.contracts.contractions import RuledContraction, product_of
+from qlower.contracts.contractions import SUMMED, RuledContraction, product_of
 from qlower.contracts.products import EXACT
 from qlower.contracts.real_rows import orders_of, row_values
 from qlower.contracts.real_sums import block_of, order_of, starts_from_bias
@@ -298,8 +298,6 @@ class LayerRun:
 
 
 CONTRACTIONS = (qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp)
-SUMMED = (*CONTRACTIONS, qnn.MatMulOp)
-"""Operations that sum products of stored integers."""
 
 
 def run_layer(

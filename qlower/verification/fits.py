@@ -14,6 +14,7 @@ from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.contracts.accumulator_range import constant_integers, product_terms
 from qlower.contracts.contractions import (
+    SUMMED,
     Contraction,
     RuledContraction,
 )
@@ -31,7 +32,7 @@ from qlower.interp import Array, InterpretationError
 from qlower.model import Model
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, own_arithmetic
-from qlower.observe.layer_run import CONTRACTIONS, SUMMED, LayerRun, run_layer
+from qlower.observe.layer_run import CONTRACTIONS, LayerRun, run_layer
 from qlower.observe.products import products_of
 from qlower.process.float_environment import default_floats
 from qlower.transforms.lower_qnn.bias import constant_start

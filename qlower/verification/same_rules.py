@@ -8,12 +8,12 @@ import numpy as np
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.traits import SymbolTable
 
-from qlower.contracts.contractions import group_of
+from qlower.contracts.contractions import SUMMED, group_of
 from qlower.contracts.products import IN_TURN
 from qlower.contracts.rows import WHOLE_ROWS, kinds_of
 from qlower.contracts.walk import ROWS
 from qlower.interp.values import Array
-from qlower.observe.layer_run import CONTRACTIONS, SUMMED, LayerRun
+from qlower.observe.layer_run import CONTRACTIONS, LayerRun
 
 Runs: TypeAlias = tuple[LayerRun, LayerRun]
 """A layer by both sides, on the same values."""
