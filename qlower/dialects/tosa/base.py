@@ -8,7 +8,7 @@ keyword outside of `rescale`, and know no shapes.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects import arith
@@ -61,6 +61,11 @@ class ShapeType(ParametrizedAttribute, TypeAttribute):
 
 
 UNSUPPORTED_TYPES = "16 and 8-bit floats and 64-bit integers aren't supported"
+
+
+def of_types(signature: str, types: Iterable[str]) -> tuple[str, ...]:
+    """Return the signature for each element type, which takes the place of `T`."""
+    return tuple(signature.replace("T", type) for type in types)
 
 
 class TosaOp(BracedOp, ShapedOp, ABC):

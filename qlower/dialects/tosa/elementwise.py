@@ -32,16 +32,10 @@ from .base import (
     check_zero_point,
     constant_integers,
     known_integers,
+    of_types,
 )
 
 INTEGERS = ("i8", "i16", "i32")
-
-
-def _on(
-    types: tuple[str, ...], operands: int, result: str | None = None
-) -> tuple[str, ...]:
-    """Signatures of operands of one type, and a result of that one or another."""
-    return tuple(f"{' '.join([type] * operands)} -> {result or type}" for type in types)
 
 
 class ElementwiseOp(TosaOp, ABC):
@@ -86,7 +80,7 @@ class ExtremeOp(BinaryOp, ABC):
 class ShiftOp(BinaryOp, ABC):
     """Bits moved by a number of places in `[0, width)`; others are unpredictable."""
 
-    SIGNATURES: ClassVar = _on(INTEGERS, 2)
+    SIGNATURES: ClassVar = of_types("T T -> T", INTEGERS)
 
     def check(self) -> None:
         width = int(str(element_type(self.input1.type))[1:])
@@ -98,7 +92,7 @@ class ShiftOp(BinaryOp, ABC):
 class IntDivOp(BinaryOp, name="tosa.intdiv"):
     """The quotient, cut toward zero."""
 
-    SIGNATURES: ClassVar = _on(("i32",), 2)
+    SIGNATURES: ClassVar = ("i32 i32 -> i32",)
 
     def check(self) -> None:
         if 0 in (constant_integers(self.input2) or ()):
@@ -136,7 +130,7 @@ class MulOp(ElementwiseOp, name="tosa.mul"):
 class NegateOp(ElementwiseOp, name="tosa.negate"):
     """`output_zp - (x - input1_zp)`, saturated."""
 
-    SIGNATURES: ClassVar = _on((*INTEGERS, "f32"), 3)
+    SIGNATURES: ClassVar = of_types("T T T -> T", (*INTEGERS, "f32"))
 
     input1 = operand_def(TensorType)
     input1_zp = operand_def(TensorType)
@@ -153,20 +147,18 @@ class NegateOp(ElementwiseOp, name="tosa.negate"):
 class SelectOp(ElementwiseOp, name="tosa.select"):
     """The second operand where the first holds, else the third."""
 
-    SIGNATURES: ClassVar = tuple(
-        f"i1 {type} {type} -> {type}" for type in ("i1", *INTEGERS, "f32")
-    )
+    SIGNATURES: ClassVar = of_types("i1 T T -> T", ("i1", *INTEGERS, "f32"))
 
     input1 = operand_def(TensorType)
     input2 = operand_def(TensorType)
     input3 = operand_def(TensorType)
 
 
-_TRUTHS = _on(("i1",), 2)
-_BITS = _on(INTEGERS, 2)
-_NUMBERS = _on(("i32", "f32"), 2)
-_COMPARED = _on(("i32", "f32"), 2, "i1")
-_REAL = _on(("f32",), 1)
+_TRUTHS = ("i1 i1 -> i1",)
+_BITS = of_types("T T -> T", INTEGERS)
+_NUMBERS = of_types("T T -> T", ("i32", "f32"))
+_COMPARED = of_types("T T -> i1", ("i32", "f32"))
+_REAL = ("f32 -> f32",)
 _CAST = tuple(
     f"{source} -> {target}"
     for source in ("i1", *INTEGERS, "f32")
@@ -175,10 +167,10 @@ _CAST = tuple(
 )
 
 ROWS: Mapping[str, tuple[type[ElementwiseOp], tuple[str, ...], str]] = {
-    "abs": (UnaryOp, _on(("i32", "f32"), 1), "The absolute value."),
+    "abs": (UnaryOp, of_types("T -> T", ("i32", "f32")), "The absolute value."),
     "add": (BinaryOp, _NUMBERS, "The sum."),
     "bitwise_and": (BinaryOp, _BITS, "The bits that both have."),
-    "bitwise_not": (UnaryOp, _on(INTEGERS, 1), "The other bits."),
+    "bitwise_not": (UnaryOp, of_types("T -> T", INTEGERS), "The other bits."),
     "bitwise_or": (BinaryOp, _BITS, "The bits that either has."),
     "bitwise_xor": (BinaryOp, _BITS, "The bits that one of them has."),
     "cast": (
@@ -187,7 +179,7 @@ ROWS: Mapping[str, tuple[type[ElementwiseOp], tuple[str, ...], str]] = {
         " saturate.",
     ),
     "ceil": (UnaryOp, _REAL, "The next whole number above."),
-    "clz": (UnaryOp, _on(("i32",), 1), "The zeros before the first one bit; 32 of 0."),
+    "clz": (UnaryOp, ("i32 -> i32",), "The zeros before the first one bit; 32 of 0."),
     "cos": (UnaryOp, _REAL, "The cosine."),
     "equal": (BinaryOp, _COMPARED, "Whether elements are equal."),
     "exp": (UnaryOp, _REAL, "The power of e."),
@@ -200,7 +192,7 @@ ROWS: Mapping[str, tuple[type[ElementwiseOp], tuple[str, ...], str]] = {
         *(ShiftOp, _BITS),
         "`x * 2^n`, without the bits that leave the type.",
     ),
-    "logical_not": (UnaryOp, _on(("i1",), 1), "Whether it doesn't hold."),
+    "logical_not": (UnaryOp, ("i1 -> i1",), "Whether it doesn't hold."),
     "logical_or": (BinaryOp, _TRUTHS, "Whether either holds."),
     "logical_right_shift": (
         *(ShiftOp, _BITS),
@@ -209,7 +201,7 @@ ROWS: Mapping[str, tuple[type[ElementwiseOp], tuple[str, ...], str]] = {
     "logical_xor": (BinaryOp, _TRUTHS, "Whether one of them holds."),
     "maximum": (ExtremeOp, _NUMBERS, "The larger one."),
     "minimum": (ExtremeOp, _NUMBERS, "The smaller one."),
-    "pow": (BinaryOp, _on(("f32",), 2), "The first to the power of the second."),
+    "pow": (BinaryOp, ("f32 f32 -> f32",), "The first to the power of the second."),
     "reciprocal": (UnaryOp, _REAL, "`1 / x`."),
     "rsqrt": (UnaryOp, _REAL, "`1 / sqrt(x)`."),
     "sigmoid": (UnaryOp, _REAL, "`1 / (1 + e^-x)`."),

@@ -34,6 +34,7 @@ from .base import (
     check_rank,
     constant_integers,
     known_integers,
+    of_types,
     sizes,
 )
 from .text import ResizeModeAttr
@@ -60,7 +61,7 @@ class MovementOp(TosaOp, ABC):
 class ConcatOp(MovementOp, name="tosa.concat"):
     """Tensors side by side along an axis."""
 
-    SIGNATURES: ClassVar = tuple(f"{type}* -> {type}" for type in MOVED)
+    SIGNATURES: ClassVar = of_types("T* -> T", MOVED)
 
     input1 = var_operand_def(TensorType)
     axis = prop_def(IntegerAttr[I32])
@@ -76,7 +77,7 @@ class ConcatOp(MovementOp, name="tosa.concat"):
 class PadOp(MovementOp, name="tosa.pad"):
     """A tensor with elements around it: `[before, after]` of each axis in turn."""
 
-    SIGNATURES: ClassVar = tuple(f"{type} shape {type} -> {type}" for type in MOVED)
+    SIGNATURES: ClassVar = of_types("T shape T -> T", MOVED)
 
     input1 = operand_def(TensorType)
     padding = operand_def(ShapeType)
@@ -97,9 +98,7 @@ class PadOp(MovementOp, name="tosa.pad"):
 class ReshapeOp(MovementOp, name="tosa.reshape"):
     """Another shape, with the elements in the same order."""
 
-    SIGNATURES: ClassVar = tuple(
-        f"{type} shape -> {type}" for type in ("i4", "i48", *MOVED)
-    )
+    SIGNATURES: ClassVar = of_types("T shape -> T", ("i4", "i48", *MOVED))
 
     input1 = operand_def(TensorType)
     shape = operand_def(ShapeType)
@@ -114,7 +113,7 @@ class ReshapeOp(MovementOp, name="tosa.reshape"):
 class ReverseOp(MovementOp, name="tosa.reverse"):
     """The other order along an axis."""
 
-    SIGNATURES: ClassVar = tuple(f"{type} -> {type}" for type in MOVED)
+    SIGNATURES: ClassVar = of_types("T -> T", MOVED)
 
     input1 = operand_def(TensorType)
     axis = prop_def(IntegerAttr[I32])
@@ -127,7 +126,7 @@ class ReverseOp(MovementOp, name="tosa.reverse"):
 class SliceOp(MovementOp, name="tosa.slice"):
     """A box of `size` elements from `start` on; a size of -1 reaches the end."""
 
-    SIGNATURES: ClassVar = tuple(f"{type} shape shape -> {type}" for type in MOVED)
+    SIGNATURES: ClassVar = of_types("T shape shape -> T", MOVED)
 
     input1 = operand_def(TensorType)
     start = operand_def(ShapeType)
@@ -149,7 +148,7 @@ class SliceOp(MovementOp, name="tosa.slice"):
 class TileOp(MovementOp, name="tosa.tile"):
     """A tensor repeated along each axis."""
 
-    SIGNATURES: ClassVar = tuple(f"{type} shape -> {type}" for type in MOVED)
+    SIGNATURES: ClassVar = of_types("T shape -> T", MOVED)
 
     input1 = operand_def(TensorType)
     multiples = operand_def(ShapeType)
@@ -162,7 +161,7 @@ class TileOp(MovementOp, name="tosa.tile"):
 class TransposeOp(MovementOp, name="tosa.transpose"):
     """Other order of the axes: axis i of the result is axis `perms[i]`."""
 
-    SIGNATURES: ClassVar = tuple(f"{type} -> {type}" for type in MOVED)
+    SIGNATURES: ClassVar = of_types("T -> T", MOVED)
 
     input1 = operand_def(TensorType)
     perms = prop_def(DenseArrayBase)
@@ -175,7 +174,7 @@ class TransposeOp(MovementOp, name="tosa.transpose"):
 class GatherOp(TosaOp, name="tosa.gather"):
     """Rows by their numbers, in `[0, rows)`; others are unpredictable."""
 
-    SIGNATURES: ClassVar = tuple(f"{type} i32 -> {type}" for type in MOVED[1:])
+    SIGNATURES: ClassVar = of_types("T i32 -> T", MOVED[1:])
 
     values = operand_def(TensorType)
     indices = operand_def(TensorType)
@@ -193,7 +192,7 @@ class ScatterOp(TosaOp, name="tosa.scatter"):
     """Rows put in the places that their numbers say, in `[0, rows)`; others, and a
     place that is named twice, are unpredictable."""
 
-    SIGNATURES: ClassVar = tuple(f"{type} i32 {type} -> {type}" for type in MOVED[1:])
+    SIGNATURES: ClassVar = of_types("T i32 T -> T", MOVED[1:])
 
     values_in = operand_def(TensorType)
     indices = operand_def(TensorType)

@@ -8,12 +8,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import I32, DenseArrayBase, IntegerAttr, TensorType
 from xdsl.dialects.tosa import NanMode, NanModeAttr
 from xdsl.ir import TypeAttribute
-from xdsl.irdl import (
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-)
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.operators.shapes import Shape, check_count, check_least, reduced
@@ -21,7 +16,10 @@ from qlower.operators.sums import POOL_2D, Sums, slides
 
 from ..operations import define
 from ..types import element_type, shape_of
-from .base import TosaOp, check_nan_mode, check_zero_point, sizes
+from .base import TosaOp, check_nan_mode, check_zero_point, of_types, sizes
+
+POOLED = ("i8", "i16", "f32")
+"""Element types of images that are pooled."""
 
 
 class PoolOp(TosaOp, ABC):
@@ -56,11 +54,7 @@ class AvgPool2DOp(PoolOp, name="tosa.avg_pool2d"):
     of f32 the sum over `n`.
     """
 
-    SIGNATURES: ClassVar = (
-        "i8 i8 i8 -> i8",
-        "i16 i16 i16 -> i16",
-        "f32 f32 f32 -> f32",
-    )
+    SIGNATURES: ClassVar = of_types("T T T -> T", POOLED)
 
     input = operand_def(TensorType)
     input_zp = operand_def(TensorType)
@@ -81,7 +75,7 @@ class AvgPool2DOp(PoolOp, name="tosa.avg_pool2d"):
 class MaxPool2DOp(PoolOp, name="tosa.max_pool2d"):
     """The largest elements that lie inside of the image."""
 
-    SIGNATURES: ClassVar = ("i8 -> i8", "i16 -> i16", "f32 -> f32")
+    SIGNATURES: ClassVar = of_types("T -> T", POOLED)
 
     input = operand_def(TensorType)
 
@@ -116,13 +110,13 @@ class ExtremeReductionOp(ReductionOp, ABC):
 class ArgMaxOp(ExtremeReductionOp, name="tosa.argmax"):
     """The first place along `axis` that holds the largest element; the axis goes."""
 
-    SIGNATURES: ClassVar = ("i8 -> i32", "i16 -> i32", "f32 -> i32")
+    SIGNATURES: ClassVar = of_types("T -> i32", POOLED)
 
     def result_shape(self) -> Shape:
         return reduced(shape_of(self.input), [self.axis.value.data])
 
 
-_ORDERED = ("i8 -> i8", "i16 -> i16", "i32 -> i32", "f32 -> f32")
+_ORDERED = of_types("T -> T", ("i8", "i16", "i32", "f32"))
 
 REDUCTIONS = [
     define(f"tosa.{name}", base, meaning, SIGNATURES=signatures)
