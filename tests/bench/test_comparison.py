@@ -21,6 +21,7 @@ from qlower.bench.comparison import (
     PeerDifference,
     Report,
     compare,
+    drawn_inputs,
     installed_versions,
     layer_times,
     model_name,
@@ -29,6 +30,7 @@ from qlower.bench.measure import Spread, Timings
 from qlower.bench.peers import Prepared, Unavailable
 from qlower.bench.report import as_data, as_html, as_markdown, as_text, comparison_table
 from qlower.compilation.compilation import Compilation
+from qlower.model.signature import TensorSpec
 from qlower.runtime.profiling import KernelTime, Profile
 from qlower.runtime.roof import Roof
 from qlower.text.parsing import parse_module
@@ -109,6 +111,20 @@ def test_layers_are_timed_for_a_drawn_input():
     times = layer_times(profiled, 2)
     assert [time.products for time in times] == [0]
     assert times[0].nanoseconds >= 0
+
+
+def test_drawn_places_are_in_any_table():
+    """Numbers of words, which ONNX Runtime refuses beyond its table."""
+    kinds = ("int64", "int32", "int8", "uint8", "float32")
+    words, other, signed, unsigned, real = drawn_inputs(
+        [TensorSpec("x", (9, 9), kind) for kind in kinds]
+    )
+    assert {*words.flat} == {*other.flat} == {0, 1}
+    assert signed.min() < 0 < signed.max() > 1
+    assert unsigned.max() > 127
+    assert real.min() < -1
+    again = drawn_inputs([TensorSpec("x", (9, 9), "int64")])
+    np.testing.assert_array_equal(again[0], words)
 
 
 def test_names_and_versions():
