@@ -764,6 +764,194 @@ func.func private @atanhf(%x: f32) -> f32 {
   %result = math.copysign %magnitude, %x : f32
 }
 
+// ---------------------------------------------------------------- error function
+
+// sysdeps/ieee754/flt-32/s_erff.c: quotients of polynomials, below 0.84375 of x^2, below 1.25 of
+// |x| - 1, and up to 6 of 1 / x^2, times exponentials of two parts of -x^2.
+func.func private @erff(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %square = arith.mulf %x, %x : f32
+  %above = func.call @erff_near_above(%square) : (f32) -> f32
+  %below = func.call @erff_near_below(%square) : (f32) -> f32
+  %quotient = arith.divf %above, %below : f32
+  %bend = arith.mulf %x, %quotient : f32
+  %near = arith.addf %x, %bend : f32
+  %part = arith.mulf 0.128379166, %x : f32
+  %two_terms = arith.addf %x, %part : f32
+  %sixteen = arith.mulf 16.0, %x : f32
+  %part_of_sixteen = arith.mulf 2.05406666, %x : f32
+  %of_sixteen = arith.addf %sixteen, %part_of_sixteen : f32
+  %least = arith.mulf 0.0625, %of_sixteen : f32
+
+  %over = arith.subf %size, 1.0 : f32
+  %middle_above = func.call @erff_middle_above(%over) : (f32) -> f32
+  %middle_below = func.call @erff_middle_below(%over) : (f32) -> f32
+  %middle_quotient = arith.divf %middle_above, %middle_below : f32
+  %middle = arith.addf 0.845062912, %middle_quotient : f32
+
+  %size_square = arith.mulf %size, %size : f32
+  %inverse = arith.divf 1.0, %size_square : f32
+  %far_above = func.call @erff_far_above(%inverse) : (f32) -> f32
+  %far_below = func.call @erff_far_below(%inverse) : (f32) -> f32
+  %last_above = func.call @erff_last_above(%inverse) : (f32) -> f32
+  %last_below = func.call @erff_last_below(%inverse) : (f32) -> f32
+  %is_far = arith.cmpf olt, %size, 2.85714293 : f32
+  %outer_above = arith.select %is_far, %far_above, %last_above : f32
+  %outer_below = arith.select %is_far, %far_below, %last_below : f32
+  %outer = arith.divf %outer_above, %outer_below : f32
+  %bits = arith.bitcast %size : f32 to i32
+  %high_bits = arith.andi %bits, -4096 : i32
+  %high = arith.bitcast %high_bits : i32 to f32
+  %opposite = arith.negf %high : f32
+  %high_square = arith.mulf %opposite, %high : f32
+  %first = arith.subf %high_square, 0.5625 : f32
+  %difference = arith.subf %high, %size : f32
+  %sum = arith.addf %high, %size : f32
+  %low_square = arith.mulf %difference, %sum : f32
+  %second = arith.addf %low_square, %outer : f32
+  %power = func.call @expf(%first) : (f32) -> f32
+  %other_power = func.call @expf(%second) : (f32) -> f32
+  %product = arith.mulf %power, %other_power : f32
+  %share = arith.divf %product, %size : f32
+  %far = arith.subf 1.0, %share : f32
+
+  %is_below_six = arith.cmpf olt, %size, 6.0 : f32
+  %beyond = arith.select %is_below_six, %far, 1.0 : f32
+  %is_middle = arith.cmpf olt, %size, 1.25 : f32
+  %magnitude = arith.select %is_middle, %middle, %beyond : f32
+  %signed = math.copysign %magnitude, %x : f32
+  %is_near = arith.cmpf olt, %size, 0.84375 : f32
+  %usual = arith.select %is_near, %near, %signed : f32
+  %is_small = arith.cmpf olt, %size, 3.7252903e-09 : f32
+  %not_least = arith.select %is_small, %two_terms, %usual : f32
+  %is_least = arith.cmpf olt, %size, 1.50463277e-36 : f32
+  %number = arith.select %is_least, %least, %not_least : f32
+  %is_number = arith.cmpf oeq, %x, %x : f32
+  %result = arith.select %is_number, %number, %x : f32
+}
+
+func.func private @erff_near_above(%z: f32) -> f32 {
+  %p3 = arith.mulf %z, -2.37630175e-05 : f32
+  %c3 = arith.addf -0.00577027025, %p3 : f32
+  %p2 = arith.mulf %z, %c3 : f32
+  %c2 = arith.addf -0.0284817498, %p2 : f32
+  %p1 = arith.mulf %z, %c2 : f32
+  %c1 = arith.addf -0.325042099, %p1 : f32
+  %p0 = arith.mulf %z, %c1 : f32
+  %result = arith.addf 0.128379166, %p0 : f32
+}
+
+func.func private @erff_near_below(%z: f32) -> f32 {
+  %p4 = arith.mulf %z, -3.96022824e-06 : f32
+  %c4 = arith.addf 0.000132494737, %p4 : f32
+  %p3 = arith.mulf %z, %c4 : f32
+  %c3 = arith.addf 0.00508130621, %p3 : f32
+  %p2 = arith.mulf %z, %c3 : f32
+  %c2 = arith.addf 0.0650222525, %p2 : f32
+  %p1 = arith.mulf %z, %c2 : f32
+  %c1 = arith.addf 0.397917211, %p1 : f32
+  %p0 = arith.mulf %z, %c1 : f32
+  %result = arith.addf 1.0, %p0 : f32
+}
+
+func.func private @erff_middle_above(%z: f32) -> f32 {
+  %p5 = arith.mulf %z, -0.00216637552 : f32
+  %c5 = arith.addf 0.0354783051, %p5 : f32
+  %p4 = arith.mulf %z, %c5 : f32
+  %c4 = arith.addf -0.110894695, %p4 : f32
+  %p3 = arith.mulf %z, %c4 : f32
+  %c3 = arith.addf 0.31834662, %p3 : f32
+  %p2 = arith.mulf %z, %c3 : f32
+  %c2 = arith.addf -0.37220788, %p2 : f32
+  %p1 = arith.mulf %z, %c2 : f32
+  %c1 = arith.addf 0.414856106, %p1 : f32
+  %p0 = arith.mulf %z, %c1 : f32
+  %result = arith.addf -0.00236211857, %p0 : f32
+}
+
+func.func private @erff_middle_below(%z: f32) -> f32 {
+  %p5 = arith.mulf %z, 0.0119845001 : f32
+  %c5 = arith.addf 0.0136370836, %p5 : f32
+  %p4 = arith.mulf %z, %c5 : f32
+  %c4 = arith.addf 0.126171216, %p4 : f32
+  %p3 = arith.mulf %z, %c4 : f32
+  %c3 = arith.addf 0.0718286559, %p3 : f32
+  %p2 = arith.mulf %z, %c3 : f32
+  %c2 = arith.addf 0.540397942, %p2 : f32
+  %p1 = arith.mulf %z, %c2 : f32
+  %c1 = arith.addf 0.106420882, %p1 : f32
+  %p0 = arith.mulf %z, %c1 : f32
+  %result = arith.addf 1.0, %p0 : f32
+}
+
+func.func private @erff_far_above(%z: f32) -> f32 {
+  %p6 = arith.mulf %z, -9.81432915 : f32
+  %c6 = arith.addf -81.2874374, %p6 : f32
+  %p5 = arith.mulf %z, %c6 : f32
+  %c5 = arith.addf -184.605087, %p5 : f32
+  %p4 = arith.mulf %z, %c5 : f32
+  %c4 = arith.addf -162.396667, %p4 : f32
+  %p3 = arith.mulf %z, %c4 : f32
+  %c3 = arith.addf -62.3753319, %p3 : f32
+  %p2 = arith.mulf %z, %c3 : f32
+  %c2 = arith.addf -10.5586262, %p2 : f32
+  %p1 = arith.mulf %z, %c2 : f32
+  %c1 = arith.addf -0.693858564, %p1 : f32
+  %p0 = arith.mulf %z, %c1 : f32
+  %result = arith.addf -0.00986494403, %p0 : f32
+}
+
+func.func private @erff_far_below(%z: f32) -> f32 {
+  %p7 = arith.mulf %z, -0.0604244135 : f32
+  %c7 = arith.addf 6.57024956, %p7 : f32
+  %p6 = arith.mulf %z, %c7 : f32
+  %c6 = arith.addf 108.635002, %p6 : f32
+  %p5 = arith.mulf %z, %c6 : f32
+  %c5 = arith.addf 429.008148, %p5 : f32
+  %p4 = arith.mulf %z, %c5 : f32
+  %c4 = arith.addf 645.387268, %p4 : f32
+  %p3 = arith.mulf %z, %c4 : f32
+  %c3 = arith.addf 434.565887, %p3 : f32
+  %p2 = arith.mulf %z, %c3 : f32
+  %c2 = arith.addf 137.657761, %p2 : f32
+  %p1 = arith.mulf %z, %c2 : f32
+  %c1 = arith.addf 19.6512718, %p1 : f32
+  %p0 = arith.mulf %z, %c1 : f32
+  %result = arith.addf 1.0, %p0 : f32
+}
+
+func.func private @erff_last_above(%z: f32) -> f32 {
+  %p5 = arith.mulf %z, -483.519196 : f32
+  %c5 = arith.addf -1025.09509, %p5 : f32
+  %p4 = arith.mulf %z, %c5 : f32
+  %c4 = arith.addf -637.566467, %p4 : f32
+  %p3 = arith.mulf %z, %c4 : f32
+  %c3 = arith.addf -160.636383, %p3 : f32
+  %p2 = arith.mulf %z, %c3 : f32
+  %c2 = arith.addf -17.7579556, %p2 : f32
+  %p1 = arith.mulf %z, %c2 : f32
+  %c1 = arith.addf -0.799283266, %p1 : f32
+  %p0 = arith.mulf %z, %c1 : f32
+  %result = arith.addf -0.0098649431, %p0 : f32
+}
+
+func.func private @erff_last_below(%z: f32) -> f32 {
+  %p6 = arith.mulf %z, -22.4409523 : f32
+  %c6 = arith.addf 474.528534, %p6 : f32
+  %p5 = arith.mulf %z, %c6 : f32
+  %c5 = arith.addf 2553.05029, %p5 : f32
+  %p4 = arith.mulf %z, %c5 : f32
+  %c4 = arith.addf 3199.85815, %p4 : f32
+  %p3 = arith.mulf %z, %c4 : f32
+  %c3 = arith.addf 1536.72961, %p3 : f32
+  %p2 = arith.mulf %z, %c3 : f32
+  %c2 = arith.addf 325.792511, %p2 : f32
+  %p1 = arith.mulf %z, %c2 : f32
+  %c1 = arith.addf 30.3380604, %p1 : f32
+  %p0 = arith.mulf %z, %c1 : f32
+  %result = arith.addf 1.0, %p0 : f32
+}
+
 // ---------------------------------------------------------------- arc tangent
 
 // sysdeps/ieee754/flt-32/e_atan2f.c: the arc tangent of |y / x|, moved to the quadrant of x and

@@ -144,8 +144,10 @@ func.func @reals(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %10 = tosa.pow %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   // CHECK-NEXT: tosa.maximum %x, %x :
   %11 = tosa.maximum %x, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: tosa.erf %x :
+  %13 = tosa.erf %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
   // CHECK-NEXT: tosa.reduce_product %x {axis = 1 : i32} : (tensor<2x4xf32>) -> tensor<2x1xf32>
-  %12 = tosa.reduce_product %x {axis = 1 : i32} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %14 = tosa.reduce_product %x {axis = 1 : i32} : (tensor<2x4xf32>) -> tensor<2x1xf32>
   return %0 : tensor<2x4xf32>
 }
 

@@ -182,6 +182,7 @@ ROWS: Mapping[str, tuple[type[ElementwiseOp], tuple[str, ...], str]] = {
     "clz": (UnaryOp, ("i32 -> i32",), "The zeros before the first one bit; 32 of 0."),
     "cos": (UnaryOp, _REAL, "The cosine."),
     "equal": (BinaryOp, _COMPARED, "Whether elements are equal."),
+    "erf": (UnaryOp, _REAL, "The error function."),
     "exp": (UnaryOp, _REAL, "The power of e."),
     "floor": (UnaryOp, _REAL, "The next whole number below."),
     "greater": (BinaryOp, _COMPARED, "Whether the first is greater."),

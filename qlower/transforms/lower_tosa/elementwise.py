@@ -178,6 +178,7 @@ COMPUTE: Mapping[str, Compute] = {
     "clz": _by(math.CountLeadingZerosOp),
     "cos": _real("cosf"),
     "equal": _compare("eq"),
+    "erf": _real("erff"),
     "exp": _real("expf"),
     "floor": _by(math.FloorOp),
     "greater": _compare("sgt"),

@@ -1,5 +1,5 @@
 func.func @main(%x: tensor<3x7x8x5xf32>, %y: tensor<3x7x8x5xf32>, %w: tensor<6x3x2x5xf32>, %d: tensor<3x3x5x2xf32>, %v: tensor<4x1x2x3x5xf32>, %b: tensor<6xf32>, %m: tensor<3x8x9xf32>, %ranks: tensor<3x7x8x5xf32>) -> (
-    tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>,
+    tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>,
     tensor<3x7x8x5xi1>, tensor<3x7x8x5xi1>, tensor<3x7x8x5xi1>,
     tensor<3x5x8x6xf32>, tensor<3x4x5x10xf32>, tensor<1x3x6x6x4xf32>, tensor<3x7x9xf32>, tensor<3x3x4x5xf32>, tensor<3x4x4x5xf32>,
     tensor<3x7x1x5xf32>, tensor<1x7x8x5xf32>, tensor<3x1x8x5xf32>, tensor<3x7x8x1xf32>, tensor<3x7x8xi32>) {
@@ -38,8 +38,9 @@ func.func @main(%x: tensor<3x7x8x5xf32>, %y: tensor<3x7x8x5xf32>, %w: tensor<6x3
   %24 = tosa.reduce_min %x {axis = 0 : i32} : (tensor<3x7x8x5xf32>) -> tensor<1x7x8x5xf32>
   %25 = tosa.reduce_product %x {axis = 1 : i32} : (tensor<3x7x8x5xf32>) -> tensor<3x1x8x5xf32>
   %26 = tosa.argmax %ranks {axis = 3 : i32} : (tensor<3x7x8x5xf32>) -> tensor<3x7x8xi32>
-  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %sums, %26 :
-    tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>,
+  %error = tosa.erf %x : (tensor<3x7x8x5xf32>) -> tensor<3x7x8x5xf32>
+  return %error, %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %sums, %26 :
+    tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>, tensor<3x7x8x5xf32>,
     tensor<3x7x8x5xi1>, tensor<3x7x8x5xi1>, tensor<3x7x8x5xi1>,
     tensor<3x5x8x6xf32>, tensor<3x4x5x10xf32>, tensor<1x3x6x6x4xf32>, tensor<3x7x9xf32>, tensor<3x3x4x5xf32>, tensor<3x4x4x5xf32>,
     tensor<3x7x1x5xf32>, tensor<1x7x8x5xf32>, tensor<3x1x8x5xf32>, tensor<3x7x8x1xf32>, tensor<3x7x8xi32>
