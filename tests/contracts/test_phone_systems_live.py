@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,15 +28,18 @@ from support.near_ties import (
     near_tie_layer,
 )
 from support.phone_systems import (
+    MLP_SIZE,
     One,
     has_one_group,
     has_pairs_that_can_be_said,
     has_single_outputs,
     is_computed_by_openvino,
+    is_computed_in_a_sequence,
     one_of,
     run_ncnn,
     run_openvino,
     run_openvino_avx2,
+    run_openvino_mlp,
 )
 from support.random_modules import Draw, RandomLayer
 
@@ -67,7 +71,8 @@ class System:
 
     `signed` activations may be, `zero_points` they may have; `changes` make mutants by
     the rule in which they show, of the contract `changed` where that isn't the system's
-    own. A fused activation is ReLU, or one of `activations`.
+    own. A fused activation is ReLU, or one of `activations`. A chosen layer has at most
+    `channels`.
     """
 
     package: str
@@ -79,6 +84,7 @@ class System:
     takes: Callable[[One], bool] = has_one_group
     activations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     changed: str | None = None
+    channels: int = CHANNELS
 
 
 FMA = "%steps = math.fma %real, %used, %shift : f32"
@@ -166,6 +172,30 @@ SYSTEMS = {
         kinds=("conv2d", "depthwise_conv2d", "linear"),
         takes=has_pairs_that_can_be_said,
     ),
+    "openvino-mlp": System(
+        "openvino",
+        run_openvino_mlp,
+        {
+            "linear": (
+                # one rounding fewer, the shift of other layers
+                (
+                    "%real = func.call @real(%sum) : (f32) -> f32",
+                    "%real = math.fma %sum, @weight_step, %real_bias : f32",
+                ),
+                (
+                    "%steps = arith.subf %scaled, %subtracted : f32",
+                    "%steps = arith.addf %scaled, %shift : f32",
+                ),
+                (
+                    "%steps = arith.subf %scaled, %subtracted : f32",
+                    "%steps = math.fma %active, %scale, %shift : f32",
+                ),
+            )
+        },
+        kinds=("linear",),
+        takes=is_computed_in_a_sequence,
+        channels=min(CHANNELS, MLP_SIZE),
+    ),
     "ncnn": System(
         "ncnn",
         run_ncnn,
@@ -244,7 +274,23 @@ SYSTEMS = {
     ("name", "rule"), [(n, rule) for n, s in SYSTEMS.items() for rule in s.changes]
 )
 def test_near_ties(name: str, rule: str, tmp_path: Path) -> None:
-    system = SYSTEMS[name]
+    check_near_ties(SYSTEMS[name], name, rule, tmp_path)
+
+
+ADDED = {
+    "openvino": partial(run_openvino, added=True),
+    "openvino-avx2": partial(run_openvino_avx2, added=True),
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_linear_layers_before_additions(name: str, tmp_path: Path) -> None:
+    """Unlike convolutions they don't add: they give codes, as before anything else."""
+    added = replace(SYSTEMS[name], run=ADDED[name])
+    check_near_ties(added, name, "linear", tmp_path)
+
+
+def check_near_ties(system: System, name: str, rule: str, tmp_path: Path) -> None:
     pytest.importorskip(system.package)
     contract = load_contract(name)
     others = mutants(system.changed or name, system.changes[rule], tmp_path)
@@ -258,7 +304,7 @@ def test_near_ties(name: str, rule: str, tmp_path: Path) -> None:
             random,
             rule,
             [contract, *loaded[turn:], *loaded[:turn]],
-            CHANNELS,
+            system.channels,
             signed=system.signs[number % len(system.signs)],
             zero_points=system.zero_points,
             relu=number % 5 == 3,
@@ -272,8 +318,9 @@ def test_near_ties(name: str, rule: str, tmp_path: Path) -> None:
         for change, mutant in others.items():
             apart[change] += int((given(layer, mutant) != expected).sum())
     assert not [change for change in others if not apart[change]]
-    print(f"{name} {rule}: {near} near ties of {LAYERS * CHANNELS * CODES} outputs")
-    assert near >= LAYERS * CHANNELS * CODES / 2
+    compared = LAYERS * system.channels * CODES
+    print(f"{name} {rule}: {near} near ties of {compared} outputs")
+    assert near >= compared / 2
 
 
 class Symmetric(Draw):

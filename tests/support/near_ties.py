@@ -31,7 +31,7 @@ REFUSING = (
     *WITHOUT_ZERO_POINTS,
     *("requant-shift", "deeploy", "pulp-nn", "tpu-mlir", "gemmini"),
     *("esp-dl-esp32", "esp-dl-s3", "esp-dl-p4", "vitis-dpu", "max78000", "nnom"),
-    *("openvino", "openvino-avx2"),
+    *("openvino", "openvino-avx2", "openvino-mlp"),
 )
 """Contracts that refuse layers of usual models: their zero points, their scales, or
 layers that their systems compute in ways that aren't known."""

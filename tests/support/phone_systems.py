@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from multiprocessing import get_context
@@ -33,6 +33,11 @@ from qlower.text.parsing import parse_module
 from support.random_modules import RandomLayer
 
 F = np.float32
+MLP_ROWS = 8
+"""Rows up to which OpenVINO computes linear layers in a sequence by one kernel."""
+
+MLP_SIZE = 256
+"""Inputs, and outputs, up to which it does."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,11 @@ def is_computed_by_openvino(one: One) -> bool:
     return has_one_group(one)
 
 
+def is_computed_in_a_sequence(one: One) -> bool:
+    """Linear layers that are small enough for OpenVINO's kernel of several."""
+    return is_computed_by_openvino(one) and max(one.weights.shape) <= MLP_SIZE
+
+
 def has_pairs_that_can_be_said(one: One) -> bool:
     """Convolutions of an even number of channels, or without padding."""
     op = one.op
@@ -168,7 +178,8 @@ class _OpenVino:
         self.ops: Any = import_module("openvino.opset13")
         self.core = self.module.Core()
 
-    def run(self, one: One) -> Array:
+    def run(self, one: One, added: bool = False) -> Array:
+        """Codes; with `added` a second input, of zeros, is added to these."""
         ops, x = self.ops, one.real_input
         entry = ops.parameter(list(x.shape), np.float32)
         entries, given = [entry], [x]
@@ -182,6 +193,13 @@ class _OpenVino:
             entries.append(ops.parameter(list(given[1].shape), np.float32))
             other = self._quantized(entries[1], one.addend, x.ndim)
             result = self._sum(one, result, other)
+        if added:
+            given.append(np.zeros((len(x), count), F))
+            entries.append(ops.parameter(list(given[1].shape), np.float32))
+            # in coarser steps: in the same ones, it would be left out
+            coarser = [F(1.5) * end for end in self._range(one.y)]
+            other = self._between(entries[1], coarser, x.ndim)
+            result = ops.add(self._quantized(result, one.y, x.ndim), other)
         result = self._quantized(result, one.y, x.ndim)
         if x.ndim == 4:
             shape = (count, count, 1, 1)
@@ -260,10 +278,11 @@ class _OpenVino:
         return np.asarray(low), np.asarray(high)
 
     def _quantized(self, value: Any, type: QuantizedType, rank: int) -> Any:
-        ends = [
-            self.ops.constant(end.reshape((1,) * rank)) for end in self._range(type)
-        ]
-        return self.ops.fake_quantize(value, *ends, *ends, 256)
+        return self._between(value, self._range(type), rank)
+
+    def _between(self, value: Any, ends: Sequence[Array], rank: int) -> Any:
+        given = [self.ops.constant(np.reshape(end, (1,) * rank)) for end in ends]
+        return self.ops.fake_quantize(value, *given, *given, 256)
 
 
 def openvino_logits(path: Path) -> Callable[[Array], Array]:
@@ -281,16 +300,26 @@ def openvino_logits(path: Path) -> Callable[[Array], Array]:
     return lambda x: np.asarray(compiled([x])[0])
 
 
-def run_openvino(layer: RandomLayer) -> Array:
+def run_openvino(layer: RandomLayer, added: bool = False) -> Array:
     """What OpenVINO gives: codes."""
     one = one_of(layer)
-    return _OpenVino().run(one).astype(np.int8 if one.y.signed else np.uint8)
+    return _OpenVino().run(one, added).astype(np.int8 if one.y.signed else np.uint8)
 
 
-def run_openvino_avx2(layer: RandomLayer) -> Array:
+def run_openvino_mlp(layer: RandomLayer) -> Array:
+    """What it gives for eight rows at a time of a layer that another one follows."""
+    one, network = one_of(layer), _OpenVino()
+    found = [
+        network.run(replace(one, inputs=[one.codes[row : row + MLP_ROWS]]))
+        for row in range(0, len(one.codes), MLP_ROWS)
+    ]
+    return np.concatenate(found).astype(np.int8 if one.y.signed else np.uint8)
+
+
+def run_openvino_avx2(layer: RandomLayer, added: bool = False) -> Array:
     """What it gives without VNNI: it reads that limit once, so in a process of its
     own."""
-    given = str(layer.module), layer.inputs
+    given = str(layer.module), layer.inputs, added
     return _avx2_process().submit(_openvino_answer, *given).result()
 
 
@@ -302,8 +331,8 @@ def _avx2_process() -> ProcessPoolExecutor:
     return process
 
 
-def _openvino_answer(text: str, inputs: Sequence[Array]) -> Array:
-    return run_openvino(RandomLayer(parse_module(text, "layer"), inputs))
+def _openvino_answer(text: str, inputs: Sequence[Array], added: bool) -> Array:
+    return run_openvino(RandomLayer(parse_module(text, "layer"), inputs), added)
 
 
 # ---------------------------------------------------------------- ncnn

@@ -363,7 +363,8 @@ def test_whole_rules_mean_what_the_interpreter_computes(name: str) -> None:
 
 
 NOT_COMPARED = {
-    *("ncnn", "ncnn-arm64", "openvino", "openvino-avx2", "tvm-relay-shift"),
+    *("ncnn", "ncnn-arm64", "openvino", "openvino-avx2", "openvino-mlp"),
+    "tvm-relay-shift",
     *("pytorch-fbgemm", "pytorch-fbgemm-avx2", "pytorch-nchw", "pytorch-x86"),
 }
 """Contracts whose rules have operations that the checker rejects, or assert what drawn
