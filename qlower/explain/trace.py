@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from xdsl.ir import Operation
+
 from qlower.compilation.compilation import Compilation
-from qlower.contracts.contractions import RuledContraction
+from qlower.contracts.contractions import SUMMED, RuledContraction
 from qlower.contracts.products import EXACT
 from qlower.diagnostics import QlowerError
+from qlower.dialects import qnn
 from qlower.explain.supposed import Supposed, suppose
 from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
@@ -36,7 +39,8 @@ class Trace:
     `chains` has one entry for each use of a rule of the contract; the last one stores
     the result, if any does. Layers that only move elements have none. `products`
     are those of a contraction. `axes` says what the index has, `nhwc`. `supposed` is
-    the element with other values of the rule.
+    the element with other values of the rule. `without_rule` says what decides where no
+    rule does.
     """
 
     layer: str
@@ -51,6 +55,7 @@ class Trace:
     all_steps: bool = False
     axes: str = ""
     supposed: tuple[Supposed, ...] = ()
+    without_rule: str = ""
 
     @property
     def exact(self) -> Fraction | None:
@@ -121,9 +126,7 @@ class Trace:
         if self.axes:
             lines.append(f"the index is [{','.join(self.axes)}]")
         if not self.chains:
-            lines.append(
-                "The contract has no part in it: elements are moved or compared."
-            )
+            lines.append(self.without_rule)
         if self.sum is not None:
             lines.append(str(self.sum))
         return lines
@@ -262,7 +265,21 @@ def trace_of(
         sum_of(run, index, len(found)),
         products and bool(found),
         all_steps,
+        without_rule=_without_rule(run.op, layer),
     )
+
+
+def _without_rule(op: Operation, layer: str) -> str:
+    """A sentence about a layer that no rule of a contract gives its result."""
+    if not isinstance(op, qnn.QnnOp):
+        return (
+            "The model itself states each step of this layer, with its multipliers and "
+            "roundings, and no contract changes them: "
+            f"`qlower inspect --at qnn --layer '{layer}'` shows them."
+        )
+    if isinstance(op, SUMMED):
+        return "The result is the sum of products itself; a later layer rounds it."
+    return "The contract has no part in it: elements are moved or compared."
 
 
 def sum_of(run: LayerRun, index: Index, count: int) -> Sum | None:

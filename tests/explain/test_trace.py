@@ -160,3 +160,26 @@ def test_values_that_no_rule_can_have(
 ) -> None:
     with pytest.raises(QlowerError, match=message):
         asked(**given)
+
+
+def test_a_layer_whose_steps_the_model_states() -> None:
+    """Multipliers that come with a model are no contract's."""
+    text = """
+#each = affine_map<(d0) -> (d0)>
+func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %e = tensor.empty() : tensor<4xi8>
+  %y = linalg.generic {indexing_maps = [#each, #each], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xi8>) outs(%e : tensor<4xi8>) {
+  ^bb0(%a: i8, %o: i8):
+    %places = arith.constant 3 : i8
+    %s = arith.shrsi %a, %places : i8
+    linalg.yield %s : i8
+  } -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}
+"""
+    model = load_text(text.encode(), "own.mlir", ImportOptions())
+    x = np.array([1, 90, -90, 4], np.int8)
+    found = str(qlower.trace(model, x, at="y[1]", contract="tflite"))
+    assert "The model itself states each step of this layer" in found
+    assert "`qlower inspect --at qnn --layer 'y'` shows them" in found

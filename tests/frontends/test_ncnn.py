@@ -186,6 +186,7 @@ def test_trace_of_sums(tmp_path: Path) -> None:
     x = np.ones((1, 3, 5, 5), F)
     found = qlower.trace(qlower.load(path), x, at="one/sums[0,0,0,0]")
     assert int(found.result) == 30 * sum(range(27))
+    assert "The result is the sum of products itself" in str(found)
 
 
 def test_numbers_of_the_text() -> None:

@@ -17,7 +17,7 @@ def forms(table: Table[Any]) -> Sequence[str]:
 
 def form(column: Column[Any]) -> str:
     """How a column that people see is laid out, in words."""
-    parts = [column.title or "", "right" if column.right else "left"]
+    parts = [column.title or "", "right" if column.is_right else "left"]
     parts += [f"cut to {column.least}"] if column.least is not None else []
     parts += [f"rank {column.rank}"] if column.rank else []
     parts += ["one line"] if not column.wraps else []
