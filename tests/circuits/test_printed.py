@@ -11,9 +11,13 @@ from support.circuits import drawn, interpreted, pins_of
 from support.small_model import SIGNED_MODEL, SMALL_MODEL
 from support.table_forms import forms
 from support.verilog_text import evaluate, ports_of
+from xdsl.dialects import hw
 
 from qlower.circuits.bench import bench_text, has_vectors
 from qlower.circuits.make import Circuit, contract_circuits, model_circuits
+from qlower.diagnostics import QlowerError
+from qlower.emit.systemverilog import systemverilog
+from qlower.text.parsing import parse_module
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -94,6 +98,17 @@ def test_numbers_of_four_bits() -> None:
     numbers = ((6, True), (8, True), (-3, True), (-3, False))
     found = [literal(value, 4, signed) for value, signed in numbers]
     assert found == ["4'sd6", "-4'sd8", "-4'sd3", "4'd13"]
+
+
+def test_a_register_with_a_reset_is_refused() -> None:
+    text = """hw.module @m(in %x: i8, in %clk: !seq.clock, in %r: i1, out result: i8) {
+  %y = seq.compreg %x, %clk reset %r, %x : i8
+  hw.output %y : i8
+}"""
+    (module,) = parse_module(text, "m.mlir").body.ops
+    assert isinstance(module, hw.HWModuleOp)
+    with pytest.raises(QlowerError, match=r"m.mlir:2.*a register with a reset"):
+        systemverilog(module)
 
 
 @pytest.mark.parametrize("stages", [0, 2])

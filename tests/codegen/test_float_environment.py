@@ -23,7 +23,7 @@ from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.program.machine_code import assembly_text
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import Target, host_target, resolve_target
-from qlower.emulation.emulator import EmulatedExecutable
+from qlower.emulation.emulator import EmulatedExecutable, EmulationError
 from qlower.interp import run_function
 from qlower.model.signature import Array
 from qlower.process.float_environment import default_floats
@@ -158,6 +158,9 @@ def test_aarch64(word: int) -> None:
     (found,) = machine(operands())
     np.testing.assert_array_equal(found.view(np.int32), expected().view(np.int32))
     assert machine.emulator.read_register("FPCR") == word
+    machine.emulator.symbols["nothing"] = 16
+    with pytest.raises(EmulationError, match=r"FETCH_UNMAPPED.* at offset -0x"):
+        machine.emulator.call("nothing")
 
 
 @needs_x86
