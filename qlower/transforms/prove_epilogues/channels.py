@@ -178,23 +178,36 @@ def _products(
     # positive weight and the least at each negative one. All bytes are possible, so
     # these bounds hold for any input, and padding is one of the bytes.
     x, w = products.of_byte, products.weights
+    least, most = x.min(), x.max()
     if products.activation in spans:
         least, most = values_within(x, spans[products.activation])
-        up, down = np.maximum(w, 0), np.minimum(w, 0)
-        return (
-            _total(nest, up * least + down * most),
-            _total(nest, up * most + down * least),
-        )
+        if np.ptp(least) or np.ptp(most):
+            up, down = np.maximum(w, 0), np.minimum(w, 0)
+            return (
+                _total(nest, up * least + down * most),
+                _total(nest, up * most + down * least),
+            )
     above = _total(nest, np.maximum(w, 0))
     below = _total(nest, w) - above
-    least, most = int(x.min()), int(x.max())
+    least, most = int(least.flat[0]), int(most.flat[0])
     return least * above + most * below, most * above + least * below
 
 
 def values_within(of_byte: Array, span: Span) -> Span:
     """The least and the greatest of the values of a function of bytes, [256] from -128,
     in spans of bytes."""
-    low, high = (end[..., np.newaxis] for end in span)
+    low, high = span
+    if of_byte.ndim == 1 and low.size > 1:  # many channels have few spans
+        codes = 256 * (low + 128) + (high + 128)
+        few, place = np.unique(codes, return_inverse=True)
+        ends = _values_within(of_byte, few // 256 - 128, few % 256 - 128)
+        least, most = (end[place].reshape(codes.shape) for end in ends)
+        return least, most
+    return _values_within(of_byte, low, high)
+
+
+def _values_within(of_byte: Array, low: Integers, high: Integers) -> Span:
+    low, high = low[..., np.newaxis], high[..., np.newaxis]
     inside = (low <= EVERY_BYTE) & (high >= EVERY_BYTE)
     wide = of_byte.astype(np.int64)
     return (
