@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from xdsl.dialects.builtin import FloatAttr
@@ -35,6 +35,15 @@ def nest_content(op: NestOp) -> Iterator[bytes]:
     yield f"{places} {len(op.inputs)} {refused}{_texts(properties)}".encode()
     for region in op.regions:
         yield "\n".join(_code(region, numbers)).encode()
+
+
+def classes_of_equal(nests: Iterable[NestOp]) -> dict[NestOp, int]:
+    """A number for each nest, which nests of equal content share."""
+    numbers: dict[tuple[bytes, ...], int] = {}
+    return {
+        nest: numbers.setdefault(tuple(nest_content(nest)), len(numbers))
+        for nest in nests
+    }
 
 
 def _origin(value: SSAValue) -> Iterator[bytes]:

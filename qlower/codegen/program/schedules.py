@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from qlower.codegen.nests.content import classes_of_equal
 from qlower.codegen.nests.nest import analyse
 from qlower.codegen.nests.recognise import Contraction
 from qlower.codegen.skeletons.choose import Skeletons
@@ -39,11 +40,16 @@ def schedule_contractions(
 ) -> None:
     """Give every contraction without a schedule the best by estimate."""
     rewrites = Rewrites("contractions scheduled", limit)
-    for op in module.walk():
-        if isinstance(op, NestOp) and op.schedule is None:
-            schedule = estimated_schedule(op, target)
-            if schedule is not None and rewrites.allow(op):
-                op.schedule = schedule
+    nests = [
+        op for op in module.walk() if isinstance(op, NestOp) and op.schedule is None
+    ]
+    best: dict[int, Schedule | None] = {}
+    for op, number in classes_of_equal(nests).items():
+        if number not in best:
+            best[number] = estimated_schedule(op, target)
+        schedule = best[number]
+        if schedule is not None and rewrites.allow(op):
+            op.schedule = schedule
 
 
 def estimated_schedule(op: NestOp, target: Target) -> Schedule | None:

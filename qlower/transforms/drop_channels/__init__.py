@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from qlower.codegen.nests.content import classes_of_equal
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.targets.set_target import target_of
 from qlower.diagnostics import QlowerError
@@ -92,8 +93,9 @@ def unit_of(target: Target) -> int:
 def drop_channels(block: Block, unit: int, rewrites: Rewrites) -> None:
     """Narrows what a function's body computes to multiples of `unit` channels, as far
     as rewrites are allowed."""
-    spans = find_spans(block)
-    needs = Needs(block, spans, unit)
+    equal = _equal_nests(block)
+    spans = find_spans(block, equal)
+    needs = Needs(block, spans, equal, unit)
     narrowed = [
         op.results[0]
         for op in block.ops
@@ -103,7 +105,7 @@ def drop_channels(block: Block, unit: int, rewrites: Rewrites) -> None:
         return
     stay = [value for value in narrowed if not rewrites.allow(_maker(value))]
     if stay:
-        needs = Needs(block, spans, unit, stay)
+        needs = Needs(block, spans, equal, unit, stay)
     dropped = sum(int((~needs[value]).sum()) for value in narrowed)
     count(DROPPED, dropped)
     Narrowing(needs).rewrite(block)
@@ -114,8 +116,9 @@ def dropped_channels(module: ModuleOp) -> list[Dropped]:
     found: list[Dropped] = []
     for function in defined_functions(module):
         block = function.body.block
-        spans = find_spans(block)
-        needs = Needs(block, spans)
+        equal = _equal_nests(block)
+        spans = find_spans(block, equal)
+        needs = Needs(block, spans, equal)
         for op in block.ops:
             if isinstance(op, NestOp) and needs.summed(op) is not None:
                 found.append(_dropped(op, needs, spans))
@@ -143,6 +146,10 @@ def _dropped(nest: NestOp, needs: Needs, spans: Spans) -> Dropped:
         prod(extents),
         prod(size for size, extent in zip(sizes, extents, strict=True) if extent > 1),
     )
+
+
+def _equal_nests(block: Block) -> dict[NestOp, int]:
+    return classes_of_equal(op for op in block.ops if isinstance(op, NestOp))
 
 
 def _maker(value: SSAValue) -> Operation:

@@ -8,7 +8,7 @@ readers, and so do tensors whose channels one loop counts: what one needs, all g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +19,12 @@ from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects.integers import values_of
 from qlower.dialects.kernel import CopyOp, IndexOp, NestOp
-from qlower.transforms.drop_channels.spans import Spans, over_loops, shape_of
+from qlower.transforms.drop_channels.spans import (
+    Spans,
+    over_loops,
+    shape_of,
+    span_content,
+)
 from qlower.transforms.form_kernels.factors import is_constant
 from qlower.transforms.prove_epilogues.channels import (
     Products,
@@ -65,17 +70,24 @@ class Needs:
     """The channels that are needed, [channel] each, of the tensors in a function.
 
     Of a tensor that loses some, a multiple of `unit` is kept. `stay` are tensors all of
-    whose channels are.
+    whose channels are. `equal` are the `classes_of_equal` nests.
     """
 
     def __init__(
-        self, block: Block, spans: Spans, unit: int = 1, stay: Sequence[SSAValue] = ()
+        self,
+        block: Block,
+        spans: Spans,
+        equal: Mapping[NestOp, int],
+        unit: int = 1,
+        stay: Sequence[SSAValue] = (),
     ):
         self._spans = spans
         self._ops = tuple(block.ops)
         self._masks: dict[SSAValue, Mask] = {}
         self._uses: dict[NestOp, NestUses] = {}
+        self._equal = equal
         self._sums: dict[NestOp, Summed | None] = {}
+        self._equal_sums: dict[Hashable, Summed | None] = {}
         self._has_grown = True
         for value in (*block.args, *(v for op in self._ops for v in op.results)):
             shape = shape_of(value)
@@ -111,7 +123,11 @@ class Needs:
     def summed(self, nest: NestOp) -> Summed | None:
         """The products that a nest sums, None of any other nest."""
         if nest not in self._sums:
-            self._sums[nest] = _summed(nest, self._spans)
+            spans = (span_content(value, self._spans) for value in nest.inputs)
+            decides = self._equal[nest], *spans
+            if decides not in self._equal_sums:
+                self._equal_sums[decides] = _summed(nest, self._spans)
+            self._sums[nest] = self._equal_sums[decides]
         return self._sums[nest]
 
     def _settle(self) -> None:

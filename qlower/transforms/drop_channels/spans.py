@@ -12,7 +12,7 @@ is made of a single byte is run on all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -58,13 +58,18 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return tensor_type(value).get_shape()
 
 
-def find_spans(block: Block) -> Spans:
-    """The spans of what a function's body at the kernel level computes."""
+def find_spans(block: Block, equal: Mapping[NestOp, int]) -> Spans:
+    """The spans of what a function's body at the kernel level computes; `equal` are the
+    `classes_of_equal` nests."""
     spans: Spans = {}
+    known: dict[Hashable, Span | None] = {}
     for op in block.ops:
         match op:
             case NestOp():
-                found = _of_nest(op, spans)
+                decides = equal[op], *(span_content(v, spans) for v in op.inputs)
+                if decides not in known:
+                    known[decides] = _of_nest(op, spans)
+                found = known[decides]
             case CopyOp():
                 found = _of_copy(op, spans)
             case ExpandShapeOp(src=source) | CollapseShapeOp(src=source):
@@ -74,6 +79,12 @@ def find_spans(block: Block) -> Spans:
         if found is not None:
             spans[op.results[0]] = found
     return spans
+
+
+def span_content(value: SSAValue, spans: Spans) -> Hashable:
+    """The numbers of a tensor's span, None where nothing is known."""
+    span = spans.get(value)
+    return None if span is None else tuple(end.tobytes() for end in span)
 
 
 def is_bytes(value: SSAValue) -> bool:
