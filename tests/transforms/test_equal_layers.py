@@ -7,11 +7,17 @@ from collections.abc import Hashable, Sequence
 import pytest
 from xdsl.ir import Operation, SSAValue
 
+from qlower.codegen.nests.content import classes_of_equal
+from qlower.compilation.passes import apply_passes
 from qlower.compilation.to_arith import lower_to_arith
 from qlower.diagnostics import QlowerError
+from qlower.dialects.kernel import NestOp
+from qlower.model.entry import main_function
 from qlower.model.printing import exact_module
 from qlower.text.parsing import parse_module
 from qlower.text.verification import verify_module
+from qlower.transforms.drop_channels.spans import find_spans
+from qlower.transforms.form_kernels import FormKernelsPass
 from qlower.transforms.lower_qnn import lowering
 
 LAYERS = """
@@ -81,3 +87,28 @@ func.func @main(%x: i32, %y: i64) -> i32 {{
     module = parse_module(text, "wrong.mlir")
     with pytest.raises(QlowerError, match="arith"):
         verify_module(module)
+
+
+HALVES = """
+!a = !quant.uniform<i8:f32, 5.0e-01>
+module attributes {qnn.contract = "tflite"} {
+  func.func @main(%x: tensor<1x2x!a>) -> tensor<1x2x!a> {
+    %w = qnn.constant dense<[[1, 0], [0, 0]]> : tensor<2x2xi8> -> tensor<2x2x!a>
+    %0 = qnn.linear %x, %w : (tensor<1x2x!a>, tensor<2x2x!a>) -> tensor<1x2x!a>
+    %1 = qnn.linear %0, %w : (tensor<1x2x!a>, tensor<2x2x!a>) -> tensor<1x2x!a>
+    %2 = qnn.linear %1, %w : (tensor<1x2x!a>, tensor<2x2x!a>) -> tensor<1x2x!a>
+    func.return %2 : tensor<1x2x!a>
+  }
+}
+"""
+
+
+def test_spans_of_equal_layers_are_those_of_their_inputs():
+    arith = lower_to_arith(parse_module(HALVES, "halves.mlir"))
+    block = main_function(apply_passes(arith, [FormKernelsPass()])).body.block
+    nests = [op for op in block.ops if isinstance(op, NestOp)]
+    equal = classes_of_equal(nests)
+    assert list(equal.values()) == [0, 0, 0]
+    spans = find_spans(block, equal)
+    ends = [[end.tolist() for end in spans[nest.res[0]]] for nest in nests]
+    assert ends == [[[-end, 0], [end, 0]] for end in (64, 32, 16)]
