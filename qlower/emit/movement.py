@@ -75,15 +75,10 @@ def elements_at(
     axes, each array with an index for each pass of the loop of its axis; the last axis
     varies first. Along the other axes a loop is the index itself. An element is read
     when it is asked for."""
-    loops = {
-        axis: nest.add(IndexOp(axis)).result
-        for axis in range(len(shape_of(value)))
-        if axis not in indices
-    }
     places = [
-        [loops[axis]]
-        if axis in loops
-        else [to_index(nest, nest.constant(at, i32, (axis,))) for at in indices[axis]]
+        [to_index(nest, nest.constant(at, i32, (axis,))) for at in indices[axis]]
+        if axis in indices
+        else [nest.add(IndexOp(axis)).result]
         for axis in range(len(shape_of(value)))
     ]
     return (extract(nest, value, place) for place in product(*places))
@@ -166,10 +161,9 @@ def _tile(emit: Emitter, movement: moves.Tile, value: SSAValue) -> SSAValue:
 def _reverse(emit: Emitter, movement: moves.Reverse, value: SSAValue) -> SSAValue:
     shape, axis = shape_of(value), movement.axis
     nest = Nest(emit, shape)
-    indices: list[SSAValue] = []
-    indices += [nest.add(IndexOp(loop)).result for loop in range(len(shape))]
+    indices: list[SSAValue | int] = [*range(len(shape))]
     last = nest.add(scalar_constant(shape[axis] - 1, IndexType())).result
-    indices[axis] = nest.add(arith.SubiOp(last, indices[axis])).result
+    indices[axis] = nest.add(arith.SubiOp(last, nest.add(IndexOp(axis)).result)).result
     return nest.build([extract(nest, value, indices)])[0]
 
 

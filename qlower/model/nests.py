@@ -296,10 +296,14 @@ def to_index(nest: Nest, value: SSAValue) -> SSAValue:
     return nest.add(arith.IndexCastOp(value, IndexType())).result
 
 
-def extract(nest: Nest, table: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-    """One element of a tensor at computed indices."""
+def extract(nest: Nest, table: SSAValue, indices: Sequence[SSAValue | int]) -> SSAValue:
+    """One element of a tensor at computed indices, and at those of loops by number."""
     element = tensor_type(table).element_type
-    return nest.add(tensor.ExtractOp(table, indices, element)).result
+    values = [
+        nest.add(IndexOp(index)).result if isinstance(index, int) else index
+        for index in indices
+    ]
+    return nest.add(tensor.ExtractOp(table, values, element)).result
 
 
 def widen(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from math import inf
 
 from xdsl.dialects.builtin import f32, i64
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
@@ -81,8 +80,7 @@ def rows_at(emit: Emitter, table: SSAValue, places: SSAValue) -> SSAValue:
     nest = Nest(emit, (*shape_of(places), columns))
     row = nearest(nest, nest.input(places, (0,)), count)
     nest.window((1,))
-    column = nest.add(IndexOp(1)).result
-    return nest.build([extract(nest, table, [row, column])])[0]
+    return nest.build([extract(nest, table, [row, 1])])[0]
 
 
 def _without(

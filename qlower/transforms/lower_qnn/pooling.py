@@ -55,10 +55,9 @@ def lower_adaptive_avg_pool2d(
     largest = [max(map(len, axis)) for axis in op.windows]
     nest = Nest(lowering.emit, (*shape_of(op.result), *largest), reductions=2)
     nest.window((4, 5))
-    batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, 3))
     rows, columns = (_window_place(nest, op, axis) for axis in (0, 1))
     image = lowering.value(op.input)
-    indices = [batch, rows.position, columns.position, channel]
+    indices = [0, rows.position, columns.position, 3]
     wide = lowering.widen(
         nest, extract(nest, image, indices), quantized_element(op.input.type)
     )

@@ -33,9 +33,8 @@ def lower_gather(lowering: Lowering, op: tosa.GatherOp) -> SSAValue:
     last = nest.add(scalar_constant(shape_of(op.values)[1] - 1, i32)).result
     number = nest.add(arith.MaxSIOp(number, first)).result
     number = nest.add(arith.MinSIOp(number, last)).result
-    batch, channel = (nest.add(IndexOp(loop)).result for loop in (0, 2))
-    indices = [batch, to_index(nest, number), channel]
-    return nest.build([extract(nest, lowering.value(op.values), indices)])[0]
+    element = extract(nest, lowering.value(op.values), [0, to_index(nest, number), 2])
+    return nest.build([element])[0]
 
 
 def lower_scatter(lowering: Lowering, op: tosa.ScatterOp) -> SSAValue:

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i32
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.model.nests import extract
@@ -32,12 +31,11 @@ def import_embedding(node: NodeContext, *, is_quantized: bool) -> None:
     ids = _ids(node, 0)
     batch, length = ids.shape
     nest = node.nest((batch, length, width), "sum")
-    last = nest.add(IndexOp(2)).result
 
     def row(table: Reals, given: Value) -> SSAValue:
         rows = node.builder.constant(table, f32, node.place())
         index = nearest(nest, nest.input(given.ssa, (0, 1)), len(table))
-        return extract(nest, rows, [index, last])
+        return extract(nest, rows, [index, 2])
 
     terms = [row(words, ids)]
     if not is_quantized and node.has(MASK + 1):

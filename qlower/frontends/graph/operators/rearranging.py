@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32, i1, i32
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -155,7 +154,7 @@ def import_gather_elements(node: NodeContext) -> None:
     value = node.in_order(value)
     table = node.plain(value)
     nest = node.nest(shape, "gathered")
-    loops: list[SSAValue] = [nest.add(IndexOp(loop)).result for loop in range(rank)]
+    loops: list[SSAValue | int] = [*range(rank)]
     places = nest.emitter.constant(np.array(given, np.int32).reshape(shape), i32)
     loops[axis] = to_index(nest, nest.input(places, range(rank)))
     (picked,) = nest.build([extract(nest, table, loops)])
@@ -266,7 +265,7 @@ def import_reverse_sequence(node: NodeContext) -> None:
         node.check_range("length", length, 0, shape[time])
     places = [np.where(steps < one, one - 1 - steps, steps) for one in lengths]
     nest = node.nest(shape, "reversed")
-    loops: list[SSAValue] = [nest.add(IndexOp(loop)).result for loop in range(rank)]
+    loops: list[SSAValue | int] = [*range(rank)]
     table = nest.emitter.constant(np.array(places, np.int32), i32)
     loops[time] = to_index(nest, nest.input(table, (batch, time)))
     (found,) = nest.build([extract(nest, node.plain(value), loops)])

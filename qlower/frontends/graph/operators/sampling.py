@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32, i32
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.dialects.math import RoundEvenOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
@@ -86,13 +85,12 @@ def import_grid_sample(node: NodeContext) -> None:
         length = steps.constant(size - 1 if has_corners else size, f32)
         places.append(text("_mlas", name)(steps, given, length))
         sides.append(_Side(steps, size, padding, -margin, size - 1 + margin))
-    table = [nest.add(IndexOp(loop)).result for loop in (0, 1)]
 
     def pixel(row: SSAValue, column: SSAValue) -> SSAValue:
         found = [
             side.inside(place) for side, place in zip(sides, (row, column), strict=True)
         ]
-        result = extract(nest, image.ssa, [*table, *(index for index, _ in found)])
+        result = extract(nest, image.ssa, [0, 1, *(index for index, _ in found)])
         for _, is_inside in found:
             if is_inside is not None:
                 result = steps.select(is_inside, result, steps.constant(0, f32))

@@ -9,7 +9,6 @@ from functools import partial, reduce
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i64
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -57,13 +56,12 @@ def gather(node: NodeContext, value: Value, axis: int) -> None:
     node.check_elements(math.prod(result))
     table = node.plain(value)
     nest = node.nest(result, "gathered")
-    loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     index = nest.input(indices, range(axis, axis + count))
     steps = Scalars(nest)
     from_end = steps.add(index, steps.constant(size, index.type))
     is_negative = steps.compare("lt", index, steps.constant(0, index.type))
     place = nearest(nest, steps.select(is_negative, from_end, index), size)
-    chosen = [*loops[:axis], place, *loops[axis + count :]]
+    chosen = [*range(axis), place, *range(axis + count, len(result))]
     (gathered,) = nest.build([extract(nest, table, chosen)])
     _finish(node, gathered, value)
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, f32, i32
-from xdsl.dialects.linalg.ops import IndexOp
 
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type
@@ -85,11 +84,10 @@ def import_gather(op: OperatorContext) -> None:
         finish(op, op.reshaped(taken, result))
         return
     nest = start(op, result)
-    loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     places_of_index = [*range(batch_dims), *range(axis, axis + len(kept))]
     index = read(op, nest, 1, places_of_index)
     place = nearest(nest, index, source[axis])
-    chosen = [*loops[:axis], place, *loops[axis + len(kept) :]]
+    chosen = [*range(axis), place, *range(axis + len(kept), len(result))]
     table = op.elements(0)
     finish(op, nest.build([extract(nest, table, chosen)])[0])
 
@@ -102,11 +100,10 @@ def import_embedding_lookup(op: OperatorContext) -> None:
     op.result_type(result)
     is_real = op.output().type == "FLOAT32" and op.input(1).type == "INT8"
     nest = start(op, result)
-    loops = [nest.add(IndexOp(loop)).result for loop in range(len(result))]
     index = read(op, nest, 0, [0])
     table = op.stored(op.value(1)) if is_real else op.elements(1)
     row = nearest(nest, index, source[0])
-    element = extract(nest, table, [row, *loops[1:]])
+    element = extract(nest, table, [row, *range(1, len(result))])
     if is_real:
         scales = check_weights(op, 1, 0, "INT8").scales
         steps = Scalars(nest)

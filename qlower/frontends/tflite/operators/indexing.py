@@ -12,7 +12,6 @@ import operator
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i1, i32
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
@@ -34,12 +33,12 @@ def import_gather_nd(op: OperatorContext) -> None:
     result = (*indices[:-1], *source[depth:])
     op.result_type(result)
     nest = start(op, result)
-    place = [
+    place: list[SSAValue | int] = [
         nearest(nest, index, size)
         for index, size in zip(_row(op, nest, 1, range(rows)), source, strict=False)
     ]
-    inner = [nest.add(IndexOp(loop)).result for loop in range(rows, len(result))]
-    finish(op, nest.build([extract(nest, op.elements(0), [*place, *inner])])[0])
+    place += range(rows, len(result))
+    finish(op, nest.build([extract(nest, op.elements(0), place)])[0])
 
 
 def import_scatter_nd(op: OperatorContext) -> None:
@@ -89,11 +88,8 @@ def import_reverse_sequence(op: OperatorContext) -> None:
     turned = steps.subtract(last, position)
     is_turned = steps.compare("lt", position, length)
     place = nearest(nest, steps.select(is_turned, turned, position), shape[axis])
-    loops = [
-        place if loop == axis else steps.step(IndexOp(loop))
-        for loop in range(len(shape))
-    ]
-    finish(op, nest.build([extract(nest, op.elements(0), loops)])[0])
+    places = [*range(axis), place, *range(axis + 1, len(shape))]
+    finish(op, nest.build([extract(nest, op.elements(0), places)])[0])
 
 
 def import_dynamic_update_slice(op: OperatorContext) -> None:
@@ -185,10 +181,9 @@ def _import_diagonal(op: OperatorContext, shape: Sequence[int], number: int) -> 
     nest = start(op, shape)
     steps = Scalars(nest)
     *outer, row, column = range(len(shape))
-    places = [steps.step(IndexOp(loop)) for loop in outer]
     at = steps.place(row, i32)
-    places.append(nearest(nest, at, min(shape[-2:])))
-    value = extract(nest, op.stored(op.value(number)), places)
+    place = nearest(nest, at, min(shape[-2:]))
+    value = extract(nest, op.stored(op.value(number)), [*outer, place])
     if number == 0:
         other = steps.constant(0, value.type)
     else:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, f32, f64, i1, i32
-from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -79,7 +78,7 @@ def _level(op: OperatorContext, row: SSAValue, level: Level) -> SSAValue:
 def _element(nest: Nest, row: SSAValue, places: Sequence[int]) -> SSAValue:
     """The number of a row [N, C] at the place that each of the last loop has."""
     at = nest.constant(np.array(places), i32)
-    element = extract(nest, row, [nest.add(IndexOp(0)).result, to_index(nest, at)])
+    element = extract(nest, row, [0, to_index(nest, at)])
     return Scalars(nest).cast(element, f64)
 
 
