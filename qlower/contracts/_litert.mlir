@@ -191,8 +191,7 @@ func.func private @sum_of_products(%x: f64, %a: f64, %y: f64, %b: f64) -> f64 {
   %result = arith.addf %left, %right : f64
 }
 
-// A part of a frequency as complex_support.cc reads it, and complex64 as 64 bits, the real part
-// in the lower ones
+// A number of complex64 as 64 bits, the real part in the lower ones
 func.func private @complex_of(%real: f64, %imaginary: f64) -> i64 {
   %low = arith.truncf %real : f64 to f32
   %high = arith.truncf %imaginary : f64 to f32

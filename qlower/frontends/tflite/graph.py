@@ -220,7 +220,8 @@ class _GraphImporter(TensorTable):
                 f" {len(IMPORTERS.keys() | EVALUATORS.keys())} others are"
             )
         context = self.context(operator, options := options_of(name))
-        for index in (*operator.inputs, *operator.outputs):
+        operands = len(operator.inputs)
+        for number, index in enumerate((*operator.inputs, *operator.outputs)):
             if index == -1:
                 continue
             tensor = self.tensor(index, context)
@@ -229,7 +230,7 @@ class _GraphImporter(TensorTable):
                     f"{tensor}: type {COMPLEX} is not supported by {name}; expected"
                     f" one of {', '.join(OF_COMPLEX)}"
                 )
-            if index in operator.inputs and tensor.quantization is not None:
+            if number < operands and tensor.quantization is not None:
                 self.budget.charge(len(tensor.quantization.scales))
         entry.check_counts(context)
         if options is not None and operator.options_kind not in (None, options):
