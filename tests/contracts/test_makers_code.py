@@ -153,6 +153,59 @@ def test_rescaling(name: str, tmp_path: Path) -> None:
         compared += sums.size
 
 
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("esp-dl-esp32", "_half_up<int64_t>"), ("esp-dl-p4", "_half_even<int64_t>")],
+)
+def test_rescaling_of_words(name: str, end: str, tmp_path: Path) -> None:
+    """Sums of int16 have 64 bits; most are ties, or next to one."""
+    random = np.random.default_rng(len(name))
+    source = _esp_dl(Path(os.environ["QLOWER_MAKERS"]), end)
+    source = source.replace("*acc,", "*low, const int32_t *high,").replace(
+        "(acc[i],", "(((int64_t)high[i] << 32) | (uint32_t)low[i],"
+    )
+    run = _compiled_words(source, tmp_path)
+    rule = load_contract(name).of_words.rule("linear")
+    compared = 0
+    while compared < OUTPUTS:
+        places = int(random.integers(1, 31))
+        step = 1 << places
+        ties = random.integers(-40_000, 40_000, 1000) * step + step // 2
+        any_sum = random.integers(-40_000 * step, 40_000 * step, 1000)
+        sums = np.concatenate([ties, ties + 1, ties - 1, any_sum])
+        scales = {"input_scale": 1.0, "output_scale": 1.0, "weight_scale": 1 / step}
+        values: dict[str, Array] = {
+            **{key: np.array(scale, np.float32) for key, scale in scales.items()},
+            "input_zero_point": np.array(0, np.int32),
+            "output_zero_point": np.array(0, np.int32),
+            "output_min": np.array(-32768, np.int32),
+            "output_max": np.array(32767, np.int32),
+            "accumulator": sums,
+        }
+        (found,) = rule.evaluate(values)
+        expected = run(sums, places).clip(-32768, 32767)
+        np.testing.assert_array_equal(found, expected, str(places))
+        compared += sums.size
+
+
+def _compiled_words(source: str, folder: Path) -> Callable[[Array, int], Array]:
+    path, library = folder / "words.cpp", folder / "words.so"
+    path.write_text(source)
+    command = ["g++", "-O1", "-shared", "-fPIC", str(path), "-o", str(library)]
+    subprocess.run(command, check=True)
+    function = ctypes.CDLL(str(library)).run
+
+    def run(sums: Array, places: int) -> Array:
+        count = np.full(sums.size, places, np.int32)
+        low, high = (part.astype(np.int32) for part in (sums & 0xFFFFFFFF, sums >> 32))
+        result = np.zeros(sums.size, np.int32)
+        arrays = [low, high, count, count, result]
+        function(*(a.ctypes.data_as(ctypes.c_void_p) for a in arrays), sums.size)
+        return result
+
+    return run
+
+
 def _sums(random: np.random.Generator, multiplier: int, places: int) -> Array:
     """Sums in and around the range of codes: any, and those nearest to ties."""
     step = (1 << places) / multiplier

@@ -385,3 +385,22 @@ def test_groups_have_a_product(group: int, tmp_path: Path) -> None:
     device = contract(tmp_path, SATURATE, group)
     with pytest.raises(qlower.QlowerError, match=f"gives {group}, it must"):
         qlower.jit(conv(1), contract=device)
+
+
+def test_a_register_whose_overflow_nobody_states() -> None:
+    """30 bits by the contract itself, in `lint` and in `verify --accumulator-bits`."""
+    depth = 1 << 15
+    weights = np.full((1, depth), -128, np.int8)
+
+    def body(x: SSAValue) -> list[SSAValue]:
+        w = build.constant(weights, quantized(weights.shape, 1.0, 0))
+        return [qnn.LinearOp(x, w, None, quantized((1, 1), 1.0, 0)).results[0]]
+
+    model = build.make_model([quantized((1, depth), 1.0, 0)], body)
+    (finding,) = qlower.lint(model, contract="max78000").findings
+    assert (finding.bits, finding.owner, finding.maximum) == (30, "max78000", 1 << 29)
+    assert qlower.lint(model, contract="nnom").is_clean
+    fits = qlower.verify(model, accumulator_bits=31, contract="max78000")
+    assert "max78000 itself sums in a register of 30 bits." in str(fits)
+    with pytest.raises(qlower.QlowerError, match="what that does then isn't published"):
+        qlower.jit(model, contract="max78000")
