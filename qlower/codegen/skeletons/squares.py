@@ -18,6 +18,9 @@ from qlower.codegen.targets.resolve import Target
 _MOST_LANES = 16
 _LEAST_LANES = 8
 
+_ELEMENT_BYTES = 4
+"""LLVM takes seconds for the squares of bytes of a large network, which save little."""
+
 
 def square_side(target: Target, lanes: int) -> int:
     """The lanes and steps of a square where there are `lanes`, 0 for none."""
@@ -35,15 +38,15 @@ def read_by_squares(nest: LoopNest, lane_loop: int | None, loop: int) -> list[in
         and operand.strides[lane_loop] > 1
         and operand.strides[loop] == 1
         and not operand.edges
-        and operand.scalar == operand.loaded != "i1"
+        and operand.element_bytes == _ELEMENT_BYTES
     ]
 
 
 def load_square(
     f: Function, operand: Operand, lane_loop: int, indices: Sequence[Value], lanes: int
 ) -> list[Value]:
-    """The elements in `lanes` lanes at as many steps as a square has sides, from
-    `indices` on: a vector for each step."""
+    """The elements in `lanes` lanes from `indices` on: a vector for each step of a
+    square."""
     side = min(lanes, _MOST_LANES)
     address = operand.address(f, indices)
     row = operand.strides[lane_loop] * operand.element_bytes

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i8
 from xdsl.ir import Operation, SSAValue
 
 from qlower.codegen.llvm.function import Function
-from qlower.codegen.llvm.values import Type, Value, constant, zero
+from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
 from qlower.codegen.targets.resolve import ByteTables, Target
 from qlower.dialects.types import tensor_type
 
@@ -45,20 +44,19 @@ def look_up(f: Function, target: Target, table: Value, codes: Value) -> Value:
     lanes, wanted = target.vector_bits // 8, codes.type.lanes
     if wanted < lanes:  # the rest of a register looks up the same again
         codes = f.splat(codes, lanes) if wanted == 1 else _repeated(f, codes, lanes)
-    bytes_ = Type("i8", lanes)
-    look = partial(_in_register, f, known)
-    if known.of_sixteen:
-        look = partial(_by_sixteen, f, known)
-        bytes_ = Type("i8", _SIXTEEN)
-    count = _SIZE // bytes_.lanes
-    registers = [
-        f.load(bytes_, f.at(table, constant(Type("i64"), bytes_.lanes * part)), 1)
-        for part in range(count)
-    ]
-    found = [
-        look(registers, f.shuffle(codes, range(first, first + lanes)))
+    parts = [
+        f.shuffle(codes, range(first, first + lanes))
         for first in range(0, codes.type.lanes, lanes)
     ]
+    if known.of_sixteen:
+        found = _by_sixteen(f, known, table, parts)
+    else:
+        bytes_ = Type("i8", lanes)
+        registers = [
+            f.load(bytes_, f.at(table, constant(I64, start)), 1)
+            for start in range(0, _SIZE, lanes)
+        ]
+        found = [_in_register(f, known, registers, part) for part in parts]
     return f.shuffle(f.concatenate_all(found), range(wanted))
 
 
@@ -90,19 +88,25 @@ def _in_register(
 
 
 def _by_sixteen(
-    f: Function, known: ByteTables, table: Sequence[Value], codes: Value
-) -> Value:
-    """One register of bytes, from sixteen entries of the table at a time.
+    f: Function, known: ByteTables, table: Value, codes: Sequence[Value]
+) -> list[Value]:
+    """Registers of bytes, from sixteen entries of the table at a time: a loop, whose
+    code is short.
 
     A code whose upper half is that of these entries becomes less than 16 and then 112
     more; any other becomes 128 or more.
     """
-    type = codes.type
-    result = zero(type)
-    for part, entries in enumerate(table):
-        own = f.binary("xor", codes, constant(type, (16 * part + 128) % 256 - 128))
-        index = f.intrinsic("uadd.sat", own, constant(type, 112))
-        repeated = _repeated(f, entries, type.lanes)
-        found = f.call(known.intrinsic, type, [repeated, index])
-        result = f.binary("or", result, found)
-    return result
+    type = codes[0].type
+
+    def look(part: Value, carried: list[Value]) -> list[Value]:
+        upper, *found = carried
+        start = f.at(table, f.scale(part, _SIXTEEN))
+        entries = _repeated(f, f.load(Type("i8", _SIXTEEN), start, 1), type.lanes)
+        for number, code in enumerate(codes):
+            own = f.binary("xor", code, upper)
+            index = f.intrinsic("uadd.sat", own, constant(type, 112))
+            new = f.call(known.intrinsic, type, [entries, index])
+            found[number] = f.binary("or", found[number], new)
+        return [f.binary("add", upper, constant(type, _SIXTEEN)), *found]
+
+    return f.loop(_SIZE // _SIXTEEN, [zero(type)] * (1 + len(codes)), look)[1:]
