@@ -91,7 +91,10 @@ def test_instructions_under_emulation(layer: Path, target: str, capsys: Capture)
 def test_a_peer_that_is_not_installed(
     name: str, layer: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    for module in ("ai_edge_litert.interpreter", "onnxruntime", "openvino", "torch"):
+    for module in (
+        *("ai_edge_litert.interpreter", "onnxruntime", "openvino", "torch"),
+        *("ncnn", "_mnncengine"),
+    ):
         monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(Unavailable, match=r"not installed \(pip install "):
         prepare_peer(name, layer, layer, [], 1)

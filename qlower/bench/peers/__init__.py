@@ -51,6 +51,8 @@ class Peer:
 
 PEERS = {
     "litert": Peer("ai-edge-litert", (".tflite",), "tflite-xnnpack"),
+    "mnn": Peer("mnn", (".mnn",)),
+    "ncnn": Peer("ncnn", (".param",)),
     "onnxruntime": Peer("onnxruntime", (".onnx",)),
     "openvino": Peer("openvino", (".tflite", ".onnx")),
     "torch": Peer("torch", (".pt2",)),

@@ -33,9 +33,9 @@ def add_options(parser: ArgumentParser) -> None:
         "--against",
         default="",
         metavar="PEER[=FILE],...",
-        help="litert (XNNPACK), onnxruntime, openvino or torch, with the peer's form "
-        "of the model (default: the file of its format beside MODEL, with the same "
-        "stem)",
+        help="litert (XNNPACK), mnn, ncnn, onnxruntime, openvino or torch, with the "
+        "peer's form of the model (default: the file of its format beside MODEL, with "
+        "the same stem)",
     )
     parser.add_argument(
         "--threads",
