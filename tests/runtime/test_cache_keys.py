@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.custom_contracts import ADDING
 from support.small_model import SMALL_MODEL
@@ -12,6 +13,7 @@ import qlower
 from qlower import contracts
 from qlower.kept.cache import DIRECTORY, cache_folder
 from qlower.runtime import objects
+from qlower.text.parsing import parse_module
 
 TEXT_THAT_COUNTS = (
     *("api.py", "codegen/a.py", "codegen/values/b.py", "codegen/team.ll"),
@@ -101,3 +103,12 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", no_home)
     assert cache_folder() is None
+
+
+def test_models_in_memory_are_told_apart_by_their_weights() -> None:
+    x = np.array([-128, -64, 127, 5], np.int8).reshape(1, 2, 2, 1)
+    found = [
+        qlower.jit(qlower.Model(parse_module(text, "model.mlir")))(x).tolist()
+        for text in (SMALL_MODEL, SMALL_MODEL.replace("50, 0", "99, 0"))
+    ]
+    assert found == [[[129, 127, 130]], [[129, 127, 131]]]
