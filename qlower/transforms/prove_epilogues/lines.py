@@ -218,24 +218,17 @@ def _neighbours(
     value: Integers,
 ) -> tuple[Singles, Singles]:
     """The pair of scale and offset with the fewest mistakes at x, among a pair and its
-    neighbours. A channel without mistakes tries no more of them."""
-    scale, offset = (old.copy() for old in pair)
-    fewest, rows = mistakes.copy(), np.arange(len(best))
-    for step in _SCALE_STEPS:
-        scales, offsets = crossings.singles(best, step, _PARTS)
-        tried = np.count_nonzero(forms.differs(scales, offsets, x, value), axis=-1)
-        choice = tried.argmin(axis=0), np.arange(len(rows))
-        better = tried[choice] < fewest[rows]
-        for old, new in zip(
-            (scale, offset, fewest), (scales, offsets, tried), strict=True
-        ):
-            old[rows[better]] = new[choice][better]
-        left = np.flatnonzero(fewest[rows])
-        if not len(left):
-            break
-        if len(left) < _LEFT_OUT * len(rows):
-            forms, crossings = forms.of(left), crossings.of(left)
-            rows, best, x, value = rows[left], best[left], x[left], value[left]
+    neighbours."""
+    near = (crossings.singles(best, step, _PARTS) for step in _SCALE_STEPS)
+    scales, offsets = map(np.concatenate, zip(*near, strict=True))
+    differs = forms.differs(scales, offsets, x, value)
+    tried = np.count_nonzero(differs, axis=-1)
+    choice = tried.argmin(axis=0), np.arange(len(best))
+    better = tried[choice] < mistakes
+    scale, offset = (
+        np.where(better, new[choice], old)
+        for new, old in zip((scales, offsets), pair, strict=True)
+    )
     return scale, offset
 
 
