@@ -98,6 +98,12 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+def pytest_sessionfinish() -> None:
+    """Look for garbage that complains once; pytest does it five times after this."""
+    gc.collect()
+    gc.freeze()
+
+
 def _with_room(test: Callable[..., object], /, **arguments: object) -> object:
     """Call a test with a megabyte ready for the frames of what it calls.
 
