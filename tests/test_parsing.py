@@ -106,7 +106,7 @@ def test_line_offset():
             "2:6",
             "not registered; did you mean arith.addi?",
         ),
-        ("%y = tosa.ceil %x : i32", "2:6", "tosa.ceil is not supported; "),
+        ("%y = tosa.fft2d %x : i32", "2:6", "tosa.fft2d is not supported; "),
         ("%y = arith.ad %x, %x : i32", "2:6", "operation arith.ad is not supported"),
         (
             "%y = arith.constant dense<300> : tensor<2xi8>",
