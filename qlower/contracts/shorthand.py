@@ -66,7 +66,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from qlower.contracts.reading import REPLACES, SERVED
 from qlower.contracts.rules import RULES
-from qlower.diagnostics import make_file_location
+from qlower.diagnostics import QlowerError, make_file_location
 from qlower.text.floats import float_from_bits
 from qlower.text.hints import set_hint
 from qlower.text.parsing import LocatingParser, TypeT, parse_module
@@ -226,6 +226,12 @@ def _complete(function: FuncOp) -> None:
 
 
 def parse_contract_module(text: str, filename: str) -> ModuleOp:
-    """The module of a contract's text, not verified yet; errors point into
-    `filename`."""
-    return parse_module(text, filename, parser=_ShorthandParser)
+    """The module of a contract's text, which has one block and isn't verified yet;
+    errors point into `filename`."""
+    module = parse_module(text, filename, parser=_ShorthandParser)
+    blocks = len(module.body.blocks)
+    if blocks != 1:
+        raise QlowerError(
+            f"a contract's functions are in one block, not {blocks}", module.location
+        )
+    return module

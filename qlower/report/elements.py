@@ -86,13 +86,16 @@ def _index(place: np.intp, array: Array) -> Index:
 
 def lanes_of(run: LayerRun) -> Lanes | None:
     """The lanes of the rule that stores the result, for each element; None where no
-    rule does, and for rules of windows and rows, which have another shape."""
+    rule does, and for rules of windows and rows, which have another shape, or another
+    input at each step."""
     if not run.evaluations:
         return None
     last = run.evaluations[-1]
     shape = run.result.shape
     zeros = (0,) * len(shape)
     if not run.result.size or last.at(zeros, shape) is None:
+        return None
+    if not last.values.keys() >= set(last.rule.values):
         return None
     values = {n: np.broadcast_to(v, shape) for n, v in last.values.items()}
     return analyse(last.rule, values)

@@ -62,6 +62,14 @@ HOSTILE = {
         ).replace("return %y : i32", "cf.br ^a"),
         "loop.mlir:1:1: error: function requantize has 2 blocks",
     ),
+    "blocks": (
+        "module {\n^a:\n^b:\n}",
+        "blocks.mlir:1:1: error: a contract's functions are in one block, not 2",
+    ),
+    "nothing": (
+        '"builtin.module"() ({}) : () -> ()',
+        "nothing.mlir:1:1: error: a contract's functions are in one block, not 0",
+    ),
     "recursion": (
         HEAD.replace("@f0", "@requantize"),
         "recursion.mlir:1:1: error: function requantize calls itself",

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import TensorType, f32
 
+from qlower.contracts import load_contract
 from qlower.model.build import quantized
 from qlower.model.signature import Array
-from qlower.report.elements import choose_elements, cut_of
+from qlower.observe.layer_run import Evaluation
+from qlower.report.elements import choose_elements, cut_of, lanes_of
 from qlower.report.measures import Cut
 
 RESULT = np.array([[[4, 9], [7, 0]], [[3, 3], [9, 5]], [[1, 2], [6, 8]]], np.int8)
@@ -30,6 +32,16 @@ def lanes(distances: list[Array]) -> Any:
     low, high = np.zeros(RESULT.shape, bool), np.zeros(RESULT.shape, bool)
     low[1, 0], high[2, 1, 1] = True, True
     return SimpleNamespace(roundings=roundings, low=low, high=high)
+
+
+def test_a_rule_of_steps_has_no_lanes() -> None:
+    """A real average: its sum is no value of the evaluation."""
+    count = {"count": np.full((3, 2, 2), 4)}
+    last: Any = Evaluation(
+        load_contract("pytorch-inductor").rule("real_average_pool"), count
+    )
+    held: Any = SimpleNamespace(evaluations=[last], result=np.zeros((3, 2, 2), "f4"))
+    assert lanes_of(held) is None
 
 
 def shown(*given: Any) -> dict[tuple[int, ...], tuple[str, ...]]:
