@@ -374,7 +374,7 @@ func.func private @softplus(%x: f32) -> f32 {
   %result = arith.select %is_positive, %moved, %curve : f32
 }
 
-// The same of elements that fill no packet
+// Elements that fill no packet
 func.func private @softplus_alone(%x: f32) -> f32 {
   %size = math.absf %x : f32
   %opposite = arith.negf %size : f32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
@@ -26,7 +27,7 @@ MODELS = tuple(GRAPHS)
 """Ends of names that only models have; `.mlir` may be a contract."""
 
 FEW_RUNS = 2
-"""So many inputs are interpreted sooner than the model is compiled."""
+"""The most inputs whose interpretation takes less time than compiling the model."""
 
 
 class UnknownSide(QlowerError):
@@ -78,7 +79,8 @@ def make_side(
     chosen, executor, cpu = _split(text)
     if executor is None and not is_contract(text) and os.path.exists(text):
         path = Path(text)
-        return match_dump(title or text, read_dump(path), model, runs)
+        found = match_dump(text, read_dump(path), model, runs)
+        return replace(found, title=title or text)
     if chosen is not None and not is_contract(chosen):
         close = get_close_matches(text, [*contract_names(), *LIVE], n=1)
         raise UnknownSide(

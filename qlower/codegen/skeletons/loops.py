@@ -230,7 +230,7 @@ class _Skeleton(PointCode):
     def squares(
         self, loop: int, indices: Sequence[Value], lanes: int
     ) -> list[Mapping[int, Value]]:
-        """What is read by squares, by input, at each step of a square along a loop."""
+        """Elements read by squares, by input, at each step of a square along a loop."""
         assert self.lane_loop is not None
         numbers = read_by_squares(self.nest, self.lane_loop, loop)
         vectors = [

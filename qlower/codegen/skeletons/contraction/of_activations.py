@@ -57,8 +57,8 @@ class PairPlan:
 
 
 def plan_pair(target: Target, nest: LoopNest) -> PairPlan | None:
-    """How to multiply two activations, where that is what the nest does, packing pays
-    and the target has dot products of bytes."""
+    """The plan of a nest that multiplies two activations, where packing pays and the
+    target has dot products of bytes."""
     factors = factors_of(nest)
     if factors is None or len(nest.reduction) != 1:
         return None
@@ -154,7 +154,7 @@ def _pack_vector(
     number: Value,
     lanes: int,
 ) -> None:
-    """Packs a vector of columns, of which `lanes` are some, and what their sums start
+    """Packs a vector of columns, `lanes` of them, and the numbers that their sums start
     from: -x1 sum w' + K x1 w1."""
     contraction, dot = plan.contraction, plan.dot
     nest, weight = contraction.nest, contraction.weight
