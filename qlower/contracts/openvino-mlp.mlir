@@ -16,7 +16,7 @@
 // - As `openvino`.
 // # Checked against
 // OpenVINO 2026.4.1 live, `tests/contracts/test_phone_systems_live.py`: 300,000 outputs of drawn layers,
-// and 655,360 chosen ones, of which 395,797 are ties or within 2^-14 steps of one. No mismatch;
+// and 655,360 chosen ones: 395,797 are ties or within 2^-14 steps of one. No mismatch;
 // mutants with one step changed differ. `openvino` differs in one of eight chosen ones.
 // # Sources
 // Files of openvinotoolkit/openvino:

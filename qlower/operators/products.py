@@ -47,7 +47,7 @@ class Operand:
 class Products:
     """`result[loops] = sum(depth) of lhs[...] * rhs[...]`.
 
-    `result` has the size of each loop of the result, the last `channels` of which go
+    `result` has the size of each loop of the result, and the last `channels` ones go
     along the bias; `depth` has those that are summed over, in the order of a plain loop
     nest. The operand on the left has the padding of a window around it.
     """

@@ -69,7 +69,7 @@ class Expansion(Operations):
     def replace(
         self, op: Operation, result: SSAValue, rewriter: PatternRewriter
     ) -> None:
-        """Put the operations, one of which gives `result`, in the place of `op`."""
+        """Put the operations in the place of `op`; one of them gives `result`."""
         for new in self.ops:
             new.location = op.location
         rewriter.insert(self.ops)

@@ -104,8 +104,8 @@ def _may_look_up(nest: NestOp) -> bool:
 
 @dataclass(frozen=True)
 class _WordFunction:
-    """`ops`, the last of which has the `value` of an integer `type`, compute it from
-    the i16 `source` and constants."""
+    """`ops` compute the `value` of an integer `type` from the i16 `source` and
+    constants; it is the result of the last one."""
 
     value: SSAValue
     type: IntegerType

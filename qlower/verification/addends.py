@@ -176,7 +176,7 @@ def _integers(results: Sequence[Array], count: int) -> Integers:
 
 
 def _same(run: LayerRun, count: int, index: Index) -> Addends:
-    """The given number of stored integers, any of which may be at an end."""
+    """The given number of stored integers; each may be at an end."""
     added = _stored(run, count)
     low, high = (np.array([[count * end]]) for end in added.bounds)
     return Addends(low, high, lambda _, is_high: (index, added.full(is_high)))

@@ -361,7 +361,7 @@ def test_float_to_integer(level: str, bits: int, to: int):
 @pytest.mark.parametrize("level", LEVELS)
 def test_float_that_is_clamped_to_integer(level: str):
     """What is known of a number doesn't hold for NaN; three clamps in turn, and clamps
-    between numbers of which one isn't known."""
+    between numbers where one isn't known."""
     a, b = floats(32, 8), floats(32, 9)
     a[5], a[6], a[7], b[0] = -np.inf, np.inf, np.nan, np.nan
     low, high, far = np.float32(-103.5), np.float32(99.5), np.float32(3e9)

@@ -29,7 +29,7 @@ def check(text: str, x: Array, want: Array, level: str) -> None:
     ("rows", "length"), [(8, 16), (37, 41), (70, 5), (133, 32), (33, 1)]
 )
 def test_rows_are_reduced_in_order(level: str, type: str, rows: int, length: int):
-    """By steps that don't commute, one of which knows where it is."""
+    """By steps that don't commute; one of them knows where it is."""
     x = drawn(type, rows, length)
     want = np.ones(rows, np.int32)
     for k in range(length):

@@ -178,7 +178,7 @@ class Summed:
 
 
 def near_full(random: np.random.Generator, shape: Sequence[int], type: str) -> Array:
-    """Numbers most of which are at an end, so that few products fill a register."""
+    """Numbers mostly at an end, so that few products fill a register."""
     ends = np.iinfo(type)
     chosen = random.choice([ends.min, ends.max, ends.max - 1, 1, 0, -1], shape)
     return chosen.astype(type)

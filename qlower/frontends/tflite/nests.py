@@ -36,7 +36,7 @@ def emitter(op: OperatorContext, output: int = 0) -> Emitter:
 def start(
     op: OperatorContext, bounds: Sequence[int], reductions: int = 0, output: int = 0
 ) -> Nest:
-    """A nest over `bounds`, the last of which are `reductions`."""
+    """A nest over `bounds`; the last ones are `reductions`."""
     return Nest(emitter(op, output), bounds, reductions)
 
 

@@ -34,7 +34,7 @@ _MOST = 2.0**31 - 2**8
 """The bound of a factor near which others are looked for."""
 
 _FAR = 1 << 60
-"""Beyond all offsets."""
+"""A number beyond all offsets."""
 
 _LIMIT = 2.0**62
 """The bound of sums, which wrap beyond 2^63."""
