@@ -9,7 +9,7 @@ import pytest
 from support import models_directory
 from support.mnn_networks import mnn_values, quantized_by_mnn
 from support.ncnn_files import ncnn_answer
-from support.real_networks import ncnn_resnet8, real_resnet8
+from support.real_networks import ncnn_resnet8, real_network
 
 from qlower.bench.peers import Unavailable, prepare_peer
 from qlower.interp.values import Array
@@ -32,7 +32,7 @@ def image() -> Array:
 
 def test_mnn(tmp_path: Path) -> None:
     pytest.importorskip("_tools")
-    path, x = real_resnet8(resnet8()).save(tmp_path / "model.onnx"), image()
+    path, x = real_network(resnet8()).save(tmp_path / "model.onnx"), image()
     quantized_by_mnn(path, [x])
     file = path.with_suffix(".mnn")
     (expected,) = mnn_values(file, x, ["y"])

@@ -21,7 +21,7 @@ from support.mnn_networks import (
 from support.native import machine_levels
 from support.ncnn_files import ncnn_answer
 from support.phone_systems import channels_last, openvino_logits
-from support.real_networks import ncnn_resnet8, real_resnet8
+from support.real_networks import ncnn_resnet8, real_network
 
 import qlower
 from qlower.interp.values import Array
@@ -35,19 +35,20 @@ pytestmark = [
     pytest.mark.skipif(not models_directory().is_dir(), reason="no real models here"),
 ]
 
+F = np.float32
 NETWORK_RUNS = 200
 IMAGE_SCALE = 0.0039215688593685627
 """A step of the pictures that the ONNX file takes as real numbers."""
 
 
-def resnet8() -> Path:
-    (path,) = (models_directory() / "ic_resnet8_int8").glob("model.*")
+def network_file(name: str) -> Path:
+    (path,) = (models_directory() / name).glob("model.*")
     return path
 
 
-def image(draw: np.random.Generator) -> Array:
+def image(draw: np.random.Generator, size: int = 32) -> Array:
     """A smooth picture of bytes as real numbers, with channels first."""
-    steps = draw.normal(0, 8, (1, 3, 32, 32)).cumsum(2).cumsum(3)
+    steps = draw.normal(0, 8, (1, 3, size, size)).cumsum(2).cumsum(3)
     return (steps.clip(-128, 127) + 128).astype(np.float32)
 
 
@@ -58,7 +59,7 @@ def image(draw: np.random.Generator) -> Array:
 def test_whole_network_on_openvino(network: str, layer: str) -> None:
     """By its own readers, up to the logits, whose softmax is of real numbers."""
     pytest.importorskip("openvino")
-    (path,) = (models_directory() / network).glob("model.*")
+    path = network_file(network)
     model = qlower.load(path, outputs=[layer])
     run, live = qlower.jit(model, contract="openvino"), openvino_logits(path)
     (given,), (logits,) = run.inputs, run.outputs
@@ -77,30 +78,46 @@ def test_whole_network_on_openvino(network: str, layer: str) -> None:
         np.testing.assert_array_equal(run(x), expected.reshape(logits.shape))
 
 
-def test_whole_network_on_mnn(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("network", "layers", "size", "runs"),
+    [
+        ("ic_resnet8_int8", 14, 32, NETWORK_RUNS),
+        ("mobilenet_v2_1.0_224_int8", 64, 224, 10),
+    ],
+)
+def test_whole_network_on_mnn(
+    network: str, layers: int, size: int, runs: int, tmp_path: Path
+) -> None:
     """By its own converter and quantizer, all values that it has as codes."""
     pytest.importorskip("_tools")
-    path = real_resnet8(resnet8()).save(tmp_path / "resnet8.onnx")
+    path = real_network(network_file(network)).save(tmp_path / "network.onnx")
     draw = np.random.default_rng(8)
-    graph = quantized_by_mnn(path, [image(draw) for _ in range(8)])
+
+    def picture() -> Array:
+        pixels = image(draw, size)
+        # MobileNetV2 takes numbers from -1 to 1
+        return pixels if size == 32 else pixels / F(127.5) - F(1)
+
+    graph = quantized_by_mnn(path, [picture() for _ in range(8)])
     names = layers_of_codes(graph)
-    assert len(names) == 14
-    run = qlower.jit(module_of(graph, names, (1, 32, 32, 3)), contract="mnn")
-    for _ in range(NETWORK_RUNS):
-        x = image(draw)
+    assert len(names) == layers
+    run = qlower.jit(module_of(graph, names, (1, size, size, 3)), contract="mnn")
+    for _ in range(runs):
+        x = picture()
         found = run(np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
         expected = mnn_values(path.with_suffix(".mnn"), x, names)
         for spec, codes, real in zip(run.outputs, found, expected, strict=True):
             assert spec.scale is not None
             steps = channels_last(real.astype(np.float64) / spec.scale)
-            np.testing.assert_array_equal(codes, np.rint(steps), spec.name)
+            expected_codes = np.rint(steps) + spec.zero_point
+            np.testing.assert_array_equal(codes, expected_codes, spec.name)
 
 
 @pytest.mark.skipif(not shutil.which("ncnn2int8"), reason="no ncnn2int8 here")
 def test_whole_network_on_ncnn(tmp_path: Path) -> None:
     """By its own quantizer, all values: codes, and the real numbers between them."""
     pytest.importorskip("ncnn")
-    file, scales = ncnn_resnet8(resnet8())
+    file, scales = ncnn_resnet8(network_file("ic_resnet8_int8"))
     real = file.save(tmp_path / "real.param")
     path, table = tmp_path / "codes.param", tmp_path / "table"
     table.write_text(scales)

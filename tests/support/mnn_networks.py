@@ -16,17 +16,18 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from qlower.dialects import qnn
-from qlower.dialects.quant import QuantizedType
+from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, shape_of
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.build import constant, make_model, quantized_per_axis
+from support.mnn_weights import weight_codes
 
 F = np.float32
 Graph = Mapping[str, Any]
 """A network as MNN writes it as text."""
 
-QUANTIZED = ("Convolution", "BinaryOp", "Pooling")
+QUANTIZED = ("Convolution", "ConvolutionDepthwise", "BinaryOp", "Pooling", "Pooling3D")
 """Kinds of layers that MNN computes with codes."""
 
 
@@ -130,16 +131,16 @@ def _layer(op: Graph, given: Sequence[SSAValue], info: Graph | None) -> SSAValue
 
     shape = shape_of(x)
     match op["type"]:
-        case "Convolution":
+        case "Convolution" | "ConvolutionDepthwise":
             return _convolution(main, x, stored)
         case "BinaryOp":
             assert main["opType"] == "ADD"
             activation = "relu" if main["activationType"] else None
             return qnn.AddOp(x, *more, stored(shape), activation=activation).result
-        case "Pooling":
+        case "Pooling" | "Pooling3D":
             assert main["type"] == "AVEPOOL"
-            kernel = main["kernelY"], main["kernelX"]
-            assert shape[1:3] == kernel
+            kernel = shape[1:3]
+            assert main["isGlobal"] or (main["kernelY"], main["kernelX"]) == kernel
             y = stored((shape[0], 1, 1, shape[3]))
             return qnn.AvgPool2DOp(x, y, kernel=kernel, stride=kernel).result
         case _:
@@ -155,19 +156,17 @@ def _convolution(
     stored: Callable[[Sequence[int]], TensorType[Attribute]],
 ) -> SSAValue:
     common, quantized = main["common"], main["quanParameter"]
-    assert common["group"] == 1
+    is_depthwise = common["group"] > 1
     kernel = common["kernelY"], common["kernelX"]
     stride = common["strideY"], common["strideX"]
     top, left, bottom, right = common.get("pads", (0, 0, 0, 0))
     count = common["outputCount"]
-    # two sizes and all bytes come before the indices of bytes
-    buffer = np.array(quantized["buffer"], np.int16) & 255
-    assert buffer[0] == 2
-    assert buffer[5] == 0
-    codes = (buffer[6 + 256 :] - 128).astype(np.int8)
-    codes = codes.reshape(count, common["inputCount"], *kernel).transpose(0, 2, 3, 1)
+    codes = weight_codes(quantized["type"], quantized["buffer"])
+    codes = codes.reshape(count, -1, *kernel)
+    codes = codes.transpose((1, 2, 3, 0) if is_depthwise else (0, 2, 3, 1))
     codes = np.ascontiguousarray(codes)
-    weights = constant(codes, quantized_per_axis(codes.shape, 0, quantized["alpha"]))
+    axis = 3 if is_depthwise else 0
+    weights = constant(codes, quantized_per_axis(codes.shape, axis, quantized["alpha"]))
     _, rows, columns, _ = shape_of(x)
     sizes = (
         (size + before + after - window) // step + 1
@@ -176,10 +175,19 @@ def _convolution(
             strict=True,
         )
     )
-    return qnn.Conv2DOp(
+    y = stored((1, *sizes, count))
+    if common["relu6"]:
+        _require_codes_within_6(quantized_element(y))
+    return (qnn.DepthwiseConv2DOp if is_depthwise else qnn.Conv2DOp)(
         *(x, weights, constant(np.array(main["bias"], F))),
-        stored((1, *sizes, count)),
+        y,
         stride=stride,
         pad=(top, bottom, left, right),
-        activation="relu" if common["relu"] else None,
+        activation="relu" if common["relu"] or common["relu6"] else None,
     ).result
+
+
+def _require_codes_within_6(y: QuantizedType) -> None:
+    """A ReLU6 is a ReLU where no code is above 6; MNN's own bound wasn't read."""
+    largest = (y.storage_max - y.zero_point) * y.scales[0]
+    assert largest <= 6, f"a ReLU6 of codes up to {largest}, more than 6"

@@ -15,7 +15,9 @@ from xdsl.ir import Operation, SSAValue
 import qlower
 from qlower.contracts.accumulator_range import constant_integers
 from qlower.dialects import qnn
+from qlower.dialects.qnn import ACTIVATION_BOUNDS
 from qlower.dialects.quant import quantized_element
+from qlower.dialects.types import shape_of
 from qlower.interp.values import Array
 from qlower.model.layers import layers
 from support.ncnn_files import NcnnFile
@@ -32,11 +34,16 @@ class Weights:
     biases: Array
 
 
-def real_weights(op: qnn.Conv2DOp | qnn.LinearOp) -> Weights:
+Contraction = qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp
+
+
+def real_weights(op: Contraction) -> Weights:
     """What the codes of a layer mean."""
     codes, biases = (constant_integers(op.operands[number]) for number in (1, 2))
     assert codes is not None
     assert biases is not None
+    if isinstance(op, qnn.DepthwiseConv2DOp):
+        codes = codes.transpose(3, 1, 2, 0)
     scales = quantized_element(op.operands[1].type).scales
     column = np.broadcast_to(np.array(scales), len(codes))
     real = (codes.T * column).T.astype(F)
@@ -52,28 +59,32 @@ def _real_layers(path: Path) -> Iterator[Operation]:
     return takewhile(lambda op: not isinstance(op, qnn.SoftmaxOp), found)
 
 
-def real_resnet8(path: Path) -> OnnxBuilder:
-    """ResNet8 of a TFLite file, up to its logits `y`, from real images `x`."""
+def real_network(path: Path) -> OnnxBuilder:
+    """The network of a TFLite file, up to its logits `y`, from real images `x`."""
     build, names, last = OnnxBuilder(13), dict[SSAValue, str](), "x"
     for op in _real_layers(path):
+        if not names:
+            _, *sizes, channels = shape_of(op.operands[0])
+            build.input("x", (1, channels, *sizes))
         names.setdefault(op.operands[0], "x")
         given = [names[value] for value in op.operands if value in names]
         last = names[op.results[0]] = _node(build, op, given)
-    build.input("x", (1, 3, 32, 32))
     build.node("Identity", [last], "y")
-    build.output("y", shape=(1, 10))
+    build.output("y", shape=shape_of(next(reversed(names))))
     return build
 
 
-def _node(build: OnnxBuilder, op: object, given: Sequence[str]) -> str:
+def _node(build: OnnxBuilder, op: Operation, given: Sequence[str]) -> str:
     match op:
-        case qnn.Conv2DOp():
+        case qnn.Conv2DOp() | qnn.DepthwiseConv2DOp():
             top, bottom, left, right = op.pad
+            is_depthwise = isinstance(op, qnn.DepthwiseConv2DOp)
             result = build.node(
                 "Conv",
                 [*given, *_constants(build, op)],
                 strides=list(op.stride),
                 pads=[top, left, bottom, right],
+                group=shape_of(op.input)[-1] if is_depthwise else 1,
             )
         case qnn.LinearOp():
             return build.node("Gemm", [*given, *_constants(build, op)], transB=1)
@@ -82,18 +93,37 @@ def _node(build: OnnxBuilder, op: object, given: Sequence[str]) -> str:
             return build.node(
                 "AveragePool", given, kernel_shape=kernel, strides=strides
             )
+        case qnn.MeanOp():
+            return build.node("GlobalAveragePool", given)
         case qnn.ReshapeOp():
             return build.node("Flatten", given)
+        case qnn.RequantizeOp():
+            return given[0]  # another type of the same numbers
         case qnn.AddOp():
             result = build.node("Add", given)
         case _:
             raise AssertionError(op)
-    return build.node("Relu", [result]) if op.activation else result
+    match op.activation:
+        case None:
+            return result
+        case "relu":
+            return build.node("Relu", [result])
+        case name:
+            low, high = ACTIVATION_BOUNDS[name]
+            assert low is not None
+            assert high is not None
+            bounds = [build.constant(low), build.constant(high)]
+            return build.node("Clip", [result, *bounds])
 
 
-def _constants(build: OnnxBuilder, op: qnn.Conv2DOp | qnn.LinearOp) -> list[str]:
+def _constants(build: OnnxBuilder, op: Contraction) -> list[str]:
+    """Weights and biases. One weight of a channel that has none is small instead: MNN
+    gives such a channel a scale of 0, which no type has."""
     found = real_weights(op)
-    return [build.constant(found.weights), build.constant(found.biases)]
+    rows = found.weights.reshape(len(found.weights), -1).copy()
+    rows[~rows.any(axis=1), 0] = 1e-4
+    weights = rows.reshape(found.weights.shape)
+    return [build.constant(weights), build.constant(found.biases)]
 
 
 def ncnn_resnet8(path: Path) -> tuple[NcnnFile, str]:
