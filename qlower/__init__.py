@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         compile,
         interpret,
         jit,
+        jit_by_shape,
         list_contracts,
         load_compiled,
         lower,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from qlower.packages.compiled import Compiled
     from qlower.report.make import make_report
     from qlower.report.report import Report
+    from qlower.runtime.by_shape import FunctionByShape
     from qlower.runtime.executors import JitFunction
     from qlower.runtime.library import CompiledLibrary
     from qlower.validation.result import Validation
@@ -60,6 +62,7 @@ __all__ = [
     "CompiledLibrary",
     "Contracts",
     "Diff",
+    "FunctionByShape",
     "Identification",
     "JitFunction",
     "Lint",
@@ -84,6 +87,7 @@ __all__ = [
     "identify",
     "interpret",
     "jit",
+    "jit_by_shape",
     "lint",
     "list_contracts",
     "load",
@@ -107,6 +111,7 @@ __getattr__ = lazy_attributes(
     {
         "Compiled": "qlower.packages.compiled:Compiled",
         "CompiledLibrary": "qlower.runtime.library:CompiledLibrary",
+        "FunctionByShape": "qlower.runtime.by_shape:FunctionByShape",
         "JitFunction": "qlower.runtime.executors:JitFunction",
         "Model": "qlower.model:Model",
         "QlowerError": "qlower.diagnostics:QlowerError",
@@ -137,6 +142,7 @@ __getattr__ = lazy_attributes(
         "from_torch": "qlower.frontends.in_memory:from_torch",
         "interpret": "qlower.api:interpret",
         "jit": "qlower.api:jit",
+        "jit_by_shape": "qlower.api:jit_by_shape",
         "load": "qlower.frontends.load:load",
         "load_compiled": "qlower.api:load_compiled",
         "lower": "qlower.api:lower",

@@ -19,9 +19,11 @@ from xdsl.dialects.builtin import ModuleOp
 from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.targets.resolve import resolve_levels, resolve_target
 from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.load import ModelOrPath
 from qlower.model.input_sets import ordered_input_set
-from qlower.model.signature import Array, assign_inputs
+from qlower.model.signature import Array, TensorSpec, assign_inputs
 from qlower.model.state import State
 from qlower.runtime.executors import JitFunction, Level, Outputs, unpack
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from qlower.compilation.bisection import Bisection
     from qlower.contract_pages.contract_table import Contracts
     from qlower.packages.compiled import Compiled
+    from qlower.runtime.by_shape import FunctionByShape
     from qlower.runtime.library import CompiledLibrary
 
 
@@ -123,6 +126,54 @@ def jit(
         with_layers,
         layer_contracts or {},
     ).function()
+
+
+def jit_by_shape(
+    path: str | PathLike[str],
+    contract: str | None = None,
+    cpu: str | None = None,
+    features: str | None = None,
+    *,
+    threads: int = 1,
+    layer_contracts: Mapping[str, str] | None = None,
+    qdq: str | None = None,
+    most: int = 32,
+) -> FunctionByShape:
+    """Compile a model whose file leaves sizes open, such as the length of a sequence,
+    for the shapes of the arrays that it is called with.
+
+    run = qlower.jit_by_shape("bert.onnx")
+    run(ids, mask)  # [1, 16]: compiled once, and kept in the cache
+    run.function({"ids": (1, 128), "mask": (1, 128)})  # compiled ahead of a call
+
+    `qdq` is as in `load`, by default as the systems of the contracts read the file; at
+    most `most` functions stay loaded. The rest is as in `jit`.
+    """
+    from qlower.frontends.load import as_read, reading_by
+    from qlower.runtime.by_shape import FunctionByShape, Shapes
+
+    if most < 1:
+        raise QlowerError(f"most is {most}, at least 1 function stays loaded")
+    target, flavour = resolve_target(None, cpu, features), Flavour(threads)
+    named = reading_by(path, [contract] if contract else [])
+
+    def reading(shapes: Shapes) -> ImportOptions:
+        return ImportOptions.of(shapes, (), qdq or named.qdq)
+
+    def make(shapes: Shapes) -> JitFunction:
+        return Compilation(
+            path,
+            contract,
+            target,
+            flavour,
+            layer_contracts=layer_contracts or {},
+            reading=reading(shapes),
+        ).function()
+
+    def default_inputs() -> Sequence[TensorSpec]:
+        return as_read(path, reading({})).inputs
+
+    return FunctionByShape(make, default_inputs, most)
 
 
 def compile(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from qlower.frontends.load import ModelOrPath
+    from qlower.model import Model
 
 
 def given_model(options: argparse.Namespace) -> ModelOrPath:
@@ -27,45 +28,44 @@ def given_model(options: argparse.Namespace) -> ModelOrPath:
     return model_of(options.model, options)
 
 
-def model_of(
-    path: str, options: argparse.Namespace, *, is_compiled: bool = False
-) -> ModelOrPath:
+def model_of(path: str, options: argparse.Namespace) -> ModelOrPath:
     """A model's file; read already where `add_import_options` or a contract that is
-    named say anything of how, or where it is standard input. One that `is_compiled` by
-    its path is read by the contract then."""
-    reading = _named_reading(path, options)
-    if not (
-        path == "-"
-        or options.shape
-        or options.outputs
-        or options.qdq is not None
-        or (reading is not None and not is_compiled)
-        or options.signature is not None
-    ):
+    named say anything of how, or where it is standard input."""
+    named = _named_reading(path, options)
+    if not (path == "-" or _says_how(options) or named is not None):
         return check_model_path(path)
 
-    from qlower.frontends.load import load, load_text
+    from qlower.frontends.load import as_read
 
     if path == "-":
-        given = import_options(options)
-        given.check_no_qdq("text")
-        given.check_no_signature("text")
-        return load_text(sys.stdin.buffer.read(), "<stdin>", given)
-    return load(
-        path,
-        shapes=shapes(options.shape),
-        outputs=options.outputs,
-        qdq=options.qdq or reading or INTEGER,
-        signature=options.signature,
-    )
+        return _standard_input(options)
+    return as_read(path, import_options(options, named))
 
 
-def import_options(options: argparse.Namespace) -> ImportOptions:
-    """The values of the options of `add_import_options`."""
+def _says_how(options: argparse.Namespace) -> bool:
+    """Whether options of `add_import_options` are given."""
+    given = (options.shape, options.outputs, options.qdq, options.signature)
+    return any(given)
+
+
+def _standard_input(options: argparse.Namespace) -> Model:
+    from qlower.frontends.load import load_text
+
+    given = import_options(options)
+    given.check_no_qdq("text")
+    given.check_no_signature("text")
+    return load_text(sys.stdin.buffer.read(), "<stdin>", given)
+
+
+def import_options(
+    options: argparse.Namespace, reading: str | None = None
+) -> ImportOptions:
+    """The values of the options of `add_import_options`; groups in ONNX files have a
+    `reading` where no option says otherwise."""
     return ImportOptions.of(
         shapes(options.shape),
         options.outputs,
-        options.qdq or INTEGER,
+        options.qdq or reading or INTEGER,
         options.signature,
     )
 
@@ -122,16 +122,18 @@ def make_levels(options: argparse.Namespace) -> dict[str, Compilation]:
 
 
 def _compilation(options: argparse.Namespace, target: Target) -> Compilation:
-
-    given = vars(options)
+    given, path, reading = vars(options), options.model, None
+    if path != "-" and _says_how(options):
+        reading = import_options(options, _named_reading(path, options))
     return Compilation(
-        model_of(options.model, options, is_compiled=True),
+        _standard_input(options) if path == "-" else check_model_path(path),
         options.contract,
         target,
         Flavour(given.get("threads", 1), given.get("profile", False)),
         given.get("tune", False),
         given.get("save_layers") is not None,
         layer_contracts(options.layer_contract),
+        reading=reading,
         passes=_passes(given.get("arith_passes", "")),
     )
 

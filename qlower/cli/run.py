@@ -18,7 +18,7 @@ from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import write_arrays
 from qlower.files.replacing import replacing
-from qlower.model.input_sets import input_set
+from qlower.model.input_sets import InputSet, input_set
 from qlower.model.signature import Array, TensorSpec
 from qlower.runtime.executors import Executor, JitFunction
 from qlower.tables.json_text import json_text
@@ -34,7 +34,6 @@ def run(options: argparse.Namespace) -> int:
     What the model keeps from one call to the next goes from one example to the next.
     """
     check_inputs(options)
-    compilation = make_compilation(options)
     labels = None
     if options.labels is not None:
         from qlower.cli.labels import read_labels
@@ -43,8 +42,7 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         output = _open(stack, options.output)
         layers_output = _open(stack, options.save_layers)
-        wanted = compilation.signature.inputs  # to compile may take long
-        inputs = input_set(wanted, given_arrays(wanted, options))
+        compilation, inputs = _prepared(options)  # to compile may take long
         executor = _make_executor(compilation, options)
         if labels is not None:
             labels.check(executor.outputs, len(inputs.runs))
@@ -77,6 +75,32 @@ def run(options: argparse.Namespace) -> int:
         clear_status()
         complain(f"note: {labels.judge([arrays[0] for arrays, _ in results])}")
     return 0
+
+
+def _prepared(options: argparse.Namespace) -> tuple[Compilation, InputSet]:
+    """The model and its inputs, whose sizes are those that the file leaves open where
+    no option gives these."""
+    compilation = make_compilation(options)
+    wanted = compilation.signature.inputs
+    arrays = given_arrays(wanted, options)
+    try:
+        return compilation, input_set(wanted, arrays)
+    except QlowerError as error:
+        shapes = [
+            f"{name}={'x'.join(map(str, array.shape))}"
+            for name, array in arrays.items()
+            if array.shape
+        ]
+        if options.shape or options.model == "-":
+            raise
+        options.shape = shapes
+        try:
+            compilation = make_compilation(options)
+            wanted = compilation.signature.inputs
+        except QlowerError:
+            raise error from None
+        complain(f"note: sizes are those of the inputs: --shape {' '.join(shapes)}")
+        return compilation, input_set(wanted, arrays)
 
 
 def _show_digest(

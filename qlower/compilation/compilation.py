@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from qlower.codegen.program.compiled import Call
     from qlower.compilation.passes import Observer
     from qlower.contracts.values import LoadContract
+    from qlower.frontends.import_options import ImportOptions
     from qlower.frontends.load import ModelOrPath
     from qlower.model.signature import Signature
     from qlower.runtime.packing import PackingFunction
@@ -68,6 +69,9 @@ class Compilation:
     tuned: bool = False
     with_layers: bool = False
     layer_contracts: Mapping[str, str] = field(default_factory=dict[str, str])
+    reading: ImportOptions | None = None
+    """How the file is read; None is as the contract's system reads it."""
+
     observers: tuple[Observer, ...] = field(default_factory=present_observers)
     passes: tuple[ModulePass, ...] = ()
     """Additional passes at the arith level; they must keep the bits to be right."""
@@ -90,7 +94,8 @@ class Compilation:
         from qlower.model.entry import refuse_packed
 
         with self._journal.kept():
-            model = as_model(self.source, [self.contract] if self.contract else [])
+            contracts = [self.contract] if self.contract else []
+            model = as_model(self.source, contracts, self.reading)
             from qlower.frontends.readings import check_codes, check_reading
 
             check_codes(model, self.contract)
@@ -367,4 +372,8 @@ class Compilation:
         layers = b"layers" if self.with_layers else b""
         with self._journal.kept():
             file = sha256(read_given(path)).digest()
-        return named, layer_contracts, b"file", path.suffix.encode(), layers, file
+        reading = b"" if self.reading is None else repr(self.reading).encode()
+        return (
+            *(named, layer_contracts, b"file", path.suffix.encode(), layers, file),
+            reading,
+        )

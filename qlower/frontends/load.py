@@ -77,15 +77,19 @@ def load(
     Raises `QlowerError` for a file that can't be read, is malformed, or uses something
     that isn't supported; the error names the place.
     """
+    return as_read(path, ImportOptions.of(shapes, outputs, qdq, signature))
+
+
+def as_read(path: str | PathLike[str], options: ImportOptions) -> Model:
+    """The model of a file that is read as `load` does, by options that it checked."""
     file = check_model_path(path)
-    options = ImportOptions.of(shapes, outputs, qdq, signature)
     if file.suffix != ".onnx":
         options.check_no_qdq(f"{file.suffix} files")
     if file.suffix != ".tflite":
         options.check_no_signature(f"{file.suffix} files")
     if (kind := graph_kind(file)) is not None:
         module = format_of(kind).module(file, name=str(file), options=options)
-        return replace(named(module, file), signature_name=signature)
+        return replace(named(module, file), signature_name=options.signature)
     if file.suffix in CONVERTED:
         from qlower.frontends.converted import text_of
 
@@ -102,22 +106,29 @@ def load_text(text: bytes, name: str, options: ImportOptions) -> Model:
     return _of_text(module, None, options)
 
 
-def as_model(model: ModelOrPath, contracts: Sequence[str] = ()) -> Model:
-    """The model as the systems of these contracts run it; one loaded from a path is
-    read as they read it."""
+def as_model(
+    model: ModelOrPath,
+    contracts: Sequence[str] = (),
+    reading: ImportOptions | None = None,
+) -> Model:
+    """The model as the systems of these contracts run it; one from a path is read as
+    they read it, or by a `reading` that is given."""
     from qlower.frontends.fused_additions import as_run_by
 
     if not isinstance(model, Model):
-        model = _read_by(model, contracts)
+        model = as_read(model, reading or reading_by(model, contracts))
     return as_run_by(model, contracts)
 
 
-def _read_by(path: str | PathLike[str], contracts: Sequence[str]) -> Model:
+def reading_by(
+    path: str | PathLike[str], contracts: Sequence[str] = ()
+) -> ImportOptions:
+    """How the systems of these contracts read a file."""
     if not contracts or Path(path).suffix != ".onnx":
-        return load(path)
+        return ImportOptions()
     from qlower.frontends.readings import reading_of
 
-    return load(path, qdq=reading_of(contracts))
+    return ImportOptions(qdq=reading_of(contracts))
 
 
 def _of_text(module: ModuleOp, file: Path | None, options: ImportOptions) -> Model:

@@ -29,6 +29,7 @@ from qlower.compilation import to_kernel
 from qlower.compilation.passes import Observer
 from qlower.diagnostics import QlowerError, warn
 from qlower.frontends import load as frontend
+from qlower.frontends.import_options import ImportOptions
 from qlower.kept import cache
 from qlower.kept.cache import (
     DIRECTORY,
@@ -227,9 +228,11 @@ def test_a_contract_that_is_edited_meanwhile(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.usefixtures("folder")
 def test_warnings_are_repeated(caplog: pytest.LogCaptureFixture):
-    def load(path: Path, contracts: Sequence[str]) -> qlower.Model:
+    def load(
+        path: Path, contracts: Sequence[str], reading: ImportOptions | None
+    ) -> qlower.Model:
         warn("something looks wrong")
-        return original(path, contracts)
+        return original(path, contracts, reading)
 
     original = frontend.as_model
     with pytest.MonkeyPatch.context() as patch:
