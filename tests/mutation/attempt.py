@@ -60,14 +60,18 @@ def changed(tree: Path, mutant: Mutant) -> Generator[None]:
     """The tree with the mutant."""
     path = tree / mutant.file
     text = path.read_text()
-    path.write_text(mutant.apply(text))
+    _write(path, mutant.apply(text))
     try:
         yield
     finally:
-        path.write_text(text)
-        # Bytecode is looked up by a file's time and size.
-        for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
-            compiled.unlink()
+        _write(path, text)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)
+    # Bytecode is looked up by a file's time and size.
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+        compiled.unlink()
 
 
 def in_process(tree: Path, work: Callable[[], str], seconds: float) -> str:
@@ -85,9 +89,6 @@ def in_process(tree: Path, work: Callable[[], str], seconds: float) -> str:
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
             os.chdir(tree)
             sys.path[:0] = [str(tree), str(tree / "tests")]
-            sys.dont_write_bytecode = True
-            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-            os.environ[TURN_VARIABLE] = EVERY_TURN
             os.environ["PYTHONPATH"] = str(tree)
             os.write(writer, work().encode())
         finally:
@@ -131,6 +132,7 @@ take long to import."""
 def first_failing(tests: Sequence[str]) -> str:
     """The first of the tests that fails, "collection" if they can't be collected; or
     that all passed. For a process of its own."""
+    os.environ[TURN_VARIABLE] = EVERY_TURN
     for some in filter(None, (tests[:FEW], tests[FEW:])):
         first = _First()
         arguments = ["-x", "-q", "--long", "-p", "no:cacheprovider", *some]

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import multiprocessing
 import os
-import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from statistics import mean
 
+import pytest
+from mutation.attempt import import_libraries, in_process
 from mutation.draw import CONTRACTS, room_of
 from mutation.probes.blocks import block_of
 from mutation.sites import Mutant
-from support.lanes import EVERY_TURN, TURN_VARIABLE
 
 PROBES = Path(__file__).with_name("probes")
-COLLECTED = "collected.txt"
-"""The names of all tests of the default lane, those of every turn."""
+COLLECTED = "collected.json"
+"""The names of all tests, those of every turn and long ones."""
+
+Place = tuple[str, str, int]
+"""A file, a function of it, and a block of the function."""
 
 NO_JUDGES = ("test_rooms", "test_english", "test_release")
 """Tests of the product's text, which see any change of it."""
@@ -46,58 +51,85 @@ def record(
     seconds: float,
     jobs: int,
 ) -> Path:
-    """Run each file of tests in a copy of the tree, for at most that long, as many at a
-    time as there are jobs, and return the file of what `probes/reach.py` wrote. Files
-    that have run before don't again. Of cases that run in turns those of the default
-    turn do; the names of all are collected. Files below `long` run their long tests and
-    every case."""
-    reach, done = work / "reach.jsonl", work / "recorded.txt"
-    known = set(done.read_text().splitlines()) if done.exists() else set[str]()
-    reach.touch()
+    """Run each file of tests in a copy of the tree, for at most that many seconds of
+    CPU, as many at a time as there are jobs, and return the file of what
+    `probes/reach.py` wrote. Files that have run before don't again while their own
+    texts are the same: the product may have changed. Of cases that run in turns those
+    of the default turn do; the names of all are collected. Files below `long` run their
+    long tests and every case."""
+    reach, done = work / "reach.jsonl", work / "recorded.json"
+    known: dict[str, str] = json.loads(done.read_text()) if done.exists() else {}
     files = {
-        str(path.relative_to(tree))
+        str(path.relative_to(tree)): sha256(path.read_bytes()).hexdigest()
         for test in tests
         for path in [tree / test, *(tree / test).rglob("test_*.py")]
         if path.is_file() and path.stem not in NO_JUDGES
     }
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(PROBES), str(tree)]),
-        "PYTHONPYCACHEPREFIX": str(work / "compiled"),
-        "QLOWER_REACH": str(reach),
-    }
-    plugins = ["-p", "no:cacheprovider", "-p", "reach"]
-
-    def run(file: str) -> None:
-        command = [sys.executable, "-m", "pytest", *plugins, file]
-        if file.startswith(tuple(long)):
-            command.append("--long")
-        # What the first tests of a file that takes longer reach is recorded.
-        with suppress(subprocess.TimeoutExpired):
-            subprocess.run(
-                command,
-                cwd=tree,
-                env=environment,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=seconds,
-            )
-        with done.open("a") as names:
-            names.write(f"{file}\n")
-
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(run, sorted(files - known)))
-    every = [sys.executable, "-m", "pytest", "--collect-only", "-m", "not long"]
-    collected = subprocess.run(
-        [*every, "-o", "addopts=", "-q", "-p", "no:cacheprovider", *tests],
-        cwd=tree,
-        env={**environment, TURN_VARIABLE: EVERY_TURN},
-        capture_output=True,
-        text=True,
-    )
-    names = (line for line in collected.stdout.splitlines() if "::" in line)
-    (work / COLLECTED).write_text("\n".join(names))
+    changed = [file for file, digest in files.items() if known.get(file) != digest]
+    _keep(reach, lambda test: test.partition("::")[0] not in changed)
+    context = multiprocessing.get_context("fork")
+    if changed:
+        with context.Pool(jobs, _start_recording, (tree, work, reach)) as pool:
+            named = pool.apply_async(_collect, (tree, tests, work / COLLECTED))
+            run = partial(_record_file, tree, tuple(long), seconds)
+            for file in pool.imap_unordered(run, sorted(changed), chunksize=1):
+                known[file] = files[file]
+                done.write_text(json.dumps(known))
+            named.get()
     return reach
+
+
+def _keep(reach: Path, is_kept: Callable[[str], bool]) -> None:
+    """Leave out lines of other tests."""
+    lines = reach.read_text().splitlines(keepends=True) if reach.exists() else []
+    kept = [line for line in lines if is_kept(json.loads(line)[0])]
+    reach.write_text("".join(kept))
+
+
+def _start_recording(tree: Path, work: Path, reach: Path) -> None:
+    """Import what tests do, with probes in the product."""
+    os.nice(19)
+    sys.path[:0] = [str(PROBES), str(tree), str(tree / "tests")]
+    sys.pycache_prefix = str(work / "compiled")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    os.environ["QLOWER_REACH"], os.environ["QLOWER_TREE"] = str(reach), str(tree)
+    import_libraries()
+    importlib.import_module("blocks").start()
+    # What a first import of the product reaches belongs to no test.
+    importlib.import_module("qlower.api")
+    importlib.import_module("blocks").taken()
+
+
+def _record_file(tree: Path, long: tuple[str, ...], seconds: float, file: str) -> str:
+    arguments = ["-p", "reach", file, *(["--long"] if file.startswith(long) else [])]
+    in_process(tree, partial(_run, tree, arguments), seconds)
+    return file
+
+
+def _collect(tree: Path, tests: Sequence[str], names: Path) -> None:
+    """Write the names of all tests of every turn, and whether they are long."""
+    arguments = ["--collect-only", "-o", "addopts=", "--long", *tests]
+    in_process(tree, partial(_run, tree, arguments, [_Names(names)]), 600)
+
+
+class _Names:
+    """A plug-in that writes what was collected."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        names = {
+            item.nodeid: item.get_closest_marker("long") is not None
+            for item in session.items
+        }
+        self._file.write_text(json.dumps(names))
+
+
+def _run(tree: Path, arguments: Sequence[str], plugins: Sequence[object] = ()) -> str:
+    # For processes that a test starts, which record, too.
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(PROBES), str(tree)])
+    return str(pytest.main(["-p", "no:cacheprovider", *arguments], plugins))
 
 
 class Reach:
@@ -106,17 +138,22 @@ class Reach:
     def __init__(self, reach: Path, tree: Path) -> None:
         self._tree = tree
         self.seconds: dict[str, float] = {}
-        self._tests: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        self._tests: defaultdict[Place, set[str]] = defaultdict(set)
+        self._blocks: defaultdict[tuple[str, str], set[Place]] = defaultdict(set)
+        is_long = json.loads((reach.parent / COLLECTED).read_text())
         for line in reach.read_text().splitlines():
             test, seconds, found = json.loads(line)
-            if str(tree) in test:
-                continue  # A worker's tree is elsewhere.
+            if test not in is_long:
+                continue  # Its parameters have changed.
             if seconds:
                 self.seconds[test] = seconds
-            for file, blocks in found.items():
-                for block in blocks:
-                    self._tests[file, block].add(test)
-        self._add_other_turns((reach.parent / COLLECTED).read_text().splitlines())
+            for file, functions in found.items():
+                for function, blocks in functions.items():
+                    places = {(file, function, block) for block in blocks}
+                    self._blocks[file, function] |= places
+                    for place in places:
+                        self._tests[place].add(test)
+        self._add_other_turns([test for test, long in is_long.items() if not long])
 
     def _add_other_turns(self, names: Sequence[str]) -> None:
         """Cases that didn't run take what those of their function took on average."""
@@ -129,17 +166,21 @@ class Reach:
                 self.seconds.setdefault(name, mean(known))
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """Those that reach the mutant's block, or its function if none of the block was
-        recorded. The likeliest to fail come first: tests that reach what few others do
+        """Those that reach the mutant's block; its function, if none of the block was
+        recorded; its file, if none of the function was (it is new, or runs when it is
+        imported). The likeliest to fail come first: tests that reach what few others do
         in its function, then tests of its own room, then quick ones; and of each test
         function one before its others."""
         file = mutant.file
-        block, around = block_of((self._tree / file).read_text(), mutant.line)
-        reaching = self._tests[file, block]
+        function, block = block_of((self._tree / file).read_text(), mutant.line)
+        reaching = self._tests[file, function, block]
+        around = self._blocks[file, function] or {
+            place for place in self._tests if place[0] == file
+        }
         score: Counter[str] = Counter()
         for other in around:
-            for test in self._tests[file, other]:
-                score[test] += round(1000 / len(self._tests[file, other]))
+            for test in self._tests[other]:
+                score[test] += round(1000 / len(self._tests[other]))
         # Few tests of a function are recorded; its others may reach the block, too.
         functions = {test.partition("[")[0] for test in reaching or score}
         others = (t for t in self.seconds if t.partition("[")[0] in functions)

@@ -74,7 +74,8 @@ class Task:
 
 
 _tree = Path()
-"""Of this worker."""
+_passing: set[str] = set()
+"""Of this worker: its tree, and tests that pass in it without a mutant."""
 
 
 def start_worker(work: Path, kind: str) -> None:
@@ -126,13 +127,19 @@ def _verdict(task: Task, answer: str, shown: int) -> Verdict:
 
 def _is_honest(verdict: Verdict, task: Task) -> bool:
     """Whether what failed passes without the mutant."""
+    if verdict.test in _passing:
+        return True
     if not verdict.shown:
         work = partial(pinned.first_differing, task.mutant, verdict.test)
     elif verdict.test.startswith("tests/"):
         work = partial(first_failing, [verdict.test])
     else:
         work = partial(first_failing, task.tests)
-    return in_process(_tree, work, 3 * task.seconds) == "passed"
+    if in_process(_tree, work, 3 * task.seconds) != "passed":
+        return False
+    if verdict.shown and verdict.test.startswith("tests/"):
+        _passing.add(verdict.test)
+    return True
 
 
 def choose(mutant: Mutant, reach: Reach, seconds: float) -> tuple[list[str], int]:

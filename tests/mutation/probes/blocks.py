@@ -3,7 +3,8 @@
 A block is what follows a branch: the body of a function, of a loop, of one arm of an
 `if`. While a module is compiled, each of its blocks gets a statement that sets a byte
 under the number of the block's first line. That is cheap enough for all tests to run
-with all blocks. Files stay as they are.
+with all blocks. Files stay as they are. What is written names a block by its function
+and its number there, so that it holds for a tree that has changed elsewhere.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import atexit
 import builtins
 import json
 import os
+from collections import defaultdict
+from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
@@ -39,22 +42,37 @@ def blocks(tree: ast.AST) -> list[list[ast.stmt]]:
     return list({id(body): body for body in found}.values())
 
 
-def block_of(text: str, line: int) -> tuple[int, list[int]]:
-    """The innermost block that holds a line of a file, and all blocks of its function,
-    by their first lines."""
+def named_blocks(tree: ast.AST) -> dict[int, tuple[str, int]]:
+    """By its first line, the innermost function of each block and the block's number in
+    it: names that stay when other functions change."""
+    found: dict[int, tuple[str, int]] = {}
+
+    def visit(node: ast.AST, name: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = name
+            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                inner = f"{name}.{child.name}".lstrip(".")
+            if isinstance(child, ast.FunctionDef):
+                for number, body in enumerate(blocks(child)):
+                    found[body[0].lineno] = inner, number
+            visit(child, inner)
+
+    visit(tree, "")
+    return found
+
+
+def block_of(text: str, line: int) -> tuple[str, int]:
+    """The innermost block that holds a line of a file."""
     tree = ast.parse(text)
-    holding = [body for body in blocks(tree) if _holds(body, line)]
-    around = [
-        block[0].lineno
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef) and _holds(function.body, line)
-        for block in blocks(function)
-    ]
-    return max((body[0].lineno for body in holding), default=0), sorted({*around})
-
-
-def _holds(body: list[ast.stmt], line: int) -> bool:
-    return body[0].lineno <= line <= (body[-1].end_lineno or 0)
+    first = max(
+        (
+            body[0].lineno
+            for body in blocks(tree)
+            if body[0].lineno <= line <= (body[-1].end_lineno or 0)
+        ),
+        default=0,
+    )
+    return named_blocks(tree).get(first, ("", 0))
 
 
 def _source_to_code(
@@ -110,7 +128,7 @@ def start() -> None:
 
 
 def taken() -> dict[str, list[int]]:
-    """The blocks that were reached since the last call."""
+    """The blocks that were reached since the last call, by their first lines."""
     found: dict[str, list[int]] = {}
     for file, reached in _reached.items():
         if 1 in reached:
@@ -121,6 +139,17 @@ def taken() -> dict[str, list[int]]:
     return found
 
 
+@cache
+def _names(file: str) -> dict[int, tuple[str, int]]:
+    return named_blocks(ast.parse((Path(os.environ["QLOWER_TREE"]) / file).read_text()))
+
+
 def write(test: str, seconds: float, found: dict[str, list[int]]) -> None:
+    named: dict[str, dict[str, list[int]]] = {}
+    for file, lines in found.items():
+        of_file = named[file] = defaultdict(list)
+        for line in lines:
+            name, number = _names(file)[line]
+            of_file[name].append(number)
     with Path(os.environ["QLOWER_REACH"]).open("a") as file:
-        file.write(json.dumps([test, seconds, found]) + "\n")
+        file.write(json.dumps([test, seconds, named]) + "\n")

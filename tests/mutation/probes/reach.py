@@ -1,8 +1,9 @@
 """Record which blocks of the product each test reaches: a plug-in of pytest.
 
 `QLOWER_REACH` is the file that gets a line of JSON for each test that passed: its name,
-its seconds of CPU and, by file, the blocks that at most two other tests of the same
-function have reached in this run. Processes that a test starts add lines of their own.
+its seconds of CPU and, by file and function, the blocks that at most two other tests of
+the same function have reached in this run. Processes that a test starts add lines of
+their own. `QLOWER_TREE` is the tree that is run.
 """
 
 from __future__ import annotations
