@@ -8,7 +8,7 @@ from qlower.cli.exit_codes import ExitCode
 from qlower.cli.given import make_compilation
 from qlower.cli.inputs import assign_inputs, read_inputs
 from qlower.cli.output import show
-from qlower.cli.progress import clear_status, progress
+from qlower.cli.progress import progress
 from qlower.compilation.bisection import bisect
 from qlower.model.input_sets import input_set
 from qlower.tables.table import counted
@@ -23,10 +23,8 @@ def run(options: argparse.Namespace) -> int:
     for number in progress(range(len(runs)), "bisect"):
         fault = bisect(compilation, runs[number])
         if fault is not None:
-            clear_status()
             show(f"input {number}: {fault}" if len(runs) > 1 else str(fault))
             return ExitCode.FOUND
-    clear_status()
     inputs = f" for {counted(len(runs), 'input')}" if len(runs) > 1 else ""
     show(f"native code and interpreter give the same bits{inputs}")
     return 0

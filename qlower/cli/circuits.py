@@ -64,7 +64,7 @@ def write_circuits(options: argparse.Namespace, emit: list[str]) -> int:
                 (temporary / name).write_text(text)
                 files.append(str(folder / name))
     if options.json:
-        print(json_text({"files": files, **found.to_dict()}))
+        show(json_text({"files": files, **found.to_dict()}))
     else:
         show("\n".join([*files, "", found.render(terminal_width())]))
     return 0
@@ -81,7 +81,7 @@ def _write_gates(options: argparse.Namespace, emit: list[str]) -> int:
         names = found.write(temporary, name)
     files = [str(folder / one) for one in names]
     if options.json:
-        print(json_text({"files": files, **found.to_dict()}))
+        show(json_text({"files": files, **found.to_dict()}))
     else:
         show("\n".join([*files, "", found.render(terminal_width())]))
     return 0

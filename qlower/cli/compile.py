@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         memory.check(**limits)
     files = [str(folder / name) for name in names]
     if options.json:
-        print(json_text({"files": files, "memory": memory.to_json()}))
+        show(json_text({"files": files, "memory": memory.to_json()}))
     else:
         show("\n".join([*files, "", str(memory.table())]))
     return 0

@@ -6,8 +6,8 @@ import argparse
 
 from qlower.circuits.cost import costs
 from qlower.cli.compare import subject_of
-from qlower.cli.output import check_plot, print_table, write_plot
-from qlower.cli.progress import clear_status, progress
+from qlower.cli.output import check_plot, print_table, show, write_plot
+from qlower.cli.progress import progress
 from qlower.diagnostics import QlowerError
 from qlower.tables.json_text import json_text
 
@@ -24,9 +24,8 @@ def run(options: argparse.Namespace) -> int:
         examples=options.examples,
         progress=progress,
     )
-    clear_status()
     if options.format == "json":
-        print(json_text(found.to_dict()))
+        show(json_text(found.to_dict()))
     else:
         print_table(found.table, options)
     write_plot(options, found)

@@ -10,7 +10,7 @@ from qlower.cli.given import given_model, layer_contracts, matched_layers, model
 from qlower.cli.inputs import given_arrays
 from qlower.cli.layer_gate import check_layers
 from qlower.cli.output import show, terminal_width
-from qlower.cli.progress import clear_status, progress
+from qlower.cli.progress import progress
 from qlower.explain.diff import diff
 from qlower.frontends.load import as_model
 from qlower.frontends.model_files import SUFFIXES
@@ -50,9 +50,8 @@ def run(options: argparse.Namespace) -> int:
         )
     except UnknownSide as error:
         raise UsageError(error.message, help=error.help) from error
-    clear_status()
     if options.json:
-        print(json_text(found.to_dict()))
+        show(json_text(found.to_dict()))
     else:
         show(found.render(terminal_width()))
     passes = check_layers(options, found)

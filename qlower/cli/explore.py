@@ -8,7 +8,7 @@ from pathlib import Path
 
 from qlower.cli.colour import complain
 from qlower.cli.examples import bar, cluster, described, prepare_job
-from qlower.cli.output import print_table, write_plot
+from qlower.cli.output import print_table, show, write_plot
 from qlower.cli.progress import clear_status
 from qlower.exploration.explore import plan
 from qlower.exploration.explore import run as run_plan
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
             on_progress=advance,
         )
     if options.format == "json":
-        print(json_text(found.to_dict()))
+        show(json_text(found.to_dict()))
     else:
         print_table(found.table, options)
     write_plot(options, found)

@@ -11,7 +11,7 @@ from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.given import given_model
 from qlower.cli.inputs import given_arrays
 from qlower.cli.output import show, terminal_width
-from qlower.cli.progress import clear_status, progress
+from qlower.cli.progress import progress
 from qlower.files.replacing import replacing, replacing_files
 from qlower.frontends.load import as_model
 from qlower.identification.identify import identify
@@ -36,9 +36,8 @@ def run(options: argparse.Namespace) -> int:
         found = _identified(model, inputs, options)
         if output is not None:
             output.write(found.text.encode())
-    clear_status()
     if options.json:
-        print(json_text(found.to_dict()))
+        show(json_text(found.to_dict()))
     else:
         show(found.render(terminal_width()))
     return 0 if found.is_found else ExitCode.FOUND
@@ -54,7 +53,6 @@ def _probe(options: argparse.Namespace) -> int:
     with replacing_files(folder) as temporary:
         made = probe(options.probe, progress)
         path = folder / write_probe(made, options.probe, temporary).name
-    clear_status()
     found = {
         "model": str(path),
         "inputs": str(folder / "inputs.npz"),
@@ -62,7 +60,7 @@ def _probe(options: argparse.Namespace) -> int:
         "numbers": made.outputs,
     }
     if options.json:
-        print(json_text(found))
+        show(json_text(found))
         return 0
     count = len(made.model.outputs)
     show(

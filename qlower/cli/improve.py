@@ -9,7 +9,6 @@ from pathlib import Path
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.given import given_model, layer_contracts
 from qlower.cli.output import check_plot, print_table, show, write_plot
-from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError
 from qlower.frontends.load import as_model
 from qlower.process.extras import install_line
@@ -44,9 +43,8 @@ def run(options: argparse.Namespace) -> int:
         layer_contracts=layer_contracts(options.layer_contract),
         limit=options.limit,
     )
-    clear_status()
     if options.format == "json":
-        print(json_text(found.to_dict()))
+        show(json_text(found.to_dict()))
     else:
         print_table(found.table, options)
         print()

@@ -96,12 +96,13 @@ def write_junit(
 
 def print_table(table: Table[Row], options: argparse.Namespace) -> None:
     """Print in the format of `add_format`, in a terminal no wider than that."""
-    clear_status()
     show(table.render(options.format, terminal_width()))
 
 
 def show(text: str) -> None:
-    """Print lines, whose names may come from models and of files, escaped."""
+    """Print lines, whose names may come from models and of files, escaped, in place of
+    the status line."""
+    clear_status()
     print(printable_lines(text))
 
 

@@ -11,7 +11,7 @@ from qlower.cli.given import given_model, layer_contracts, matched_layers
 from qlower.cli.inputs import check_inputs, given_arrays
 from qlower.cli.layer_gate import check_layers
 from qlower.cli.output import show
-from qlower.cli.progress import clear_status, progress
+from qlower.cli.progress import progress
 from qlower.files.replacing import replacing, replacing_files
 from qlower.frontends.load import as_model
 from qlower.report.make import make_report
@@ -40,7 +40,6 @@ def run(options: argparse.Namespace) -> int:
         if options.model_explorer is not None:
             folder = stack.enter_context(replacing_files(explorer))
         report = _report(options)
-        clear_status()
         if page is not None:
             size = page.write(report.html().encode())
             said.append(f"{options.output}: {size / 1e6:.1f} MB")
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
                 (folder / name).write_text(text)
                 said.append(str(explorer / name))
     if options.json:
-        print(json_text(report.to_dict()))
+        show(json_text(report.to_dict()))
     else:
         show("\n".join(said))
     found = report.difference

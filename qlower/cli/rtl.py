@@ -11,7 +11,7 @@ from qlower.cli.circuits import is_contract_name
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.given import given_model, name_values
 from qlower.cli.output import show, terminal_width
-from qlower.cli.progress import clear_status, progress
+from qlower.cli.progress import progress
 from qlower.files.replacing import replacing
 from qlower.tables.json_text import json_text
 
@@ -39,7 +39,6 @@ def run_rtl(options: argparse.Namespace) -> int:
         solver=options.solvers,
         progress=progress,
     )
-    clear_status()
     text = json_text(found.to_dict())
     if options.output is not None:
         with replacing(Path(options.output)) as output:

@@ -115,9 +115,8 @@ def _show_digest(
     names = [spec.name for spec in specs]
     outputs = [dict(zip(names, arrays, strict=True)) for arrays in results]
     found = run_digest(compilation.model, compilation.contract, inputs, outputs)
-    clear_status()
     if options.format == "json":
-        print(json_text(found.to_dict()))
+        show(json_text(found.to_dict()))
     else:
         show(str(found))
 
@@ -136,14 +135,12 @@ def _show(
         for spec, array in zip(specs, arrays, strict=True)
     ]
     if profile is not None:
-        clear_status()
         outputs = output_table(rows).records()
-        print(json_text({"rows": outputs, "profile": profile.records()}))
+        show(json_text({"rows": outputs, "profile": profile.records()}))
         return
     if len(results) > 1 or options.format != "plain":
         print_table(output_table(rows), options)
         return
-    clear_status()
     show("\n".join(line for row in rows for line in row.lines))
 
 

@@ -7,7 +7,6 @@ import argparse
 from qlower.cli.given import given_model, layer_contracts, name_values
 from qlower.cli.inputs import given_arrays
 from qlower.cli.output import show, terminal_width
-from qlower.cli.progress import clear_status
 from qlower.explain.trace import trace
 from qlower.frontends.load import as_model
 from qlower.model.input_sets import input_set
@@ -29,9 +28,8 @@ def run(options: argparse.Namespace) -> int:
         all_steps=options.all_steps,
         given=dict(name_values("--given", options.given or ())),
     )
-    clear_status()
     if options.json:
-        print(json_text(found.to_dict()))
+        show(json_text(found.to_dict()))
     else:
         if len(runs) > 1:
             show(f"input 0 of {len(runs)}")

@@ -13,7 +13,7 @@ from qlower.cli.colour import complain
 from qlower.cli.examples import bar, cluster, described, prepare_job
 from qlower.cli.exit_codes import ExitCode
 from qlower.cli.given import layer_contracts, matched_layers
-from qlower.cli.output import print_table, write_junit, write_plot
+from qlower.cli.output import print_table, show, write_junit, write_plot
 from qlower.cli.progress import clear_status
 from qlower.cli.tables.junit import Case
 from qlower.diagnostics import QlowerError
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     sentences = [one for own in missed.values() for one in own]
     write_junit(options, lambda: [_case(*own) for own in missed.items()])
     if options.format == "json":
-        print(json_text({**found.to_dict(), "missed": sentences}))
+        show(json_text({**found.to_dict(), "missed": sentences}))
     else:
         print_table(found.table, options)
         if options.classes:

@@ -76,7 +76,6 @@ def run(options: argparse.Namespace) -> int:
             output.write(text.encode())
         if saved is not None:
             write_arrays(saved, found.inputs())
-    clear_status()
     write_junit(options, lambda: cases_of(found))
     show(text if options.json else found.render(terminal_width()))
     agree = claims is None or _solve(options, claims)
@@ -199,7 +198,6 @@ def _check(options: argparse.Namespace) -> int:
         sample=options.sample,
         progress=progress,
     )
-    clear_status()
     show(json_text(found.to_dict()) if options.json else str(found))
     return ExitCode.FOUND if found.faults else 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from support.small_model import SMALL_MODEL
 
 from qlower.cli import main
-from qlower.cli.progress import progress
+from qlower.cli.progress import CLEAR_LINE, progress
 
 NAME = "a\x1b]0;mine\x07\x9b31m\u202eb"
 CONTROLS = {"\x1b", "\x07", "\x9b", "\u202e"}
@@ -92,3 +94,62 @@ def test_lines_fit_the_terminal(
 
 def test_things_of_no_known_number_are_gone_through() -> None:
     assert list(progress(iter([1, 2]), "things")) == [1, 2]
+
+
+class Screen(StringIO):
+    """A terminal. Text that follows what is said to be under way, in the same line,
+    is in `mixed`."""
+
+    def __init__(self, status: list[str], mixed: list[str]) -> None:
+        super().__init__()
+        self._status, self._mixed = status, mixed
+        self.is_error = False
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        if self.is_error:
+            whole = self._status[0] + text.replace(CLEAR_LINE, "\r")
+            line = whole.rpartition("\n")[2].rpartition("\r")[2]
+            self._status[0] = line.lstrip()
+        elif text.strip() and self._status[0]:
+            self._mixed.append(f"{self._status[0]}{text}")
+        return super().write(text)
+
+
+@pytest.mark.parts(14)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run model.mlir --random",
+        "diff tflite tvm model.mlir --random",
+        "trace model.mlir --random --at conv[0,0,0,0]",
+        "identify y.npz model.mlir --random --contract tflite,tvm --no-verify",
+        "lint model.mlir --accumulator-bits 8",
+        "verify model.mlir --equal tflite tflite-single",
+        "verify model.mlir --accumulator-bits 24",
+        "verify model.mlir --native --cpu host",
+        "validate model.mlir --data x.npy --contract tflite",
+        "inspect model.mlir --stats",
+        "report model.mlir --no-native -o r.html",
+        "contracts compare model.mlir --contract tflite --contract tvm",
+        "bench model.mlir --rounds 1",
+        "compile model.mlir -o out --emit obj",
+    ],
+)
+def test_what_is_under_way_goes_before_the_answer_comes(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.mlir").write_text(SMALL_MODEL)
+    np.save("x.npy", np.zeros((3, 2, 2, 1), np.int8))
+    assert main(["run", "model.mlir", "--random", "--save-layers", "y.npz"]) == 0
+    status, mixed = [""], list[str]()
+    out, error = (Screen(status, mixed) for _ in range(2))
+    error.is_error = True
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", error)
+    assert main(line.split()) in (0, 1)
+    assert out.getvalue()
+    assert not mixed
