@@ -104,6 +104,10 @@ def test_all_take_the_same_shapes(model: qlower.Model) -> None:
 
 def test_lint_says_what_the_command_says(model: qlower.Model) -> None:
     assert qlower.lint(model).is_clean
+    (x,) = random_inputs(model.inputs, 0)
+    given = {model.inputs[0].name: x}
+    on_data = qlower.lint(model, accumulator_bits=4, inputs=given)
+    assert all(one.on_data is not None for one in on_data.findings)
     found = qlower.lint(model, accumulator_bits=4)
     assert not found.is_clean
     assert found.findings[0].layer in str(found)

@@ -14,7 +14,7 @@ from support import edge_layers, models_directory
 from support.small_model import SMALL_MODEL
 
 import qlower
-from qlower.bench.cmsis_nn import count
+from qlower.bench.cmsis_nn import calls, count
 from qlower.bench.cmsis_nn.calls import call_of
 from qlower.bench.cmsis_nn.count import COMPILER, LayerCount, compare_layers
 from qlower.bench.emulated import count_kernels
@@ -87,6 +87,22 @@ def test_a_call() -> None:
     assert call.arrays["weights"].dtype == "int8"
     multipliers = call.arrays["multipliers"]
     assert ((multipliers >= 1 << 30) & (multipliers < 1 << 31)).all()
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected"),
+    [
+        (0.75, (3 << 29, 0)),
+        (1 - 2.0**-31, ((1 << 31) - 1, 0)),
+        (1 - 2.0**-33, (1 << 30, 1)),  # its fraction is rounded to 1
+        (2.0**-32, (1 << 30, -31)),
+        (2.0**-33, (0, 0)),
+    ],
+)
+def test_multipliers_are_those_of_tflite(
+    ratio: float, expected: tuple[int, int]
+) -> None:
+    assert vars(calls)["_multiplier"](ratio) == expected
 
 
 def test_a_layer_without_a_kernel() -> None:

@@ -22,6 +22,7 @@ from qlower.identification.cases import (
     Cases,
     weights_for,
 )
+from qlower.identification.onnx_file import channels_first
 from qlower.identification.probe import (
     Format,
     Probe,
@@ -50,6 +51,15 @@ def test_weights_have_the_sums() -> None:
     most = LARGEST_PRODUCT_SUM
     sums = np.array([0, 1, -1, 12_345, -98_765, most, -most])
     assert (weights_for(sums) @ FACTORS == sums).all()
+
+
+def test_only_images_have_their_channels_first() -> None:
+    image = np.arange(24).reshape(1, 2, 3, 4)
+    turned = channels_first(image)
+    assert turned.shape == (1, 4, 2, 3)
+    assert turned[0, 3, 1, 2] == image[0, 1, 2, 3]
+    rows = image.reshape(4, 6)
+    assert channels_first(rows) is rows
 
 
 def small_probe(signed: bool) -> Probe:

@@ -22,6 +22,7 @@ from support.tflite_models import conv2d, fully_connected
 import qlower
 from qlower.cli import main
 from qlower.diagnostics import QlowerError
+from qlower.packages.c_source.loops import Lines, Loop
 from qlower.text.parsing import parse_module
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
@@ -109,6 +110,18 @@ def test_rows_are_widened_in_the_arena(name: str, tmp_path: Path) -> None:
     x = random_stored(spec.shape, seed=3)
     (found,) = built("gcc -O2").outputs(compiled, [x], tmp_path)
     np.testing.assert_array_equal(found, qlower.interpret(path, x, contract="tflite"))
+
+
+def test_loops_count_by_their_steps() -> None:
+    lines = Lines()
+    with lines.loops([Loop(f"i{n}", 8, begin=n, step=n) for n in (1, 2, 4)]):
+        lines.add("f();")
+    assert [line.strip() for line in lines.texts] == [
+        "for (int32_t i1 = 1; i1 < 8; i1++) {",
+        "for (int32_t i2 = 2; i2 < 8; i2 += 2) {",
+        "for (int32_t i4 = 4; i4 < 8; i4 += 4) {",
+        *("f();", "}", "}", "}"),
+    ]
 
 
 SHORT_RUNS = f"""

@@ -128,6 +128,26 @@ def test_library_gives_the_bits_of_jit(package: Path, image: np.ndarray):
 
 
 @needs_cc
+def test_a_library_whose_interface_is_damaged(package: Path):
+    path = package / "libsmall_model.so"
+    data = path.read_bytes()
+    start = data.index(b'{"arena')
+    for told, instead in (
+        ('{"', "{'"),  # no JSON
+        ('"signature"', '"signaturE"'),
+        ('"arena_bytes"', '"arena_byteS"'),
+        ('"arena_alignment": 64', '"arena_alignment": 6.'),
+        ('"dtype": "int8"', '"dtype": "inT8"'),
+        ('"inputs": [', '"inputs": {'),
+    ):
+        assert told.encode() in data[start:]
+        damaged = data[start:].replace(told.encode(), instead.encode(), 1)
+        path.write_bytes(data[:start] + damaged)
+        with pytest.raises(QlowerError, match="says of its model what is damaged"):
+            qlower.load_compiled(package)
+
+
+@needs_cc
 def test_example_program(package: Path, image: np.ndarray):
     program = package / "program"
     command = ["cc", "-std=c99", *WARNINGS, package / "main.c"]

@@ -11,6 +11,7 @@ import pytest
 from training.test_improvement_steps import LONE, work
 
 from qlower.diagnostics import QlowerError
+from qlower.model.signature import Array
 from qlower.model.weights import WeightSpec, weight_specs
 from qlower.text.parsing import parse_module
 
@@ -110,11 +111,17 @@ def test_weights_are_quotients_of_float32_and_biases_of_float64() -> None:
     assert found.tolist() == [round(exact)] * 2
 
 
-@pytest.mark.parametrize(("code", "type"), [((1 << 23) - 1, "32"), (1 << 23, "64")])
-def test_codes_that_float32_would_round_are_float64(code: int, type: str) -> None:
-    spec = SimpleNamespace(
-        stored=np.array([0, -code], np.int32), real=np.array([0.0, -code])
-    )
+@pytest.mark.parametrize(
+    ("stored", "type"),
+    [
+        (np.array([0, 1 - (1 << 23)], np.int32), "32"),
+        (np.array([0, -(1 << 23)], np.int32), "64"),
+        (np.zeros((2, 0), np.int8), "32"),
+        (np.array([1e9], np.float32), "32"),  # a bias of real numbers is what it is
+    ],
+)
+def test_codes_that_float32_would_round_are_float64(stored: Array, type: str) -> None:
+    spec = SimpleNamespace(stored=stored, real=stored.astype(np.float64))
     parameter = import_module("qlower.torch.quantizing").initial_parameter(
         cast(WeightSpec, spec)
     )

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from support import models_directory
 from support.lanes import LARGE_VARIABLE, is_asked_for
+from support.tflite_builder import TFLiteBuilder
 from xdsl.dialects.func import FuncOp
 
 from qlower.cli import main
@@ -213,6 +214,25 @@ def test_a_changed_contract_or_weight_is_rejected_without_hashes(
     assert data.count(weights) == 1
     changed = data.replace(weights, bytes([weights[0] ^ 1, *weights[1:]]))
     assert not accepts(changed, contracts)
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_an_operator_has_its_code_in_either_field(is_old: bool) -> None:
+    """Files from before 2020 have the first alone; codes beyond 127 are in the other,
+    and 127 in the first."""
+    schema: Any = pytest.importorskip("tflite", reason="tflite is not installed")
+    builder = TFLiteBuilder()
+    x, y = (builder.tensor(name, (4,), scale=0.1) for name in "xy")
+    builder.operator("LOGISTIC" if is_old else "GELU", [x], [y])
+    data = bytearray(builder.build([x], [y]))
+    if is_old:
+        table = schema.Model.GetRootAs(data, 0).OperatorCodes(0)._tab
+        place = table.Pos + table.Offset(10)  # its fourth field
+        assert data[place : place + 4] == bytes([14, 0, 0, 0])
+        data[place : place + 4] = bytes(4)
+    ((code, _, (one,), result),) = check_certificate.read_model(bytes(data))
+    assert code == (14 if is_old else 150)
+    assert list(one.shape) == list(result.shape) == [4]
 
 
 def test_only_tflite_files_have_certificates(tmp_path: Path) -> None:
