@@ -215,6 +215,22 @@ def test_every_accumulator_keeps_its_result(seed: int, fused: bool):
     assert "fixed.shift_right" not in names(after)
 
 
+@pytest.mark.parametrize("integers", [True, False])
+def test_numbers_of_a_whole_layer_make_one_line(integers: bool):
+    """Channels with the same numbers have the same steps, and a line without tables."""
+    epilogue = "%one = arith.constant 1610612736 : i32 %by = arith.constant 7 : i32"
+    epilogue += ONCE.replace("%m :", "%one :").replace("%s :", "%by :")
+    layer = random_layer(5, epilogue)
+    proof, before, after = prove_for(INTEGERS if integers else Machine(True), layer)
+    assert proof is not None
+    assert proof.form is not None
+    assert proof.proved == 1
+    assert len(after.inputs) <= len(before.inputs)
+    x = reachable(before)
+    assert len({*x.min(axis=1).tolist()}) > 1
+    np.testing.assert_array_equal(epilogue_at(after, x), epilogue_at(before, x))
+
+
 INTEGERS = Machine(fused=False, long_products=True, floats=False)
 
 

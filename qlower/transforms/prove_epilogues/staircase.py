@@ -49,7 +49,7 @@ class Staircase(Located):
 
     `ops` compute it from `accumulator` and the lanes of `constants`, in the order in
     which they read them; these are flat: one a channel. `low` and `high` bound the
-    accumulator.
+    accumulator. Where all constants are single numbers, there is one channel.
     """
 
     ops: Sequence[Operation]
@@ -105,6 +105,11 @@ def find_staircase(nest: NestOp) -> Staircase | None:
         else:
             chain.append(op)
             dependent.update(op.results)
+    read_by_chain = (v for op in chain for v in op.operands if v in constants)
+    if all(constants[value].ndim == 0 for value in read_by_chain):
+        # One function of all channels, on the interval that has all of theirs.
+        shape = (1,) * len(shape)
+        low, high = low.min(keepdims=True), high.max(keepdims=True)
     ends: Values = {
         value: lanes[:, np.newaxis] if lanes.ndim else lanes
         for value, lanes in constants.items()
