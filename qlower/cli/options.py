@@ -103,11 +103,12 @@ def add_import_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--qdq",
-        choices=("integer", "x86", "as-written"),
+        choices=("integer", "x86", "as-written", "device"),
         help="how groups of dequantize, operator, quantize in an ONNX file are read: "
         "as operators on integers wherever ONNX Runtime may use those, where its "
-        "default session on x86-64 does, or nowhere (default: as the systems of the "
-        "contracts that are named, else integer)",
+        "default session on x86-64 does, nowhere, or everywhere, with ReLUs that clip "
+        "codes, as on accelerators (default: as the systems of the contracts that are "
+        "named, else integer)",
     )
     group.add_argument(
         "--signature",

@@ -15,7 +15,7 @@
 // # Sources
 // - ucb-bar/gemmini at 8c3f992, src/main/scala/gemmini/Arithmetic.scala, Configs.scala
 
-module attributes {contract.family = "Gemmini", contract.base = "exact",
+module attributes {contract.family = "Gemmini", contract.base = "exact", contract.qdq = "device",
     contract.summary = "Gemmini: one float32 product, half to even, no zero points"} {
 
 func.func @conv2d(%accumulator: i32) -> i32 {

@@ -13,12 +13,14 @@
 // # Quirks
 // - A ratio that isn't an integer of 31 bits times a power of two is refused, and so is one of
 //   2^31 or more, or below 2^-32.
+// - In ONNX files in QDQ form an activation clips the codes of the layer before it (`--qdq device`),
+//   and layers that stay real are refused.
 // # Checked against
 // No system: it is what others are made of.
 // # Sources
 // - arithmetic
 
-module attributes {contract.base = "pow2-shift",
+module attributes {contract.base = "pow2-shift", contract.qdq = "device",
     contract.summary = "a multiplier and one rounding shift: the frame of integer accelerators"} {
 
 func.func private @require_multiplier(%multiplier: i64) { func.return }

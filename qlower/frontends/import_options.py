@@ -11,11 +11,12 @@ from qlower.model.names import short_names
 
 MOST_SUGGESTIONS = 3
 
-INTEGER, X86, AS_WRITTEN = "integer", "x86", "as-written"
+INTEGER, X86, AS_WRITTEN, DEVICE = "integer", "x86", "as-written", "device"
 
-QDQ_READINGS = (INTEGER, X86, AS_WRITTEN)
+QDQ_READINGS = (INTEGER, X86, AS_WRITTEN, DEVICE)
 """Readings of a group of dequantize, operator, quantize: as operators on integers where
-ONNX Runtime may have such, where its default session on x86-64 has them, or nowhere."""
+ONNX Runtime may have such, where its default session on x86-64 has them, or nowhere; or
+everywhere, with activations that clip codes, as on accelerators."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ def load(
     file or in tables, and what they don't depend on isn't read. `qdq` says what
     groups of dequantize, operator, quantize in an ONNX file become: operators on
     integers wherever ONNX Runtime may have those ("integer"), where its default session
-    on x86-64 has ("x86"), or nowhere ("as-written"). `signature` names one of a TFLite
+    on x86-64 has ("x86"), nowhere ("as-written"), or everywhere, with activations that
+    clip codes, as on accelerators ("device"). `signature` names one of a TFLite
     file's, whose subgraph is read in place of the first.
 
     Raises `QlowerError` for a file that can't be read, is malformed, or uses something

@@ -12,7 +12,7 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import QDQ, module_contract
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
-from qlower.frontends.import_options import INTEGER, X86
+from qlower.frontends.import_options import DEVICE, INTEGER, X86
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
 
@@ -21,6 +21,9 @@ SIGNED = "signed"
 
 _NOT_BY_DEFAULT = "session.qdqisint8allowed=1"
 """Stands in the remarks on models that only such a session of ONNX Runtime runs."""
+
+_REAL = "runs on float32"
+"""Stands in the remarks on models with quantized layers that stay real."""
 
 
 def reading_of(contracts: Sequence[str]) -> str:
@@ -57,12 +60,19 @@ def _takes_any_sign(op: qnn.QnnOp, signs: set[bool]) -> bool:
 
 def check_reading(model: Model, contract: str | None) -> None:
     """Warn if a contract, by default the model's own, stands for a session of ONNX
-    Runtime that would read the model's file differently."""
+    Runtime, or for a device, that would read the model's file differently."""
     name = contract or module_contract(model.module)
-    if name is None or model.module.attributes.get(QDQ) != StringAttr(INTEGER):
+    reading = model.module.attributes.get(QDQ)
+    if name is None or reading in (None, StringAttr(DEVICE)):
         return
+    stated = load_contract(name).qdq
+    if stated == DEVICE and any(_REAL in remark for remark in model.remarks):
+        warn(
+            f"{model.path or 'the model'} is read as ONNX Runtime runs it, with layers "
+            f"of float32; the devices of {name} have none: --qdq device"
+        )
     is_special = any(_NOT_BY_DEFAULT in remark for remark in model.remarks)
-    if is_special and load_contract(name).qdq == X86:
+    if is_special and (reading, stated) == (StringAttr(INTEGER), X86):
         warn(
             f"{model.path or 'the model'} is read as ONNX Runtime runs it with "
             f"{_NOT_BY_DEFAULT}; {name} stands for its default session on x86-64, "

@@ -241,3 +241,63 @@ def test_answers_of_esp_ppq(contract: str, tmp_path: Path) -> None:
         model = qlower.load(path)
         assert module_contract(model.module) == contract
         np.testing.assert_array_equal(qlower.jit(model)(x), y)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("contract", PPQ_TARGETS)
+def test_onnx_of_esp_ppq(contract: str, tmp_path: Path) -> None:
+    """Its files of both kinds are read as one network; `--qdq device` is implied."""
+    pytest.importorskip("esp_ppq")
+    torch: Any = import_module("torch")
+    api: Any = import_module("esp_ppq.api")
+    platform: Any = import_module("esp_ppq").TargetPlatform
+    nn = torch.nn
+
+    class Sums(nn.Module):
+        """An addition, a product and a concatenation, with activations."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b, self.c = (nn.Conv2d(3, 8, 3, padding=1) for _ in range(3))
+            self.d, self.pool = nn.Conv2d(16, 12, 3, 2), nn.AdaptiveAvgPool2d(1)
+            self.e, self.f = nn.Linear(12, 9), nn.Linear(9, 5)
+
+        def forward(self, x: Any) -> Any:
+            a = self.a(x).relu()
+            both = torch.cat([(a + self.b(x)).relu(), a * self.c(x)], 1)
+            row = self.pool(self.d(both).relu()).flatten(1)
+            return self.f(self.e(row).relu())
+
+    for seed in range(6):
+        torch.manual_seed(seed)
+        net = nn.Sequential(
+            *(nn.Conv2d(3, 18, 3, padding=1), nn.ReLU()),
+            *(nn.Conv2d(18, 18, 3, 2, 1, groups=18), nn.ReLU6()),
+            *(nn.Conv2d(18, 32, 1), nn.MaxPool2d(2), nn.AvgPool2d(2)),
+            *(nn.Conv2d(32, 7, 1), nn.Sigmoid(), nn.Flatten()),
+            *(nn.Linear(28, 12), nn.ReLU(), nn.Linear(12, 10)),
+        )
+        path = tmp_path / f"{seed}.espdl"
+        graph = api.espdl_quantize_torch(
+            (Sums() if seed % 2 else net).eval(),
+            str(path),
+            [4 * torch.randn(1, 3, 16, 16) for _ in range(4)],
+            calib_steps=4,
+            input_shape=[1, 3, 16, 16],
+            target=PPQ_TARGETS[contract],
+            error_report=False,
+            verbose=0,
+        )
+        file = path.with_suffix(".onnx")
+        api.export_ppq_graph(
+            graph=graph, platform=platform.ONNXRUNTIME, graph_save_to=str(file)
+        )
+        device, run = qlower.jit(path), qlower.jit(file, contract=contract)
+        (given,), (result,) = device.inputs, device.outputs
+        draw = np.random.default_rng(seed)
+        for _ in range(100):
+            x = draw.integers(-128, 128, given.shape).astype(np.int8)
+            real = (x * np.float32(given.scale)).transpose(0, 3, 1, 2)
+            found = run(np.ascontiguousarray(real, np.float32))
+            np.testing.assert_array_equal(found / result.scale, device(x))

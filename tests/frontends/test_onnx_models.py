@@ -17,7 +17,7 @@ from support.random_qdq import RandomGraph
 
 import qlower
 from qlower.diagnostics import QlowerError
-from qlower.frontends.import_options import AS_WRITTEN, QDQ_READINGS
+from qlower.frontends.import_options import AS_WRITTEN, INTEGER, X86
 from qlower.interp.values import Array
 
 MODELS = models_directory()
@@ -29,6 +29,9 @@ runtime: Any = pytest.importorskip(
 )
 Failure: type[Exception] = runtime.Fail
 QUICK = ("ic_resnet8_qdq_onnx", "micro_kws_m_qdq_onnx", "micro_kws_m_qlinear_onnx")
+
+SESSIONS = (INTEGER, X86, AS_WRITTEN)
+"""The readings that are ONNX Runtime's."""
 
 RANDOM_GRAPHS = 8
 MANY_RANDOM_GRAPHS = 400
@@ -57,7 +60,7 @@ def check_random(seeds: range, folder: Path, qdq: str) -> dict[int, str]:
 
 
 @pytest.mark.parts(3)
-@pytest.mark.parametrize("qdq", QDQ_READINGS)
+@pytest.mark.parametrize("qdq", SESSIONS)
 def test_random_graphs(qdq: str, tmp_path: Path) -> None:
     """All are read as they are written; else not one, whose float layer has no known
     order."""
@@ -68,7 +71,7 @@ def test_random_graphs(qdq: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("qdq", QDQ_READINGS)
+@pytest.mark.parametrize("qdq", SESSIONS)
 def test_many_random_graphs(qdq: str, tmp_path: Path) -> None:
     seeds = range(RANDOM_GRAPHS, MANY_RANDOM_GRAPHS)
     assert len(check_random(seeds, tmp_path, qdq)) < len(seeds) / 2
@@ -100,7 +103,7 @@ def test_as_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("qdq", QDQ_READINGS)
+@pytest.mark.parametrize("qdq", SESSIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_input(name: str, qdq: str, tmp_path: Path) -> None:
     path = MODELS / name / "model.onnx"

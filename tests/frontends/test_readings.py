@@ -40,6 +40,7 @@ def test_contracts_state_readings(tmp_path: Path) -> None:
     assert reading_of(["onnxruntime"]) == reading_of(PAIR) == "x86"
     assert reading_of(["onnx-reference"]) == "as-written"
     assert reading_of(["onnxruntime", "tflite"]) == "integer"
+    assert reading_of(["esp-dl-p4", "vitis-dpu", "gemmini"]) == "device"
     heir = tmp_path / "heir.mlir"
     heir.write_text('module attributes {contract.base = "onnxruntime"} {}')
     assert reading_of([str(heir)]) == "x86"

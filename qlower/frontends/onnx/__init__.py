@@ -22,11 +22,12 @@ from ..graph.importer import Framework, Reading, build_module, graph_format
 from ..graph.nodes import Graph, Node
 from ..graph.operators import IMPORTERS
 from ..graph.schema import Model
-from ..import_options import AS_WRITTEN, ImportOptions
+from ..import_options import AS_WRITTEN, DEVICE, ImportOptions
+from .device import check_stored
 from .fusing import check_arity, fuse
 from .quantizers import convert_quantizers
 from .reader import read_model
-from .remarks import bias_remarks, remarks, session_of
+from .remarks import ON_DEVICES, bias_remarks, remarks, session_of
 from .simplifying import fold_quantized
 
 __all__ = ["FORMAT", "import_onnx"]
@@ -41,10 +42,14 @@ def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
     is_optimized = options.qdq != AS_WRITTEN
     if is_optimized:
         unfused = fuse(graph, options.qdq)
+        if options.qdq == DEVICE:
+            check_stored(graph, unfused)
     else:
         fold_quantized(graph)
 
     def all_remarks() -> list[str]:
+        if options.qdq == DEVICE:
+            return [ON_DEVICES, *of_biases]
         return [*remarks(graph, unfused, session), *of_biases]
 
     return Reading("onnxruntime", unfused, all_remarks, has_blocks=is_optimized)

@@ -7,13 +7,16 @@ products of int8 stay real.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..graph.bounds import RANGES, bounds, is_redundant, remove_activations
 from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node
 from ..graph.operators import IMPORTERS
 from ..graph.passes import remove_identities, separate_dequantizers
 from ..graph.qdq import Group, find_group
-from ..import_options import INTEGER
+from ..import_options import DEVICE, INTEGER, X86
 from ..site import Site
+from .device import activation_of, fold_bounds, move_codes
 from .real_fusing import fuse_reals
 from .rewriting import (
     add_to_convolutions,
@@ -51,10 +54,14 @@ MOST_ROUNDS = 10
 
 def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
     """Rewrite the graph to what ONNX Runtime makes of it at its level "extended", with
-    int8 allowed for groups ("integer") or as on x86-64 by default ("x86").
+    int8 allowed for groups ("integer") or as on x86-64 by default ("x86"). In the
+    reading "device" an activation between an operator and its quantization is fused.
 
     Gives, for each operator between conversions that stays real, why.
     """
+    if qdq == DEVICE:
+        fold_bounds(graph)
+        move_codes(graph)
     for _ in range(MOST_ROUNDS):
         changes = graph.changes
         for simplify in SIMPLIFICATIONS:
@@ -62,7 +69,7 @@ def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
         if graph.changes == changes:
             break
     remove_activations(graph)
-    if qdq != INTEGER:
+    if qdq == X86:
         remove_inverse_pairs(graph)
         use_uint8(graph)
     unfused: dict[Node, str] = {}
@@ -73,7 +80,7 @@ def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
         if not (group.dequantizers or group.quantizers) or graph.is_activation(node):
             continue
         try:
-            _replace(graph, group, _select(graph, group, takes_int8=qdq == INTEGER))
+            _replace(graph, group, _select(graph, group, qdq))
         except StaysReal as reason:
             unfused[node] = str(reason)
     remove_inverse_pairs(graph)
@@ -94,16 +101,21 @@ def _replace(graph: Graph, group: Group, fused: Fused) -> None:
     )
 
 
-def _select(graph: Graph, group: Group, *, takes_int8: bool) -> Fused:
+def _select(graph: Graph, group: Group, qdq: str) -> Fused:
     node = group.operator
     selector = SELECTORS.get(node.kind) if not node.domain else None
     if selector is None:
         raise StaysReal("there is no such operator on integers")
-    if group.activation is not None:
-        _check_activation(graph, group, group.activation)
+    activation = group.activation
+    if qdq == DEVICE and activation is not None:
+        word = activation_of(graph, group, activation)
+        selected = selector(graph, group)
+        return replace(selected, attributes={**selected.attributes, "activation": word})
+    if activation is not None:
+        _check_activation(graph, group, activation)
     selected = selector(graph, group)
     value = group.dequantizers.get(0)
-    is_limited = node.kind in ("Conv", "MatMul") and not takes_int8
+    is_limited = node.kind in ("Conv", "MatMul") and qdq == X86
     if is_limited and value is not None and graph.stored_type(value) == "INT8":
         raise StaysReal(
             "int8 activations need the session entry session.qdqisint8allowed=1"

@@ -19,6 +19,10 @@ INT8_ALLOWED = (
 )
 DEFAULT_SESSION = "in its default session"
 DEFAULT_ON_X86 = "in its default session on x86-64"
+ON_DEVICES = (
+    "activations clip the codes of the layers before them, as on devices of integers;"
+    " ONNX Runtime computes such layers on float32"
+)
 UNFUSED_SESSION = (
     "in a session that fuses nothing: options.graph_optimization_level ="
     " onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL"
