@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -22,6 +22,7 @@ from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.load import ModelOrPath
+from qlower.model import Model
 from qlower.model.input_sets import ordered_input_set
 from qlower.model.signature import Array, TensorSpec, assign_inputs
 from qlower.model.state import State
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from qlower.packages.compiled import Compiled
     from qlower.runtime.by_shape import FunctionByShape
     from qlower.runtime.library import CompiledLibrary
+
+ShapesOfInputs: TypeAlias = Mapping[str, Sequence[int]]
+"""The shapes of inputs whose sizes a file leaves open, by name."""
 
 
 def lower(
@@ -149,16 +153,12 @@ def jit_by_shape(
     `qdq` is as in `load`, by default as the systems of the contracts read the file; at
     most `most` functions stay loaded. The rest is as in `jit`.
     """
-    from qlower.frontends.load import as_read, reading_by
+    from qlower.frontends.load import as_read
     from qlower.runtime.by_shape import FunctionByShape, Shapes
 
     if most < 1:
         raise QlowerError(f"most is {most}, at least 1 function stays loaded")
     target, flavour = resolve_target(None, cpu, features), Flavour(threads)
-    named = reading_by(path, [contract] if contract else [])
-
-    def reading(shapes: Shapes) -> ImportOptions:
-        return ImportOptions.of(shapes, (), qdq or named.qdq)
 
     def make(shapes: Shapes) -> JitFunction:
         return Compilation(
@@ -167,11 +167,11 @@ def jit_by_shape(
             target,
             flavour,
             layer_contracts=layer_contracts or {},
-            reading=reading(shapes),
+            reading=_reading(path, contract, shapes, qdq),
         ).function()
 
     def default_inputs() -> Sequence[TensorSpec]:
-        return as_read(path, reading({})).inputs
+        return as_read(path, _reading(path, contract, {}, qdq)).inputs
 
     return FunctionByShape(make, default_inputs, most)
 
@@ -188,6 +188,7 @@ def compile(
     layer_contracts: Mapping[str, str] | None = None,
     optimize: str = "speed",
     weights_section: str = "",
+    shapes: Sequence[ShapesOfInputs] = (),
 ) -> Compiled:
     """Compile a model to an object for `target` ("host", or a triple).
 
@@ -206,16 +207,46 @@ def compile(
     `optimize="ram"` makes the arena small, and puts inputs and outputs into it.
     Weights and tables lie in sections of the name `weights_section`, if there is one,
     which a linker script may put elsewhere.
+
+    `shapes` are those of inputs whose sizes the file leaves open. For several
+    (`[{"ids": (1, 16)}, {"ids": (1, 128)}]`) the object has an entry point for each,
+    and weights once; names begin with `name` and the sizes, such as `bert_1x16`.
     """
-    from qlower.packages.compiled import compile_levels
+    from qlower.packages.compiled import compile_shapes
 
     names = resolve_levels(target, cpu, features)
-    shared = Compilation(
-        model, contract, tuned=tune, layer_contracts=layer_contracts or {}
-    )
-    levels = [shared.for_target(level.optimized(optimize)) for level in names.values()]
-    given = dict(zip(names, levels, strict=True))
-    return compile_levels(given, name, weights_section)
+    given: list[dict[str, Compilation]] = []
+    readings = [_reading(model, contract, one) for one in shapes]
+    for reading in readings or [None]:
+        shared = Compilation(
+            model,
+            contract,
+            tuned=tune,
+            layer_contracts=layer_contracts or {},
+            reading=reading,
+        )
+        given.append(
+            {
+                name: shared.for_target(level.optimized(optimize))
+                for name, level in names.items()
+            }
+        )
+    return compile_shapes(given, name, weights_section)
+
+
+def _reading(
+    model: ModelOrPath,
+    contract: str | None,
+    shapes: ShapesOfInputs,
+    qdq: str | None = None,
+) -> ImportOptions:
+    """How a model's file is read for inputs of these shapes."""
+    if isinstance(model, Model):
+        raise QlowerError("shapes are for a model's file: this one is read already")
+    from qlower.frontends.load import reading_by
+
+    named = reading_by(model, [contract] if contract else [])
+    return ImportOptions.of(shapes, (), qdq or named.qdq)
 
 
 def bisect(
@@ -255,9 +286,11 @@ def list_contracts() -> Contracts:
     return Contracts(contract_headers())
 
 
-def load_compiled(directory: str | PathLike[str]) -> CompiledLibrary:
+def load_compiled(
+    directory: str | PathLike[str], entry: str | None = None
+) -> CompiledLibrary:
     """The model of a folder that was saved with `emit=["shared"]`, to be called as
-    what `jit` gives."""
+    what `jit` gives; of one for inputs of several shapes that of the name `entry`."""
     from qlower.runtime.library import load_library
 
-    return load_library(Path(directory))
+    return load_library(Path(directory), entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from qlower.cli.given import make_levels
+from qlower.cli.given import each_shape, make_levels
 from qlower.cli.output import show
 from qlower.cli.usage.circuits import CIRCUIT_KINDS, refuse_circuit_options
 from qlower.codegen.program.interface import check_name
@@ -13,7 +13,7 @@ from qlower.codegen.targets.c99 import PORTABLE_C
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.diagnostics import QlowerError
 from qlower.files.replacing import replacing_files
-from qlower.packages.compiled import check_emitted, compile_levels
+from qlower.packages.compiled import check_emitted, compile_shapes
 from qlower.packages.link import compiler_driver
 from qlower.tables.json_text import json_text
 
@@ -44,10 +44,15 @@ def run(options: argparse.Namespace) -> int:
     if "shared" in emit:  # refused before the work, not after it
         compiler_driver(resolve_target(options.target).triple)
     folder = Path(options.output)
+    given = each_shape(options.shape)
+    if len(given) > 1 and options.model == "-":
+        raise QlowerError("several shapes are for a model's file, not for text")
     with replacing_files(folder) as temporary:
-        compiled = compile_levels(
-            make_levels(options), options.name, options.weights_section
-        )
+        shapes = [
+            make_levels(argparse.Namespace(**{**vars(options), "shape": shape}))
+            for shape in given
+        ]
+        compiled = compile_shapes(shapes, options.name, options.weights_section)
         names = compiled.write(temporary, emit, options.package)
         is_bare = compiled.target.is_bare_metal and not compiled.target.is_source
         limits = {"max_flash": options.max_flash, "max_ram": options.max_ram}

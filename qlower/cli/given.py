@@ -84,6 +84,26 @@ def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def each_shape(arguments: Sequence[str]) -> list[list[str]]:
+    """The arguments of `--shape` for each of the shapes that inputs have, as in
+    NAME=SIZES,SIZES,...; others have one shape, or as many."""
+    listed = [argument.rpartition("=")[2].split(",") for argument in arguments]
+    counts = {len(texts) for texts in listed} - {1}
+    if len(counts) > 1:
+        raise QlowerError(
+            f"--shape gives {' and '.join(map(str, sorted(counts)))} shapes: inputs "
+            "have as many each, or one"
+        )
+    names = [argument.rpartition("=")[0] for argument in arguments]
+    return [
+        [
+            f"{name}={texts[number % len(texts)]}"
+            for name, texts in zip(names, listed, strict=True)
+        ]
+        for number in range(max(counts, default=1))
+    ]
+
+
 def matched_layers(arguments: Sequence[str]) -> dict[str, str]:
     """Tensors of a float model by layers."""
     return dict(_sides("--match", "LAYER=TENSOR", arguments))

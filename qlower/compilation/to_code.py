@@ -8,8 +8,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.flavour import PLAIN, Flavour
-from qlower.codegen.program.interface import Interface
-from qlower.codegen.program.module import compile_module, compile_package
+from qlower.codegen.program.module import (
+    PackageModel,
+    compile_module,
+    compile_package,
+)
 from qlower.codegen.targets.resolve import Target
 from qlower.diagnostics import LOGGER, warn
 from qlower.process.float_environment import default_floats
@@ -29,12 +32,14 @@ def generate_code(
 @default_floats()
 @rare_collections()
 def generate_package(
-    levels: Sequence[tuple[ModuleOp, Target]], interface: Interface, section: str = ""
+    models: Sequence[PackageModel], section: str = "", name: str | None = None
 ) -> CompiledObject:
-    """Machine code for C programs, of the kernel-level module for each target, with
-    weights in a `section` that is named."""
+    """Machine code for C programs, of a model for inputs of each shape, whose entries a
+    constant lists where there is a `name`, with weights in a `section` that is
+    named."""
+    interface, levels = models[0]
     _announce(levels[0][1], ", ".join(interface.levels))
-    return compile_package(levels, interface, section)
+    return compile_package(models, section, name)
 
 
 def _announce(target: Target, cpus: str) -> None:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.program.interface import Interface, c_identifier, check_name
-from qlower.codegen.program.module import arena_bytes
+from qlower.codegen.program.module import PackageModel, arena_bytes
 from qlower.codegen.targets.optimized import RAM
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.compilation.compilation import Compilation
@@ -30,6 +30,7 @@ from qlower.kept.parts import kept_at_least_in
 from qlower.model import Model
 from qlower.model.entry import main_function
 from qlower.model.printing import exact_module
+from qlower.model.signature import Signature
 from qlower.model.state import STATE_ALIGNMENT, state_offsets
 from qlower.packages.example import example_text
 from qlower.packages.header import header_text
@@ -67,14 +68,17 @@ EMITTED = {
 class Compiled:
     """A model as machine code, with the stages it went through for each CPU level.
 
-    `interface` is how C code calls the object; its `name` is that of the files.
+    `interface` is how C code calls the object; `name` is that of the files. An object
+    for inputs of several shapes has `interface` for the first of them, and `others`.
     Weights are in the `weights_section`, if it has a name.
     """
 
     interface: Interface
     levels: tuple[Compilation, ...]
     object: CompiledObject
+    name: str
     weights_section: str = ""
+    others: tuple[Interface, ...] = ()
 
     @property
     def target(self) -> Target:
@@ -92,13 +96,19 @@ class Compiled:
         return tuple(level.kernels for level in self.levels)
 
     def __repr__(self) -> str:
+        summary = "\n".join(one.summary for one in self.interfaces)
         if self.target.is_source:
-            return f"<Compiled {self.interface.summary}>"
+            return f"<Compiled {summary}>"
         size = counted(len(self.object.object_bytes), "byte")
-        return f"<Compiled {self.interface.summary}, {size} of object file>"
+        return f"<Compiled {summary}, {size} of object file>"
 
     def _repr_html_(self) -> str:
-        return self.interface.table().render("html")
+        return "\n".join(one.table().render("html") for one in self.interfaces)
+
+    @property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """One for each shape of the inputs."""
+        return (self.interface, *self.others)
 
     def text(self, kind: str) -> str:
         """One stage as text: "mlir" (the arith level), "llvm", "asm"; for C "c",
@@ -124,7 +134,7 @@ class Compiled:
             case "selftest":
                 return self._self_test()
             case "header":
-                return header_text(self.interface)
+                return "\n".join(map(header_text, self.interfaces))
             case "c-example":
                 return example_text(self.interface)
             case _:
@@ -149,7 +159,8 @@ class Compiled:
         if self.target.is_source:
             return memory_use(self.interface, None, None)
         assembly = code.assembly() if with_stack else None
-        return memory_use(self.interface, code.object_bytes, assembly)
+        largest = max(self.interfaces, key=lambda one: one.arena_bytes)
+        return memory_use(largest, code.object_bytes, assembly)
 
     def save(
         self,
@@ -173,6 +184,8 @@ class Compiled:
     ) -> list[str]:
         """Write the files into an existing folder, C source with its header; returns
         their names."""
+        if self.others:
+            _check_shared(emit)
         names: list[str] = []
         kinds = [*emit]
         if "c" in emit and "header" not in emit:
@@ -184,7 +197,7 @@ class Compiled:
             sources = Path(library.sources)
             (folder / sources).mkdir(exist_ok=True)
         for kind in kinds:
-            name = EMITTED[kind].format(name=self.interface.name)
+            name = EMITTED[kind].format(name=self.name)
             names.append(str(sources / name))
             path = folder / names[-1]
             if kind == "shared":
@@ -216,6 +229,9 @@ class Compiled:
             link_shared(path, library, self.target.triple)
 
 
+_OF_SHAPES = ("obj", "header", "shared", "asm", "llvm")
+"""What there is of a model for inputs of several shapes."""
+
 _TEXTS = "mlir, llvm, asm, c, header, selftest or c-example"
 
 
@@ -230,48 +246,97 @@ def compile_levels(
     `name`, by default that of the model's file. Weights lie in sections of the name
     `weights_section`, if there is one; QlowerError for one that no linker script has.
     """
+    return compile_shapes([levels], name, weights_section)
+
+
+def compile_shapes(
+    shapes: Sequence[Mapping[str, Compilation]],
+    name: str | None = None,
+    weights_section: str = "",
+) -> Compiled:
+    """One object as of `compile_levels` for inputs of each of several shapes: symbols
+    of each begin with the name and the sizes that aren't the same for all."""
     if name is not None:
         check_name(name)
-    first = next(iter(levels.values()))
+    first = next(iter(shapes[0].values()))
     _check_section(weights_section, first.target)
-    model = first.model
+    path = first.model.path
+    name = name or c_identifier("model" if path is None else path.stem)
+    labels = _labels([next(iter(levels.values())).signature for levels in shapes])
+    models: list[PackageModel] = []
     # who observes wants to see all that is done
     with nullcontext() if first.observers else cached_parts():
-        code = [(level.kernels, level.target) for level in levels.values()]
-    arena = max(arena_bytes(main_function(kernels)) for kernels, _ in code)
-    alignment = first.target.alignment
+        for label, levels in zip(labels, shapes, strict=True):
+            code = [(level.kernels, level.target) for level in levels.values()]
+            models.append((_interface(name + label, levels), code))
+    interfaces = [interface for interface, _ in models]
+    start = perf_counter()
+    if first.target.is_source:
+        if len(shapes) > 1:
+            raise QlowerError("C source is for inputs of one shape")
+        size = interfaces[0].arena_bytes
+        package = CompiledObject((), first.model.signature, size, first.target)
+    else:
+        with kept_at_least_in(first.parts):
+            listed = name if len(shapes) > 1 else None
+            package = generate_package(models, weights_section, listed)
+    for observer in first.observers:
+        observer.generated(package, perf_counter() - start)
+    return Compiled(
+        interfaces[0],
+        tuple(shapes[0].values()),
+        package,
+        name,
+        weights_section,
+        tuple(interfaces[1:]),
+    )
+
+
+def _interface(name: str, levels: Mapping[str, Compilation]) -> Interface:
+    """How C code calls a model, whose symbols begin with `name`."""
+    first = next(iter(levels.values()))
+    model, alignment = first.model, first.target.alignment
+    functions = [main_function(level.kernels) for level in levels.values()]
+    arena = max(map(arena_bytes, functions))
     states = state_offsets(model.signature.states)[-1]
     arena = -(-arena // STATE_ALIGNMENT) * STATE_ALIGNMENT + states if states else arena
-    interface = Interface(
-        name=name or c_identifier("model" if model.path is None else model.path.stem),
+    contract = first.contract or module_contract(model.module) or "none"
+    return Interface(
+        name=name,
         signature=model.signature,
         arena_bytes=max(arena, alignment),  # C has no arrays of size 0
         arena_alignment=alignment,
-        contract=", ".join(
-            dict.fromkeys(
-                [
-                    first.contract or module_contract(model.module) or "none",
-                    *first.layer_contracts.values(),
-                ]
-            )
-        ),
+        contract=", ".join(dict.fromkeys([contract, *first.layer_contracts.values()])),
         model_sha256=_sha256(model),
         target=first.target.triple,
         levels=tuple(levels),
-        arena_inputs=arena_offsets(main_function(first.kernels), ARENA_INPUTS),
-        arena_outputs=arena_offsets(main_function(first.kernels), ARENA_OUTPUTS),
+        arena_inputs=arena_offsets(functions[0], ARENA_INPUTS),
+        arena_outputs=arena_offsets(functions[0], ARENA_OUTPUTS),
     )
-    start = perf_counter()
-    if first.target.is_source:
-        package = CompiledObject(
-            (), model.signature, interface.arena_bytes, first.target
-        )
-    else:
-        with kept_at_least_in(first.parts):
-            package = generate_package(code, interface, weights_section)
-    for observer in first.observers:
-        observer.generated(package, perf_counter() - start)
-    return Compiled(interface, tuple(levels.values()), package, weights_section)
+
+
+def _labels(signatures: Sequence[Signature]) -> list[str]:
+    """What tells apart the names of models that are one for inputs of several shapes:
+    the shapes that differ, such as `_1x16`. Raises QlowerError where none do."""
+    if len(signatures) == 1:
+        return [""]
+    shapes = [[spec.shape for spec in one.inputs] for one in signatures]
+    varying = [column for column in zip(*shapes, strict=True) if len({*column}) > 1]
+    rows = [dict.fromkeys(row) for row in zip(*varying, strict=True)]
+    labels = ["".join("_" + "x".join(map(str, shape)) for shape in row) for row in rows]
+    if len({*labels}) < len(signatures):
+        raise QlowerError("the same shapes of inputs are given twice")
+    return labels
+
+
+def _check_shared(emit: Sequence[str]) -> None:
+    """Refuse what is of a single shape."""
+    for kind in emit:
+        if kind not in _OF_SHAPES:
+            raise QlowerError(
+                f"--emit {kind} is for inputs of one shape; several take "
+                f"{', '.join(_OF_SHAPES)}"
+            )
 
 
 def _check_section(name: str, target: Target) -> None:

@@ -19,6 +19,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array
 from qlower.model.state import State, state_of
 from qlower.runtime.executors import Executor, Results, Variant
+from qlower.tables.table import counted
 
 
 class CompiledLibrary(Executor):
@@ -28,12 +29,13 @@ class CompiledLibrary(Executor):
     the model's hash and the target.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, entry: str | None = None) -> None:
         try:
             library = _loaded_privately(path)
         except OSError as error:
             raise QlowerError(f"cannot load {path}: {error}") from error
         name = path.name.removeprefix("lib").removesuffix(".so")
+        name = _entry(path, entry, _entries(library, name))
         try:
             text = ctypes.c_char.in_dll(library, f"{name}_interface")
             self._entry = library[f"{name}_run_checked"]
@@ -101,6 +103,29 @@ class CompiledLibrary(Executor):
         return self.interface.table().render("html")
 
 
+def _entries(library: ctypes.CDLL, name: str) -> list[str]:
+    """The names of a library's models: its own, or one for each shape of the inputs."""
+    try:
+        text = ctypes.c_char.in_dll(library, f"{name}_entries")
+    except ValueError:
+        return [name]
+    listed = ctypes.string_at(ctypes.addressof(text))
+    return listed.decode(errors="replace").split(",")
+
+
+def _entry(path: Path, wanted: str | None, entries: Sequence[str]) -> str:
+    """The model of a library that is wanted, or the only one."""
+    if wanted is not None and wanted in entries:
+        return wanted
+    if wanted is None and len(entries) == 1:
+        return entries[0]
+    found = f"{path} has code for {counted(len(entries), 'shape')} of the inputs"
+    raise QlowerError(
+        found if wanted is None else f"{path} has no entry {wanted!r}",
+        help=f"expected an entry: one of {', '.join(entries)}",
+    )
+
+
 def _loaded_privately(path: Path) -> ctypes.CDLL:
     """A library, loaded from a copy of its own, and unloaded with its last function.
 
@@ -115,8 +140,9 @@ def _loaded_privately(path: Path) -> ctypes.CDLL:
     return library
 
 
-def load_library(path: Path) -> CompiledLibrary:
-    """The library at `path`, or the one in the folder `path`.
+def load_library(path: Path, entry: str | None = None) -> CompiledLibrary:
+    """The library at `path`, or the one in the folder `path`; of one for inputs of
+    several shapes, the model of the name `entry`.
 
     Raises QlowerError where there isn't exactly one.
     """
@@ -128,4 +154,4 @@ def load_library(path: Path) -> CompiledLibrary:
             else f"there is no library {path}",
             help="qlower compile MODEL -o DIR --emit shared",
         )
-    return CompiledLibrary(found[0])
+    return CompiledLibrary(found[0], entry)

@@ -26,6 +26,7 @@ EXAMPLE = """  qlower compile model.tflite -o out/
   qlower compile model.tflite -o out/ --cpu x86-64,x86-64-v3,cascadelake
   qlower compile model.tflite -o out/ --target aarch64-linux-gnu \\
       --cpu generic,generic+dotprod,generic+dotprod+i8mm
+  qlower compile bert.onnx -o out/ --shape ids=1x16,1x64 --shape mask=1x16,1x64
 
   qlower compile model.tflite -o rtl/ --emit systemverilog --contract tflm
   qlower compile tvm -o rtl/ --emit systemverilog --rules conv2d,add --stages 3
@@ -36,6 +37,9 @@ written with it: then both have the loop nests, arena and header of that target.
 
 Several CPUs, the least first, make one object with code for each. It runs the
 last one whose instructions the processor has, and returns an error if there is none.
+
+Several shapes of an input make one object with code for each and weights once. Symbols
+and macros of each begin with its sizes, such as bert_1x16_run.
 
 systemverilog writes the integer arithmetic of each layer, or of each rule of a
 contract, as a module M.sv, and a test bench M_tb.sv that reads the layer's folder of

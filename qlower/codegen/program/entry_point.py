@@ -32,11 +32,7 @@ def add_entry_point(
     `callees` are the functions of the levels, in order. They take arrays of pointers to
     inputs and outputs, and the arena.
     """
-    text = interface.to_json().encode() + b"\0"
-    module.globals.append(
-        f"@{interface.metadata} = constant [{len(text)} x i8] "
-        f'c"{escape_bytes(text)}", align 1'
-    )
+    add_text(module, interface.metadata, interface.to_json())
     f = _function(module, interface.entry, len(interface.pointers) + 1, I64)
     identity, *ports, arena, arena_bytes = f.arguments
     state = ports.pop() if interface.state_bytes else NULL
@@ -79,6 +75,14 @@ def add_entry_point(
             f.copy_bytes(target, source, spec.nbytes)
 
     _finish(f, failures, run)
+
+
+def add_text(module: Module, name: str, text: str) -> None:
+    """Define a string of C."""
+    data = text.encode() + b"\0"
+    module.globals.append(
+        f'@{name} = constant [{len(data)} x i8] c"{escape_bytes(data)}", align 1'
+    )
 
 
 def add_reset_point(module: Module, interface: Interface) -> None:

@@ -50,6 +50,12 @@ def add_level_function(
     now.finish(_choice(now, processor, needs))
 
 
+def add_alias(module: Module, name: str, known: str) -> None:
+    """Define a function `name` that gives what the level function `known` gives."""
+    f = Function(module, name, [], [], result=I32, internal=False)
+    f.finish(f.call(known, I32, []))
+
+
 def _choice(
     f: Function, processor: Processor, needs: Sequence[frozenset[str]]
 ) -> Value:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -30,10 +31,14 @@ from qlower.codegen.program.compiled import (
     check_is_machine,
 )
 from qlower.codegen.program.emit import Program
-from qlower.codegen.program.entry_point import add_entry_point, add_reset_point
+from qlower.codegen.program.entry_point import (
+    add_entry_point,
+    add_reset_point,
+    add_text,
+)
 from qlower.codegen.program.flavour import PLAIN, Flavour
 from qlower.codegen.program.interface import Interface
-from qlower.codegen.program.levels import add_level_function
+from qlower.codegen.program.levels import add_alias, add_level_function
 from qlower.codegen.program.machine_code import machine_code
 from qlower.codegen.program.plan import Plan, plan
 from qlower.codegen.targets.optimized import SIZE
@@ -113,48 +118,70 @@ def data_object(data: Mapping[str, bytes], target: Target) -> bytes:
     return machine_code(_empty(target).data_text(data), target)
 
 
-def compile_package(
-    levels: Sequence[tuple[ModuleOp, Target]], interface: Interface, section: str = ""
-) -> CompiledObject:
-    """An object for C programs, that exports the names of `interface` and no more, but
-    hidden ones where weights are in a `section` of their own: see `Module`.
+PackageModel: TypeAlias = tuple[Interface, Sequence[tuple[ModuleOp, Target]]]
+"""A model for C programs: its interface, and its kernel-level module for each level."""
 
-    Each level is the model's kernel-level module for a target; the targets share an
-    architecture, and the last one that the processor can run is used. Constants that
-    are equal are there once. Raises QlowerError for an operation without native code.
+
+def compile_package(
+    models: Sequence[PackageModel], section: str = "", name: str | None = None
+) -> CompiledObject:
+    """An object for C programs, that exports the names of the interfaces and no more,
+    but hidden ones where weights are in a `section` of their own: see `Module`.
+
+    Each level of a model is for a target; the targets share an architecture, and the
+    last one that the processor can run is used. Several models are one for inputs of
+    several shapes, all for the same targets; their interfaces' names are listed in the
+    constant `<name>_entries`. Constants that are equal are there once, and so is each
+    function. Raises QlowerError for an operation without native code.
     """
-    (module, target), *others = levels
+    (first, ((module, target), *others)), *more = models
     if others or target.needs:
         target = resolve_target(target.triple)  # what asks must run everywhere
     package = _empty(target)
     package.section = section
     codes: list[Module] = []
-    callees: list[str] = []
+    callees: list[list[str]] = [[] for _ in models]
     needs: list[frozenset[str]] = []
-    for number, (level, level_target) in enumerate(levels, 1):
+    for number, (_, level_target) in enumerate(models[0][1], 1):
         prefix = f"_level_{number}_" if others else "_"
         code = package.level(level_target.function_attributes)
-        callees.append(prefix + ENTRY)
-        # the plan goes with its packed weights, once the code has them
-        Program(
-            code,
-            plan(level, level_target, entry=callees[-1], prefix=prefix),
-            is_exported=False,
-        )
+        for shape, (_, levels) in enumerate(models, 1):
+            whose = f"_shape_{shape}{prefix}" if more else prefix
+            callees[shape - 1].append(whose + ENTRY)
+            # the plan goes with its packed weights, once the code has them
+            Program(
+                code,
+                plan(
+                    levels[number - 1][0],
+                    level_target,
+                    entry=callees[shape - 1][-1],
+                    prefix=whose,
+                ),
+                is_exported=False,
+            )
         if level_target.optimize == SIZE:
             join_alike(code)
         codes.append(code)
         needs.append(_needs(code, level_target))
-    add_level_function(package, interface.level_function, levels[0][1].processor, needs)
-    add_entry_point(package, interface, callees)
-    if interface.state_bytes:
-        add_reset_point(package, interface)
+    add_level_function(
+        package, first.level_function, models[0][1][0][1].processor, needs
+    )
+    for (interface, _), entries in zip(models, callees, strict=True):
+        if interface is not first:
+            add_alias(package, interface.level_function, first.level_function)
+        add_entry_point(package, interface, entries)
+        if interface.state_bytes:
+            add_reset_point(package, interface)
+    if name is not None:
+        text = ",".join(interface.name for interface, _ in models)
+        add_text(package, f"{name}_entries", text)
     for code in codes:
         package.add_level(code)
+    kernels = (kernels for _, levels in models for kernels, _ in levels)
     return CompiledObject(
         (machine_code(package.dense_text(), target),),
         signature_of(module),
-        max(arena_bytes(main_function(level)) for level, _ in levels),
+        max(arena_bytes(main_function(one)) for one in kernels),
         target,
         module=package,
     )
