@@ -134,7 +134,9 @@ def compile_package(
     constant `<name>_entries`. Constants that are equal are there once, and so is each
     function. Raises QlowerError for an operation without native code.
     """
-    (first, ((module, target), *others)), *more = models
+    (first, levels), *more = models
+    (module, target), *others = levels
+    processor = target.processor
     if others or target.needs:
         target = resolve_target(target.triple)  # what asks must run everywhere
     package = _empty(target)
@@ -142,30 +144,22 @@ def compile_package(
     codes: list[Module] = []
     callees: list[list[str]] = [[] for _ in models]
     needs: list[frozenset[str]] = []
-    for number, (_, level_target) in enumerate(models[0][1], 1):
-        prefix = f"_level_{number}_" if others else "_"
+    for number, (_, level_target) in enumerate(levels):
         code = package.level(level_target.function_attributes)
-        for shape, (_, levels) in enumerate(models, 1):
-            whose = f"_shape_{shape}{prefix}" if more else prefix
-            callees[shape - 1].append(whose + ENTRY)
+        level = f"_level_{number + 1}_" if others else "_"
+        for shape, (_, modules) in enumerate(models):
+            prefix = f"_shape_{shape + 1}{level}" if more else level
+            entry = prefix + ENTRY
+            callees[shape].append(entry)
             # the plan goes with its packed weights, once the code has them
-            Program(
-                code,
-                plan(
-                    levels[number - 1][0],
-                    level_target,
-                    entry=callees[shape - 1][-1],
-                    prefix=whose,
-                ),
-                is_exported=False,
-            )
+            planned = plan(modules[number][0], level_target, entry=entry, prefix=prefix)
+            Program(code, planned, is_exported=False)
+            del planned
         if level_target.optimize == SIZE:
             join_alike(code)
         codes.append(code)
         needs.append(_needs(code, level_target))
-    add_level_function(
-        package, first.level_function, models[0][1][0][1].processor, needs
-    )
+    add_level_function(package, first.level_function, processor, needs)
     for (interface, _), entries in zip(models, callees, strict=True):
         if interface is not first:
             add_alias(package, interface.level_function, first.level_function)
