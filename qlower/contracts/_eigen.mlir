@@ -450,6 +450,70 @@ func.func private @product_from_zero(%x: f32, %y: f32) -> f32 {
   %result = arith.addf 0.0, %product : f32
 }
 
+// ---------------------------------------------------------------- arc sine, cosine, tangent
+
+// GenericPacketMathFunctions.h, pasin_float: a polynomial up to 1/2, above it pi/2 less twice that
+// of sqrt(1/2 - |x| / 2). Beyond 1 it is NaN.
+func.func private @pasin(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %half = arith.mulf 0.5, %size : f32
+  %left = arith.subf 0.5, %half : f32
+  %root = math.sqrt %left : f32
+  %is_large = arith.cmpf olt, 0.5, %size : f32
+  %r = arith.select %is_large, %root, %size : f32
+  %square = arith.mulf %r, %r : f32
+  %p3 = func.call @next_power(%square, 5.08838854730129241943359375e-2, 3.95139865577220916748046875e-2) : (f32, f32, f32) -> f32
+  %p2 = func.call @next_power(%square, %p3, 7.550220191478729248046875e-2) : (f32, f32, f32) -> f32
+  %p1 = func.call @next_power(%square, %p2, 0.16664917767047882080078125) : (f32, f32, f32) -> f32
+  %p0 = func.call @next_power(%square, %p1, 1.00000011920928955078125) : (f32, f32, f32) -> f32
+  %small = arith.mulf %p0, %r : f32
+  %twice = arith.mulf 2.0, %small : f32
+  %large = arith.subf 1.57079637050628662109375, %twice : f32
+  %arc = arith.select %is_large, %large, %small : f32
+  %signed = math.copysign %arc, %x : f32
+  %is_inside = arith.cmpf ole, %size, 1.0 : f32
+  %result = arith.select %is_inside, %signed, 0x7FC00000 : f32
+}
+
+// pacos_float: sqrt(1 - |x|) times a polynomial, whose even and odd terms are summed apart, and
+// pi less that below 0.
+func.func private @pacos(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %square = arith.mulf %x, %x : f32
+  %even4 = func.call @next_power(%square, 2.36423197202384471893310546875e-3, 2.717843465507030487060546875e-2) : (f32, f32, f32) -> f32
+  %even2 = func.call @next_power(%square, %even4, 8.8804088532924652099609375e-2) : (f32, f32, f32) -> f32
+  %even = func.call @next_power(%square, %even2, 1.57079637050628662109375) : (f32, f32, f32) -> f32
+  %odd3 = func.call @next_power(%square, -1.1368644423782825469970703125e-2, -4.8969544470310211181640625e-2) : (f32, f32, f32) -> f32
+  %odd = func.call @next_power(%square, %odd3, -0.214591205120086669921875) : (f32, f32, f32) -> f32
+  %p = func.call @next_power(%odd, %size, %even) : (f32, f32, f32) -> f32
+  %left = arith.subf 1.0, %size : f32
+  %root = math.sqrt %left : f32
+  %arc = arith.mulf %root, %p : f32
+  %opposite = arith.subf 3.1415927410125732421875, %arc : f32
+  %bits = arith.bitcast %x : f32 to i32
+  %is_negative = arith.cmpi slt, %bits, 0 : i32
+  %result = arith.select %is_negative, %opposite, %arc : f32
+}
+
+// generic_atan: a quotient of polynomials up to 1, above it pi/2 less that of the reciprocal.
+func.func private @patan(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %reciprocal = arith.divf 1.0, %size : f32
+  %is_large = arith.cmpf olt, 1.0, %size : f32
+  %r = arith.select %is_large, %reciprocal, %size : f32
+  %square = arith.mulf %r, %r : f32
+  %above1 = func.call @next_power(%square, 1.12026982009410858154296875e-01, 7.296695709228515625e-01) : (f32, f32, f32) -> f32
+  %above = func.call @next_power(%square, %above1, 8.109951019287109375e-01) : (f32, f32, f32) -> f32
+  %below2 = func.call @next_power(%square, 1.00917108356952667236328125e-02, 2.8318560123443603515625e-01) : (f32, f32, f32) -> f32
+  %below1 = func.call @next_power(%square, %below2, 1.0) : (f32, f32, f32) -> f32
+  %below = func.call @next_power(%square, %below1, 8.109951019287109375e-01) : (f32, f32, f32) -> f32
+  %quotient = arith.divf %above, %below : f32
+  %small = arith.mulf %r, %quotient : f32
+  %large = arith.subf 1.57079637050628662109375, %small : f32
+  %arc = arith.select %is_large, %large, %small : f32
+  %result = math.copysign %arc, %x : f32
+}
+
 // ---------------------------------------------------------------- sine, cosine
 
 // GenericPacketMathFunctions.h, psincos_float without FMA: x = n pi/2 + r, of pi/2 in four parts

@@ -388,16 +388,21 @@ func.func private @cosine_polynomial(%square: f64) -> f64 {
 // point. pi/2 is taken off in two parts, whose products by up to 76 are exact: together they round
 // once, as the library's FMA does.
 func.func private @near_quarter(%x: f32) -> (f64, i32) {
-  %scaled = arith.mulf %x, 10680707.430881744 : f64  // 2^24 times 2/pi
-  %whole = fixed.convert %scaled {rounding = toward_zero} : f64 to i32
-  %nudged = arith.addi %whole, 8388608 : i32
-  %n = arith.shrsi %nudged, 24 : i32
+  %n = func.call @quarters_below(%x) : (f32) -> i32
   %count = arith.sitofp %n : i32 to f64
   %high = arith.mulf %count, 1.5707963267923333 : f64
   %less = arith.subf %x, %high : f64
   %low = arith.mulf %count, 2.5632829192545614e-12 : f64
   %r = arith.subf %less, %low : f64
   func.return %r, %n : f64, i32
+}
+
+// The multiple of pi/2 that is nearest to a number below 120.
+func.func private @quarters_below(%x: f32) -> i32 {
+  %scaled = arith.mulf %x, 10680707.430881744 : f64  // 2^24 times 2/pi
+  %whole = fixed.convert %scaled {rounding = toward_zero} : f64 to i32
+  %nudged = arith.addi %whole, 8388608 : i32
+  %result = arith.shrsi %nudged, 24 : i32
 }
 
 // sincosf.h, reduce_large, of numbers from 120 on: 24 bits times 96 of 2/pi, without what gives
@@ -478,7 +483,7 @@ func.func private @tanhf(%x: f32) -> f32 {
   %result = arith.select %is_number, %tanh, %x : f32
 }
 
-// sysdeps/ieee754/flt-32/s_expm1f.c, of x in [-19, 0] where it is negative, else in [2, 44):
+// sysdeps/ieee754/flt-32/s_expm1f.c, of x in [-19, 0] where it is negative, else in [0, 88.72):
 // multiples k of ln(2) are taken off, and a rational function has the rest.
 func.func private @expm1f_within(%x: f32, %is_negative: i1) -> f32 {
   %size = math.absf %x : f32
@@ -488,7 +493,8 @@ func.func private @expm1f_within(%x: f32, %is_negative: i1) -> f32 {
   %nudged = arith.addf %multiple, %nudge : f32
   %far_k = fixed.convert %nudged {rounding = toward_zero} : f32 to i32
   %is_next = arith.cmpf olt, %size, 1.0397208 : f32  // 3 ln(2) / 2
-  %next_k = arith.select %is_next, -1, %far_k : i32
+  %one_multiple = arith.select %is_negative, -1, 1 : i32
+  %next_k = arith.select %is_next, %one_multiple, %far_k : i32
   %k = arith.select %is_near, 0, %next_k : i32
   %count = arith.sitofp %k : i32 to f32
   %high_part = arith.mulf %count, 0.6931381 : f32
@@ -533,12 +539,21 @@ func.func private @expm1f_within(%x: f32, %is_negative: i1) -> f32 {
   %next_half = arith.mulf 0.5, %next_rest : f32
   %next = arith.subf %next_half, 0.5 : f32
 
+  // k = 1
+  %first_half = arith.addf %r, 0.5 : f32
+  %first_low_half = arith.subf %error, %first_half : f32
+  %first_low = arith.mulf -2.0, %first_low_half : f32
+  %first_twice = arith.mulf 2.0, %next_rest : f32
+  %first_high = arith.addf 1.0, %first_twice : f32
+  %is_first_low = arith.cmpf olt, %r, -0.25 : f32
+  %first = arith.select %is_first_low, %first_low, %first_high : f32
+
   // k below -1 or above 56: 1 is nothing beside e^x, or nearly all of it
   %outer_factor = arith.subf 1.0, %rest : f32
   %outer_power = func.call @times_power(%outer_factor, %k) : (f32, i32) -> f32
   %outer = arith.subf %outer_power, 1.0 : f32
 
-  // k from 1 to 22, and to 56
+  // k from 2 to 22, and to 56
   %is_none = arith.cmpi sle, %k, 0 : i32
   %positive_k = arith.select %is_none, 1, %k : i32
   %negative_k = arith.subi 0, %positive_k : i32
@@ -554,7 +569,9 @@ func.func private @expm1f_within(%x: f32, %is_negative: i1) -> f32 {
   %is_few = arith.cmpi sle, %k, 22 : i32
   %some = arith.select %is_few, %few, %many : f32
   %is_some = arith.cmpi sle, %k, 56 : i32
-  %positive = arith.select %is_some, %some, %outer : f32
+  %far = arith.select %is_some, %some, %outer : f32
+  %is_first = arith.cmpi eq, %k, 1 : i32
+  %positive = arith.select %is_first, %first, %far : f32
   %is_outer = arith.cmpi sle, %k, -2 : i32
   %negative = arith.select %is_outer, %outer, %next : f32
   %beyond = arith.select %is_negative, %negative, %positive : f32
@@ -577,6 +594,323 @@ func.func private @real_elu(%x: f32) -> f32 {
   %below = arith.select %is_negative, %bounded, 0.0 : f32
   %power = func.call @expm1f_within(%below, %is_negative) : (f32, i1) -> f32
   %result = arith.select %is_negative, %power, %x : f32
+}
+
+// ---------------------------------------------------------------- hyperbolic sine, cosine
+
+// sysdeps/ieee754/flt-32/e_sinhf.c: with t = expm1(|x|) half of 2t - t^2 / (t + 1) below 1, of
+// t + t / (t + 1) below 22; from there on half of e^|x|.
+func.func private @sinhf(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %half = math.copysign 0.5, %x : f32
+  %is_inside = arith.cmpf olt, %size, 22.0 : f32
+  %inside = arith.select %is_inside, %size, 0.0 : f32
+  %is_negative = arith.cmpf olt, %inside, 0.0 : f32
+  %t = func.call @expm1f_within(%inside, %is_negative) : (f32, i1) -> f32
+  %e = arith.addf %t, 1.0 : f32
+  %double = arith.mulf 2.0, %t : f32
+  %square = arith.mulf %t, %t : f32
+  %less = arith.divf %square, %e : f32
+  %small_sum = arith.subf %double, %less : f32
+  %share = arith.divf %t, %e : f32
+  %other_sum = arith.addf %t, %share : f32
+  %is_small = arith.cmpf olt, %size, 1.0 : f32
+  %sum = arith.select %is_small, %small_sum, %other_sum : f32
+  %near = arith.mulf %half, %sum : f32
+  %is_tiny = arith.cmpf olt, %size, 3.725290298461914e-09 : f32
+  %not_tiny = arith.select %is_tiny, %x, %near : f32
+  %far = func.call @half_exponential(%size, %half) : (f32, f32) -> f32
+  %finite = arith.select %is_inside, %not_tiny, %far : f32
+  %is_number = arith.cmpf oeq, %x, %x : f32
+  %result = arith.select %is_number, %finite, %x : f32
+}
+
+// sysdeps/ieee754/flt-32/e_coshf.c: with t = expm1(|x|) and w = 1 + t it is 1 + t^2 / 2w below
+// ln(2) / 2, below 22 the mean of e^|x| and its reciprocal.
+func.func private @coshf(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %is_near = arith.cmpf olt, %size, 0.3465736 : f32
+  %near_size = arith.select %is_near, %size, 0.0 : f32
+  %is_negative = arith.cmpf olt, %near_size, 0.0 : f32
+  %t = func.call @expm1f_within(%near_size, %is_negative) : (f32, i1) -> f32
+  %w = arith.addf 1.0, %t : f32
+  %square = arith.mulf %t, %t : f32
+  %double = arith.addf %w, %w : f32
+  %share = arith.divf %square, %double : f32
+  %near = arith.addf 1.0, %share : f32
+  %e = func.call @expf(%size) : (f32) -> f32
+  %half = arith.mulf 0.5, %e : f32
+  %reciprocal = arith.divf 0.5, %e : f32
+  %middle = arith.addf %half, %reciprocal : f32
+  %far = func.call @half_exponential(%size, 0.5) : (f32, f32) -> f32
+  %is_inside = arith.cmpf olt, %size, 22.0 : f32
+  %not_near = arith.select %is_inside, %middle, %far : f32
+  %finite = arith.select %is_near, %near, %not_near : f32
+  %is_number = arith.cmpf oeq, %x, %x : f32
+  %result = arith.select %is_number, %finite, %x : f32
+}
+
+// `half` times e^x of x from 22 on; where e^x would overflow, by the square of e^(x / 2).
+func.func private @half_exponential(%x: f32, %half: f32) -> f32 {
+  %whole = func.call @expf(%x) : (f32) -> f32
+  %once = arith.mulf %half, %whole : f32
+  %half_x = arith.mulf 0.5, %x : f32
+  %root = func.call @expf(%half_x) : (f32) -> f32
+  %first = arith.mulf %half, %root : f32
+  %twice = arith.mulf %first, %root : f32
+  %is_low = arith.cmpf olt, %x, 88.72168 : f32
+  %finite = arith.select %is_low, %once, %twice : f32
+  %is_beyond = arith.cmpf ogt, %x, 89.415985 : f32
+  %infinite = math.copysign 0x7F800000, %half : f32
+  %result = arith.select %is_beyond, %infinite, %finite : f32
+}
+
+// ---------------------------------------------------------------- tangent
+
+// sysdeps/ieee754/flt-32/s_tanf.c, k_tanf.c: x = n pi/2 + y + z, z being what y lost. An odd n has
+// -1 over the tangent of the rest.
+func.func private @tanf(%x: f32) -> f32 {
+  %y, %z, %n = func.call @rest_of_quarters(%x) : (f32) -> (f32, f32, i32)
+  %low_bit = arith.andi %n, 1 : i32
+  %is_odd = arith.cmpi eq, %low_bit, 1 : i32
+  %size = math.absf %y : f32
+  %is_large = arith.cmpf oge, %size, 0.6743355 : f32
+  %one = math.copysign 1.0, %y : f32
+  %kind = arith.select %is_odd, -1.0, 1.0 : f32
+
+  // near pi/4 of what is left to it
+  %left = arith.subf 0.7853981, %size : f32
+  %z_signed = arith.mulf %z, %one : f32
+  %left_low = arith.subf 3.7748947e-08, %z_signed : f32
+  %left_whole = arith.addf %left, %left_low : f32
+  %a = arith.select %is_large, %left_whole, %y : f32
+  %b = arith.select %is_large, 0.0, %z : f32
+  %sign = arith.mulf %one, %kind : f32
+
+  %square = arith.mulf %a, %a : f32
+  %fourth = arith.mulf %square, %square : f32
+  %odd11 = arith.mulf %fourth, -1.8558637748e-05 : f32
+  %odd9 = arith.addf 7.8179444245e-05, %odd11 : f32
+  %odd9_term = arith.mulf %fourth, %odd9 : f32
+  %odd7 = arith.addf 5.8804126456e-04, %odd9_term : f32
+  %odd7_term = arith.mulf %fourth, %odd7 : f32
+  %odd5 = arith.addf 3.5920790397e-03, %odd7_term : f32
+  %odd5_term = arith.mulf %fourth, %odd5 : f32
+  %odd3 = arith.addf 2.1869488060e-02, %odd5_term : f32
+  %odd3_term = arith.mulf %fourth, %odd3 : f32
+  %odd = arith.addf 1.3333334029e-01, %odd3_term : f32
+  %even12 = arith.mulf %fourth, 2.5907305826e-05 : f32
+  %even10 = arith.addf 7.1407252108e-05, %even12 : f32
+  %even10_term = arith.mulf %fourth, %even10 : f32
+  %even8 = arith.addf 2.4646313977e-04, %even10_term : f32
+  %even8_term = arith.mulf %fourth, %even8 : f32
+  %even6 = arith.addf 1.4562094584e-03, %even8_term : f32
+  %even6_term = arith.mulf %fourth, %even6 : f32
+  %even4 = arith.addf 8.8632395491e-03, %even6_term : f32
+  %even4_term = arith.mulf %fourth, %even4 : f32
+  %even2 = arith.addf 5.3968254477e-02, %even4_term : f32
+  %even = arith.mulf %square, %even2 : f32
+  %cube = arith.mulf %square, %a : f32
+  %both = arith.addf %odd, %even : f32
+  %of_cube = arith.mulf %cube, %both : f32
+  %of_cube_low = arith.addf %of_cube, %b : f32
+  %of_square = arith.mulf %square, %of_cube_low : f32
+  %bend = arith.addf %b, %of_square : f32
+  %third = arith.mulf 3.3333334327e-01, %cube : f32
+  %r = arith.addf %bend, %third : f32
+  %w = arith.addf %a, %r : f32
+
+  %w_square = arith.mulf %w, %w : f32
+  %w_kind = arith.addf %w, %kind : f32
+  %w_share = arith.divf %w_square, %w_kind : f32
+  %w_rest = arith.subf %w_share, %r : f32
+  %a_rest = arith.subf %a, %w_rest : f32
+  %a_twice = arith.mulf 2.0, %a_rest : f32
+  %large_size = arith.subf %kind, %a_twice : f32
+  %large = arith.mulf %one, %large_size : f32
+  %a_size = math.absf %a : f32
+  %is_tiny = arith.cmpf olt, %a_size, 0.0001220703125 : f32
+  %kind_twice = arith.mulf 2.0, %kind : f32
+  %a_scaled = arith.mulf %kind_twice, %a : f32
+  %a_less = arith.subf 1.0, %a_scaled : f32
+  %large_tiny = arith.mulf %sign, %a_less : f32
+  %of_large = arith.select %is_tiny, %large_tiny, %large : f32
+
+  // -1 / w, of w in two parts
+  %w_high = func.call @high_half(%w) : (f32) -> f32
+  %high_rest = arith.subf %w_high, %a : f32
+  %w_low = arith.subf %r, %high_rest : f32
+  %inverse = arith.divf -1.0, %w : f32
+  %inverse_high = func.call @high_half(%inverse) : (f32) -> f32
+  %product = arith.mulf %inverse_high, %w_high : f32
+  %lost = arith.addf 1.0, %product : f32
+  %low_product = arith.mulf %inverse_high, %w_low : f32
+  %lost_whole = arith.addf %lost, %low_product : f32
+  %correction = arith.mulf %inverse, %lost_whole : f32
+  %corrected = arith.addf %inverse_high, %correction : f32
+  %tiny_inverse = arith.divf -1.0, %a : f32
+  %of_odd = arith.select %is_tiny, %tiny_inverse, %corrected : f32
+  %of_even = arith.select %is_tiny, %a, %w : f32
+  %of_small = arith.select %is_odd, %of_odd, %of_even : f32
+  %result = arith.select %is_large, %of_large, %of_small : f32
+}
+
+// The 12 leading bits of a significand
+func.func private @high_half(%x: f32) -> f32 {
+  %bits = arith.bitcast %x : f32 to i32
+  %high = arith.andi %bits, -4096 : i32
+  %result = arith.bitcast %high : i32 to f32
+}
+
+// rem_pio2f of s_tanf.c since 2.34: the rest of multiples of pi/2 in float64, below 120 by a product
+// that is rounded, as the sine's two parts; a float32 and what it lost.
+func.func private @rest_of_quarters(%x: f32) -> (f32, f32, i32) {
+  %size = math.absf %x : f32
+  %is_near = arith.cmpf ole, %size, 0.7853981 : f32
+  %is_below = arith.cmpf olt, %size, 120.0 : f32
+  %below = arith.select %is_below, %x, 0.0 : f32
+  %near_n = func.call @quarters_below(%below) : (f32) -> i32
+  %count = arith.sitofp %near_n : i32 to f64
+  %multiple = arith.mulf %count, 1.5707963267948966 : f64
+  %near_r = arith.subf %below, %multiple : f64
+  %far_r, %far_n = func.call @far_quarter(%x) : (f32) -> (f64, i32)
+  %r = arith.select %is_below, %near_r, %far_r : f64
+  %n = arith.select %is_below, %near_n, %far_n : i32
+  %y = arith.truncf %r : f64 to f32
+  %lost = arith.subf %r, %y : f64
+  %z = arith.truncf %lost : f64 to f32
+  %is_finite = arith.cmpf olt, %size, 0x7F800000 : f32
+  %y_finite = arith.select %is_finite, %y, 0x7FC00000 : f32
+  %y_result = arith.select %is_near, %x, %y_finite : f32
+  %z_result = arith.select %is_near, 0.0, %z : f32
+  %n_result = arith.select %is_near, 0, %n : i32
+  func.return %y_result, %z_result, %n_result : f32, f32, i32
+}
+
+// ---------------------------------------------------------------- arc sine, cosine
+
+// sysdeps/ieee754/flt-32/e_asinf.c: below 1/2 x + x w(x^2), from there on pi/2 less twice the arc
+// sine of s = sqrt((1 - |x|) / 2), in two parts up to 0.975. Beyond 1 it is NaN.
+func.func private @asinf(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %is_near = arith.cmpf olt, %size, 0.5 : f32
+  %left = arith.subf 1.0, %size : f32
+  %half_left = arith.mulf %left, 0.5 : f32
+  %square = arith.mulf %x, %x : f32
+  %t = arith.select %is_near, %square, %half_left : f32
+  %times3 = arith.mulf %t, 0.04216630880 : f32
+  %p3 = arith.addf 0.02417951451, %times3 : f32
+  %times2 = arith.mulf %t, %p3 : f32
+  %p2 = arith.addf 0.04547037598, %times2 : f32
+  %times1 = arith.mulf %t, %p2 : f32
+  %p1 = arith.addf 0.07495297643, %times1 : f32
+  %times0 = arith.mulf %t, %p1 : f32
+  %p0 = arith.addf 0.1666675248, %times0 : f32
+  %w = arith.mulf %t, %p0 : f32
+  %near_more = arith.mulf %x, %w : f32
+  %near_sum = arith.addf %x, %near_more : f32
+  %is_tiny = arith.cmpf olt, %size, 7.450580596923828e-09 : f32
+  %near = arith.select %is_tiny, %x, %near_sum : f32
+
+  %s = math.sqrt %half_left : f32
+  %of_s = arith.mulf %s, %w : f32
+  %arc = arith.addf %s, %of_s : f32
+  %twice = arith.mulf 2.0, %arc : f32
+  %twice_low = arith.subf %twice, -4.37113900018624283e-08 : f32
+  %far = arith.subf 1.57079637050628662109375, %twice_low : f32
+
+  %high = func.call @high_half(%s) : (f32) -> f32
+  %c = func.call @rest_of_root(%half_left, %s, %high) : (f32, f32, f32) -> f32
+  %s_twice = arith.mulf 2.0, %s : f32
+  %product = arith.mulf %s_twice, %w : f32
+  %c_twice = arith.mulf 2.0, %c : f32
+  %c_low = arith.subf -4.37113900018624283e-08, %c_twice : f32
+  %p = arith.subf %product, %c_low : f32
+  %high_twice = arith.mulf 2.0, %high : f32
+  %q = arith.subf 0.785398185253143310546875, %high_twice : f32
+  %less = arith.subf %p, %q : f32
+  %middle = arith.subf 0.785398185253143310546875, %less : f32
+
+  %is_far = arith.cmpf oge, %size, 0.975 : f32
+  %magnitude = arith.select %is_far, %far, %middle : f32
+  %signed = math.copysign %magnitude, %x : f32
+  %inside = arith.select %is_near, %near, %signed : f32
+  %is_inside = arith.cmpf ole, %size, 1.0 : f32
+  %result = arith.select %is_inside, %inside, 0x7FC00000 : f32
+}
+
+// sysdeps/ieee754/flt-32/e_acosf.c: with r = p(z) / q(z) of z = x^2 below 1/2 it is pi/2 less x + x r,
+// with z = (1 - |x|) / 2 from there on twice s + s r, s being the root of z.
+func.func private @acosf(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %is_near = arith.cmpf olt, %size, 0.5 : f32
+  %left = arith.subf 1.0, %size : f32
+  %half_left = arith.mulf %left, 0.5 : f32
+  %square = arith.mulf %x, %x : f32
+  %z = arith.select %is_near, %square, %half_left : f32
+  %times5 = arith.mulf %z, 3.4793309169e-05 : f32
+  %p4 = arith.addf 7.9153501429e-04, %times5 : f32
+  %times4 = arith.mulf %z, %p4 : f32
+  %p3 = arith.addf -4.0055535734e-02, %times4 : f32
+  %times3 = arith.mulf %z, %p3 : f32
+  %p2 = arith.addf 2.0121252537e-01, %times3 : f32
+  %times2 = arith.mulf %z, %p2 : f32
+  %p1 = arith.addf -3.2556581497e-01, %times2 : f32
+  %times1 = arith.mulf %z, %p1 : f32
+  %p0 = arith.addf 1.6666667163e-01, %times1 : f32
+  %p = arith.mulf %z, %p0 : f32
+  %by4 = arith.mulf %z, 7.7038154006e-02 : f32
+  %q3 = arith.addf -6.8828397989e-01, %by4 : f32
+  %by3 = arith.mulf %z, %q3 : f32
+  %q2 = arith.addf 2.0209457874, %by3 : f32
+  %by2 = arith.mulf %z, %q2 : f32
+  %q1 = arith.addf -2.4033949375, %by2 : f32
+  %by1 = arith.mulf %z, %q1 : f32
+  %q = arith.addf 1.0, %by1 : f32
+  %r = arith.divf %p, %q : f32
+
+  %of_x = arith.mulf %x, %r : f32
+  %near_low = arith.subf 7.5497894159e-08, %of_x : f32
+  %near_arc = arith.subf %x, %near_low : f32
+  %near = arith.subf 1.5707962513, %near_arc : f32
+
+  %s = math.sqrt %half_left : f32
+  %of_s = arith.mulf %r, %s : f32
+  %below_low = arith.subf %of_s, 7.5497894159e-08 : f32
+  %below_arc = arith.addf %s, %below_low : f32
+  %below_twice = arith.mulf 2.0, %below_arc : f32
+  %below = arith.subf 3.1415925026, %below_twice : f32
+
+  %high = func.call @high_half(%s) : (f32) -> f32
+  %c = func.call @rest_of_root(%half_left, %s, %high) : (f32, f32, f32) -> f32
+  %above_low = arith.addf %of_s, %c : f32
+  %above_arc = arith.addf %high, %above_low : f32
+  %above_twice = arith.mulf 2.0, %above_arc : f32
+  %is_one = arith.cmpf oeq, %size, 1.0 : f32
+  %above = arith.select %is_one, 0.0, %above_twice : f32
+
+  %is_negative = arith.cmpf olt, %x, 0.0 : f32
+  %far = arith.select %is_negative, %below, %above : f32
+  %inside = arith.select %is_near, %near, %far : f32
+  %is_inside = arith.cmpf ole, %size, 1.0 : f32
+  %result = arith.select %is_inside, %inside, 0x7FC00000 : f32
+}
+
+// What a root lacks of that of z, of which `high` are the leading bits.
+func.func private @rest_of_root(%z: f32, %root: f32, %high: f32) -> f32 {
+  %high_square = arith.mulf %high, %high : f32
+  %left = arith.subf %z, %high_square : f32
+  %sum = arith.addf %root, %high : f32
+  %result = arith.divf %left, %sum : f32
+}
+
+// sysdeps/ieee754/flt-32/s_atanf.c
+func.func private @atanf(%x: f32) -> f32 {
+  %size = math.absf %x : f32
+  %arc = func.call @atanf_of_positive(%size) : (f32) -> f32
+  %signed = math.copysign %arc, %x : f32
+  %is_number = arith.cmpf oeq, %x, %x : f32
+  %result = arith.select %is_number, %signed, %x : f32
 }
 
 // ---------------------------------------------------------------- logarithm of 1 + x

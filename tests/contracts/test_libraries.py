@@ -28,6 +28,7 @@ from qlower.model.nests import Emitter, Nest
 FUNCTIONS = {
     **dict.fromkeys(("expf", "logf", "sinf", "cosf", "tanhf"), 1),
     **dict.fromkeys(("log1pf", "asinhf", "acoshf", "atanhf", "erff"), 1),
+    **dict.fromkeys(("sinhf", "coshf", "tanf", "asinf", "acosf", "atanf"), 1),
     **dict.fromkeys(("powf", "atan2f", "fmodf"), 2),
 }
 """How many numbers each takes."""

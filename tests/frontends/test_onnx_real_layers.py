@@ -250,7 +250,8 @@ def test_activations(size: int, tmp_path: Path) -> None:
         build.returned(build.node("Log", [size_of]))
         for power in (2.0, 3.0, 0.5, -1.7):
             build.returned(build.node("Pow", [size_of, build.constant(power)]))
-        for kind in ("Softplus", "Mish", "Asinh", "Atanh"):
+        plain = ("Softplus", "Mish", "Asinh", "Atanh", "Sinh", "Cosh", "Tan")
+        for kind in (*plain, "Asin", "Acos", "Atan"):
             build.returned(build.node(kind, [value]))
         above = build.node("Add", [size_of, build.constant(1.0)])
         build.returned(build.node("Acosh", [above]))
