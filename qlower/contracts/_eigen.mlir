@@ -179,7 +179,7 @@ func.func private @erfc_from(%x: f32, %exponential: f32) -> f32 {
   %inner = arith.addf %s_times_x0, -1.1283791065216064 : f32
   %bent = arith.mulf %x, %inner : f32
   %near = arith.addf %bent, 1.0 : f32
-  %lost = func.call @lost_of_square(%x, %square) : (f32, f32) -> f32
+  %lost = func.call @lost_of_product(%x, %x, %square) : (f32, f32, f32) -> f32
   %correction = arith.mulf %exponential, %lost : f32
   %power = arith.subf %exponential, %correction : f32
   %inverse = arith.divf 1.0, %square : f32
@@ -207,20 +207,26 @@ func.func private @erfc_from(%x: f32, %exponential: f32) -> f32 {
   %result = arith.select %is_far, %far, %near : f32
 }
 
-// What rounding took off the square of x: exact, of halves after Veltkamp.
-func.func private @lost_of_square(%x: f32, %square: f32) -> f32 {
+// What rounding took off a product: exact, of halves after Veltkamp.
+func.func private @lost_of_product(%x: f32, %y: f32, %product: f32) -> f32 {
+  %x_high = func.call @high_half(%x) : (f32) -> f32
+  %x_low = arith.subf %x, %x_high : f32
+  %y_high = func.call @high_half(%y) : (f32) -> f32
+  %y_low = arith.subf %y, %y_high : f32
+  %high_product = arith.mulf %x_high, %y_high : f32
+  %lost_of_high = arith.subf %high_product, %product : f32
+  %first_cross = arith.mulf %x_high, %y_low : f32
+  %with_first = arith.addf %first_cross, %lost_of_high : f32
+  %second_cross = arith.mulf %x_low, %y_high : f32
+  %with_second = arith.addf %second_cross, %with_first : f32
+  %low_product = arith.mulf %x_low, %y_low : f32
+  %result = arith.addf %low_product, %with_second : f32
+}
+
+func.func private @high_half(%x: f32) -> f32 replaces {
   %product = arith.mulf 4097.0, %x : f32  // 2^12 + 1
   %rest = arith.subf %x, %product : f32
-  %high = arith.addf %rest, %product : f32
-  %low = arith.subf %x, %high : f32
-  %high_square = arith.mulf %high, %high : f32
-  %lost_of_high = arith.subf %high_square, %square : f32
-  %first_cross = arith.mulf %high, %low : f32
-  %with_first = arith.addf %first_cross, %lost_of_high : f32
-  %second_cross = arith.mulf %low, %high : f32
-  %with_second = arith.addf %second_cross, %with_first : f32
-  %low_square = arith.mulf %low, %low : f32
-  %result = arith.addf %low_square, %with_second : f32
+  %result = arith.addf %rest, %product : f32
 }
 
 // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
@@ -238,9 +244,8 @@ func.func private @gelu_by_tanh(%x: f32) -> f32 {
 
 // ---------------------------------------------------------------- logarithm
 
-// GenericPacketMathFunctions.h, plog_impl_float: x = m 2^k with m from sqrt(1/2) on, and a quotient
-// of polynomials of m - 1. A subnormal number is raised by 2^24 first.
-func.func private @plog(%x: f32) -> f32 {
+// pfrexp: x = m 2^k with m from 1/2 to 1. A subnormal number is raised by 2^24 first.
+func.func private @significand_below_1(%x: f32) -> (f32, f32) {
   %is_small = arith.cmpf olt, %x, 1.1754943508222875e-38 : f32
   %raised = arith.mulf %x, 16777216.0 : f32
   %normal = arith.select %is_small, %raised, %x : f32
@@ -251,7 +256,14 @@ func.func private @plog(%x: f32) -> f32 {
   %fraction = arith.andi %bits, 8388607 : i32
   %m_bits = arith.ori %fraction, 1056964608 : i32
   %m = arith.bitcast %m_bits : i32 to f32
-  %k_half = arith.sitofp %exponent : i32 to f32
+  %k = arith.sitofp %exponent : i32 to f32
+  func.return %m, %k : f32, f32
+}
+
+// GenericPacketMathFunctions.h, plog_impl_float: x = m 2^k with m from sqrt(1/2) on, and a quotient
+// of polynomials of m - 1.
+func.func private @plog(%x: f32) -> f32 {
+  %m, %k_half = func.call @significand_below_1(%x) : (f32) -> (f32, f32)
   %is_low = arith.cmpf olt, %m, 0.707106769 : f32
   %again = arith.select %is_low, %m, 0.0 : f32
   %less_one = arith.subf %m, 1.0 : f32
@@ -291,6 +303,106 @@ func.func private @plog1p(%x: f32) -> f32 {
   %is_endless = arith.cmpf oeq, %sum, %log : f32
   %is_kept = arith.ori %is_lost, %is_endless : i1
   %result = arith.select %is_kept, %x, %large : f32
+}
+
+// ---------------------------------------------------------------- power
+
+// generic_pow_impl: x^y = 2^(y log2(x)) of an exponent that isn't whole, with the logarithm in two
+// numbers; and what handle_nonint_nonint_errors makes of numbers that aren't positive and finite.
+func.func private @ppow(%x: f32, %y: f32) -> f32 {
+  %m_half, %k_half = func.call @significand_below_1(%x) : (f32) -> (f32, f32)
+  %is_low = arith.cmpf olt, %m_half, 0.707106769 : f32
+  %m_twice = arith.mulf 2.0, %m_half : f32
+  %m = arith.select %is_low, %m_twice, %m_half : f32
+  %k_less = arith.subf %k_half, 1.0 : f32
+  %k = arith.select %is_low, %k_less, %k_half : f32
+  %log, %log_low = func.call @log2_in_two(%m) : (f32) -> (f32, f32)
+  %whole, %whole_low = func.call @product_in_two(%k, 0.0, %y) : (f32, f32, f32) -> (f32, f32)
+  %part, %part_low = func.call @product_in_two(%log, %log_low, %y) : (f32, f32, f32) -> (f32, f32)
+  %sum, %sum_low = func.call @sum_of_pairs(%whole, %whole_low, %part, %part_low) : (f32, f32, f32, f32) -> (f32, f32)
+  %n_first = math.round %sum : f32
+  %near_rest = arith.subf %sum, %n_first : f32
+  %far_rest = arith.addf %near_rest, %sum_low : f32
+  %n_more = math.round %far_rest : f32
+  %rest = arith.subf %far_rest, %n_more : f32
+  %n_real = arith.addf %n_first, %n_more : f32
+
+  // generic_exp2
+  %exponent = arith.mulf 0.6931471805599453, %rest : f32
+  %lost = func.call @lost_of_product(0.6931471805599453, %rest, %exponent) : (f32, f32, f32) -> f32
+  %e = func.call @pexp(%exponent) : (f32) -> f32
+  %correction = arith.addf 1.0, %lost : f32
+  %e_whole = arith.mulf %e, %correction : f32
+
+  %any_n = fixed.convert %n_real {rounding = toward_zero} : f32 to i32
+  %n_low = arith.maxsi %any_n, -252 : i32
+  %n = arith.minsi %n_low, 252 : i32
+  %n_half = arith.shrsi %n, 1 : i32
+  %first = func.call @power_of_2(%n_half) : (i32) -> f32
+  %once = arith.mulf %e_whole, %first : f32
+  %n_rest = arith.subi %n, %n_half : i32
+  %second = func.call @power_of_2(%n_rest) : (i32) -> f32
+  %power = arith.mulf %once, %second : f32
+
+  %is_down = arith.cmpf olt, %y, 0.0 : f32
+  %of_zero = arith.select %is_down, 0x7F800000, 0.0 : f32
+  %of_infinity = arith.select %is_down, 0.0, 0x7F800000 : f32
+  %is_positive = arith.cmpf ogt, %x, 0.0 : f32
+  %of_positive = arith.select %is_positive, %power, 0x7FC00000 : f32
+  %is_infinite = arith.cmpf oeq, %x, 0x7F800000 : f32
+  %not_infinite = arith.select %is_infinite, %of_infinity, %of_positive : f32
+  %is_zero = arith.cmpf oeq, %x, 0.0 : f32
+  %not_zero = arith.select %is_zero, %of_zero, %not_infinite : f32
+  %is_one = arith.cmpf oeq, %x, 1.0 : f32
+  %result = arith.select %is_one, 1.0, %not_zero : f32
+}
+
+// accurate_log2<float>: with r = z - 1 it is c0 r + c1 r^2 + r^3 p(r), c0 and c1 in two numbers.
+func.func private @log2_in_two(%z: f32) -> (f32, f32) {
+  %r = arith.subf %z, 1.0 : f32
+  %p7 = func.call @next_power(%r, 9.7010828554630279541015625e-02, -1.68964862823486328125e-01) : (f32, f32, f32) -> f32
+  %p6 = func.call @next_power(%r, %p7, 1.720083653926849365234375e-01) : (f32, f32, f32) -> f32
+  %p5 = func.call @next_power(%r, %p6, -1.7892272770404815673828125e-01) : (f32, f32, f32) -> f32
+  %p4 = func.call @next_power(%r, %p5, 2.0505344867706298828125e-01) : (f32, f32, f32) -> f32
+  %p3 = func.call @next_power(%r, %p4, -2.40466773509979248046875e-01) : (f32, f32, f32) -> f32
+  %p2 = func.call @next_power(%r, %p3, 2.8857553005218505859375e-01) : (f32, f32, f32) -> f32
+  %p1 = func.call @next_power(%r, %p2, -3.6067414283752441406250e-01) : (f32, f32, f32) -> f32
+  %p0 = func.call @next_power(%r, %p1, 4.8089790344238281250e-01) : (f32, f32, f32) -> f32
+  %third = arith.mulf %r, %p0 : f32
+  %third_low = func.call @lost_of_product(%r, %p0, %third) : (f32, f32, f32) -> f32
+  %second, %second_low = func.call @sum_of_pairs(-0.7213475, -5.06802e-09, %third, %third_low) : (f32, f32, f32, f32) -> (f32, f32)
+  %of_second, %of_second_low = func.call @product_in_two(%second, %second_low, %r) : (f32, f32, f32) -> (f32, f32)
+  %first, %first_low = func.call @sum_of_pairs(1.442695, 2.0112777e-08, %of_second, %of_second_low) : (f32, f32, f32, f32) -> (f32, f32)
+  %log, %log_low = func.call @product_in_two(%first, %first_low, %r) : (f32, f32, f32) -> (f32, f32)
+  func.return %log, %log_low : f32, f32
+}
+
+// A number in two times y
+func.func private @product_in_two(%x: f32, %x_low: f32, %y: f32) -> (f32, f32) {
+  %product = arith.mulf %x, %y : f32
+  %lost = func.call @lost_of_product(%x, %y, %product) : (f32, f32, f32) -> f32
+  %low_product = arith.mulf %x_low, %y : f32
+  %sum, %lost_of_sum = func.call @sum_in_two(%product, %low_product) : (f32, f32) -> (f32, f32)
+  %low = arith.addf %lost_of_sum, %lost : f32
+  %high, %rest = func.call @sum_in_two(%sum, %low) : (f32, f32) -> (f32, f32)
+  func.return %high, %rest : f32, f32
+}
+
+// The sum of two numbers in two, of which x is the larger
+func.func private @sum_of_pairs(%x: f32, %x_low: f32, %y: f32, %y_low: f32) -> (f32, f32) {
+  %sum, %lost = func.call @sum_in_two(%x, %y) : (f32, f32) -> (f32, f32)
+  %with_y = arith.addf %y_low, %lost : f32
+  %low = arith.addf %with_y, %x_low : f32
+  %high, %rest = func.call @sum_in_two(%sum, %low) : (f32, f32) -> (f32, f32)
+  func.return %high, %rest : f32, f32
+}
+
+// A sum, and what rounding took off it if x is the larger
+func.func private @sum_in_two(%x: f32, %y: f32) -> (f32, f32) {
+  %sum = arith.addf %x, %y : f32
+  %added = arith.subf %sum, %x : f32
+  %lost = arith.subf %y, %added : f32
+  func.return %sum, %lost : f32, f32
 }
 
 // ---------------------------------------------------------------- ONNX Runtime's activations

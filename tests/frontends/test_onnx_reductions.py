@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from support.onnx_layers import LEVELS, Layers
 
+import qlower
+from qlower.diagnostics import QlowerError
+
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 SHAPES = [((5, 7), [1]), ((9, 8), [0]), ((3, 9, 8), [1]), ((2, 23, 5, 2), [2, 3])]
@@ -95,6 +98,39 @@ def test_places_of_images(qdq: str, tmp_path: Path) -> None:
     for power in (1, 2):
         build.returned(build.node("GlobalLpPool", [build.value(2, 3, 4, 5)], p=power))
     build.check(tmp_path, qdq)
+
+
+LOCAL: list[tuple[tuple[int, ...], dict[str, float]]] = [
+    ((2, 5, 4, 4), {"size": 3}),
+    ((1, 9, 3, 5), {"size": 5, "alpha": 0.5, "beta": 0.5, "bias": 2.0}),
+    ((1, 6, 3, 3), {"size": 7, "alpha": 3.0, "beta": 1.3, "bias": -4.0}),
+    ((1, 3, 7, 1), {"size": 9, "alpha": 2.0, "beta": 1.0}),
+]
+
+
+def test_responses_of_channels(tmp_path: Path) -> None:
+    """Windows wider than the image is deep, and sums below 0, which give NaN."""
+    build = Layers()
+    for shape, attributes in LOCAL:
+        x = build.node("Mul", [build.value(*shape), build.constant(3.0)])
+        build.returned(build.node("LRN", [x], **attributes))
+    build.check(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"size": 4}, "size 4 is not supported; expected an odd number"),
+        ({"size": 3, "beta": 2.0}, "beta 2.0 is not supported; expected 1 or"),
+    ],
+)
+def test_refused_responses(
+    attributes: dict[str, float], message: str, tmp_path: Path
+) -> None:
+    build = Layers()
+    build.returned(build.node("LRN", [build.value(1, 3, 2, 2)], **attributes))
+    with pytest.raises(QlowerError, match=message):
+        qlower.load(build.save(tmp_path / "one.onnx"))
 
 
 @pytest.mark.parts(4)

@@ -11,7 +11,14 @@ from ..context import NodeContext
 FAMILIES = (
     *("activation", "attention", "blocked", "border", "contraction", "conv_transpose"),
     *("dynamic", "einsum", "elementwise", "embedding", "functions", "integer_products"),
-    *("joining", "layout", "normalization", "open_quantization", "pooling"),
+    *(
+        "joining",
+        "layout",
+        "local_response",
+        "normalization",
+        "open_quantization",
+        "pooling",
+    ),
     *("quantizers", "ranking", "real"),
     *("real_layers", "real_pools", "real_softmax", "rearranging", "recurrent"),
     *("reductions", "resizing", "sampling", "selection", "slicing"),
