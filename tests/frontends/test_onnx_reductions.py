@@ -100,7 +100,7 @@ def test_places_of_images(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
-LOCAL: list[tuple[tuple[int, ...], dict[str, float]]] = [
+LOCAL: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((2, 5, 4, 4), {"size": 3}),
     ((1, 9, 3, 5), {"size": 5, "alpha": 0.5, "beta": 0.5, "bias": 2.0}),
     ((1, 6, 3, 3), {"size": 7, "alpha": 3.0, "beta": 1.3, "bias": -4.0}),
@@ -125,7 +125,7 @@ def test_responses_of_channels(tmp_path: Path) -> None:
     ],
 )
 def test_refused_responses(
-    attributes: dict[str, float], message: str, tmp_path: Path
+    attributes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     build = Layers()
     build.returned(build.node("LRN", [build.value(1, 3, 2, 2)], **attributes))
