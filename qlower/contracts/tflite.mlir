@@ -42,7 +42,9 @@
 //   logf(sum))`; real_l2_normalize: `F(x / max(F(sqrt(sum)), 1e-6))`; sums one after the other
 // - lstm: each gate `sat16(D(sum_h, s_h s_w 2^12) + sat16(D(sum_x, s_x s_w 2^12)))` in Q3.12, by
 //   gemmlowp's int16 logistic or tanh to Q0.15; the cell's products half away, its sum saturates;
-//   `y = clamp(D(output * tanh(cell), 2^-30 / s_y) + z)`
+//   `y = clamp(D(output * tanh(cell), 2^-30 / s_y) + z)`. Peepholes add `D(cell w, s_c s_w 2^12)`,
+//   saturated; normalized gates have steps of their own, `sat16(D(away((D(2^10 x - mean, 1 /
+//   deviation) w + b) / 2^10), 2^12 s_w))`; a projection is a sum, `clamp(D(acc, s_w s_h / s_y) + z)`
 // - svdf: D of float32 ratios of scales, to 16 bits for what is remembered, then to 8 bits
 // - resize_bilinear: int8 has weights of 10 + 10 bits, half away; uint8 float32, truncated
 // # Ties
@@ -73,6 +75,8 @@
 //   LiteRT's ADD aborts, and its SUB shifts by a negative number.
 // - lstm: a cell in steps of less than 2^-15, as the converter writes it where cells stay below
 //   1/2, or of more than 2^-9 has no tanh, and the state is made of input gate times output gate.
+//   With a projection, elements of the cell behind as many as the state has get no peephole, the zero
+//   point of what is projected is negated, and the clip is around the code 0.
 // - hard_swish makes zero point + 1 or - 1 of everything where s_y is more than some 470 s_x: its
 //   division by 2^16 and more is done in 16 bits.
 // - A bias of 32 bits beside int16 is read as such. LiteRT reads it as one of 64, beyond its end,
@@ -95,7 +99,8 @@
 // that is read. Recorded: 13 real models, every input, and every layer for one input (13.9 million values);
 // 57,152 outputs of convolutions and linear layers with exact ties, 18,455 of other operations;
 // 48,000 rescalings of gemmlowp, 39,200 of 31-bit multipliers; 46,453 outputs of 80 LSTMs, called
-// eleven times each, and all 65,536 sums of each gate. No mismatch.
+// eleven times each, and all 65,536 sums of each gate. No mismatch. Live, 72 LSTMs with peepholes,
+// projections, normalized or coupled gates, 16,800 outputs: no mismatch.
 // Sums of real numbers: live, nine layers (convolutions, products of matrices, linear layers) with
 // three draws each of numbers that cancel and differ by up to 2^24; all bits the same.
 // Layers on real numbers with stored weights: live, ten layers with four draws each; all bits the
@@ -955,7 +960,10 @@ func.func private @inverse_square_root(%x: i32) -> (i32, i32) {
   %two_to_29 = arith.constant 536870912 : i32
   %large = arith.cmpi sge, %x, %two_to_29 : i32
   %quarter = arith.divsi %x, 4 : i32
-  %reduced = arith.select %large, %quarter, %x : i32
+  %below_two_to_29 = arith.select %large, %quarter, %x : i32
+  // which the minimum says for the compiler
+  %most = arith.constant 536870911 : i32
+  %reduced = arith.minsi %below_two_to_29, %most : i32
   %large_shift = arith.extui %large : i1 to i32
   %leading = math.ctlz %reduced : i32
   %bits = arith.subi %leading, 1 : i32
@@ -2183,6 +2191,96 @@ func.func private @lstm_addend(%sum: i32, %weight_scale: f32, %scale: f32) -> i3
   %product = arith.mulf %weight_scale, %scale : f32
   %steps = arith.mulf %product, 4096.0 : f32
   %result = func.call @multiply_by_real(%sum, %steps) : (i32, f64) -> i32
+}
+
+// The same where gates have steps of their own, as normalized ones have, with products of peephole
+// weights and the cell, which are added likewise (VectorBatchVectorCwiseProductAccumulate).
+func.func private @lstm_sum(
+    %sum: i32, %before: i32, %weight_scale: f32, %scale: f32, %gate_scale: f32) -> i32 {
+  %product = arith.mulf %weight_scale, %scale : f32
+  %ratio = arith.divf %product, %gate_scale : f32
+  %scaled = func.call @multiply_by_real(%sum, %ratio) : (i32, f64) -> i32
+  %added = arith.addi %scaled, %before : i32
+  %result = func.call @saturate_16(%added) : (i32) -> i32
+}
+
+func.func private @lstm_peephole(%cell: i32, %before: i32, %weight: i32, %weight_scale: f32,
+    %cell_scale: f32, %gate_scale: f32) -> i32 {
+  %product = arith.muli %weight, %cell : i32
+  %result = func.call @lstm_sum(%product, %before, %weight_scale, %cell_scale, %gate_scale) : (i32, i32, f32, f32, f32) -> i32
+}
+
+// internal/reference/portable_tensor_utils.cc, PortableApplyLayerNorm: the mean in steps of 2^-10
+// and the reciprocal root of the variance, of which the number of elements is divided off first.
+func.func private @lstm_square(%x: i64) -> i64 { %result = arith.muli %x, %x : i64 }
+
+func.func private @lstm_rows(%sum: i64, %squares: i64, %count: i32, %scale: f32) -> (i32, i32, i32) {
+  %n = arith.extsi %count : i32 to i64
+  %fine_sum = arith.muli %sum, 1024 : i64
+  %quotient = arith.divsi %fine_sum, %n : i64
+  %mean = arith.trunci %quotient : i64 to i32
+  %two_to_20 = arith.constant 1048576 : i64
+  %share = arith.divsi %two_to_20, %n : i64
+  %mean_of_squares = arith.muli %squares, %share : i64
+  %square_of_mean = arith.muli %quotient, %quotient : i64
+  %fine_variance = arith.subi %mean_of_squares, %square_of_mean : i64
+  %wide_variance = arith.divsi %fine_variance, %two_to_20 : i64
+  %variance = arith.trunci %wide_variance : i64 to i32
+  // 10000 times the scale of the weights where the variance is nothing
+  %guard_steps = arith.mulf 10000.0, %scale : f32
+  %whole_steps = fixed.convert %guard_steps {rounding = toward_zero} : f32 to i32
+  %guard = arith.maxsi %whole_steps, 1 : i32
+  %is_nothing = arith.cmpi slt, %variance, 1 : i32
+  %guarded = arith.select %is_nothing, %guard, %variance : i32
+  %positive = arith.maxsi %guarded, 1 : i32
+  %multiplier, %exponent = func.call @inverse_square_root(%positive) : (i32) -> (i32, i32)
+  return %mean, %multiplier, %exponent : i32, i32, i32
+}
+
+func.func private @lstm_normalized(%x: i32, %mean: i32, %multiplier: i32, %exponent: i32, %weight: i32,
+    %bias: i32, %scale: f32) -> i32 {
+  %fine = arith.muli %x, 1024 : i32
+  %distance = arith.subi %fine, %mean : i32
+  // that the exponent is 0 at most is said for the compiler
+  %places = func.call @clamp_code(%exponent, -31, 0) : (i32, i32, i32) -> i32
+  %normal = func.call @scale(%distance, %multiplier, %places) : (i32, i32, i32) -> i32
+  %weighted = arith.muli %normal, %weight : i32
+  %moved = arith.addi %weighted, %bias : i32
+  %wide = arith.extsi %moved : i32 to i64
+  %coarse = fixed.shift_right %wide, 10 {rounding = half_away} : i64
+  %steps = arith.trunci %coarse : i64 to i32
+  %scale_multiplier, %scale_exponent = func.call @quantize_multiplier(%scale) : (f64) -> (i32, i32)
+  %raised = arith.addi %scale_exponent, 12 : i32
+  %scaled = func.call @multiply_by_quantized_multiplier(%steps, %scale_multiplier, %raised) : (i32, i32, i32) -> i32
+  %result = func.call @saturate_16(%scaled) : (i32) -> i32
+}
+
+func.func private @lstm_gate_function(%x: i32, %is_update: i1) -> i32 {
+  %result = func.call @logistic_or_tanh_16(%x, 3, %is_update) : (i32, i32, i1) -> i32
+}
+
+// The input gate of a layer that has none of its own, Sub1Vector.
+func.func private @lstm_coupled_gate(%forget_gate: i32) -> i32 {
+  %result = arith.subi 32767, %forget_gate : i32
+}
+
+// CalculateLstmOutputInteger8x8_16 with a projection: the clip is in steps of the result, around the
+// code 0. The hidden state before it is that of lstm_output, with its zero point negated.
+func.func private @lstm_projection(%sum: i32, %weight_scale: f32, %hidden_scale: f32, %state_scale: f32,
+    %state_zero_point: i32, %output_scale: f32, %proj_clip: f32) -> i32 {
+  %product = arith.mulf %weight_scale, %hidden_scale : f32
+  %ratio = arith.divf %product, %state_scale : f32
+  %scaled = func.call @multiply_by_real(%sum, %ratio) : (i32, f64) -> i32
+  %moved = arith.addi %scaled, %state_zero_point : i32
+  %code = func.call @clamp_code(%moved, -128, 127) : (i32, i32, i32) -> i32
+  %steps = arith.divf %proj_clip, %output_scale : f32
+  %few = arith.minimumf %steps, 127.0 : f32
+  %clip = fixed.convert %few {rounding = toward_zero} : f32 to i32
+  %clips = arith.cmpi sgt, %clip, 0 : i32
+  %negative_clip = arith.subi 0, %clip : i32
+  %high = arith.select %clips, %clip, 127 : i32
+  %low = arith.select %clips, %negative_clip, -128 : i32
+  %result = func.call @clamp_code(%code, %low, %high) : (i32, i32, i32) -> i32
 }
 
 // The integer bits of the cell, whose step is a power of two.

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from support.lanes import seeds
 from support.litert import run_litert_steps
-from support.tflite_lstm import LAYER_NORMALIZATION, PEEPHOLE, PROJECTION, Lstm
+from support.tflite_lstm import PEEPHOLE, PROJECTION, Lstm
 from support.tflm import run_tflm_steps
 
 import qlower
@@ -27,6 +27,9 @@ needs_litert = pytest.mark.skipif(
 needs_tflm = pytest.mark.skipif(
     find_spec("tflite_micro") is None, reason="tflite-micro is not installed"
 )
+
+COUPLED = (1, 5, 9, 12, 20)
+"""The operands of an input gate."""
 
 ANY_CLIP = (0.0, 10.0, 0.3, 1e-9)
 
@@ -50,6 +53,38 @@ def drawn(seed: int) -> Lstm:
         cell_clip=float(random.choice(ANY_CLIP)),
         bias_range=int(random.choice([0, 1000, 1 << 20, (1 << 31) - 1])),
         options={"time_major": seed % 4 == 2},
+    )
+
+
+def drawn_variant(seed: int) -> Lstm:
+    """One with some of peepholes, a projection, normalized gates and a coupled gate.
+    In every third one all scales are powers of two, so that many sums are ties."""
+    lstm = drawn(seed)
+    if seed % 3 == 0:
+        lstm = replace(
+            lstm,
+            is_exact=True,
+            input_scale=2.0**-7,
+            weight_scale=2.0**-8,
+            state_scale=2.0**-7,
+            hidden_scale=None,
+            result_scale=None,
+        )
+    random = np.random.default_rng(seed)
+    kind = random.integers(1, 16)
+    outputs = int(random.integers(1, lstm.units + 1)) if kind & 1 else None
+    is_coupled = bool(kind & 8)
+    return replace(
+        lstm,
+        outputs=outputs,
+        has_peephole=bool(kind & 2),
+        is_normalized=bool(kind & 4),
+        missing=COUPLED if is_coupled else (),
+        gate_scale=float(2.0 ** random.integers(-13, -8) * random.choice([1, 1.3])),
+        hidden_zero_point=int(random.choice([-128, -3, 0, 55])),
+        cell_scale=2.0**-12 if is_coupled else lstm.cell_scale,
+        bias_range=int(random.choice([0, 1000, 1 << 20])),
+        options={**lstm.options, "proj_clip": float(random.choice([0, 0, 0.3]))},
     )
 
 
@@ -105,6 +140,13 @@ def compare(
 @pytest.mark.parametrize("seed", seeds(range(6), 3))
 def test_every_call_is_that_of_litert(seed: int, tmp_path: Path) -> None:
     compare(tmp_path / "lstm.tflite", drawn(seed), 4, natively=seed == 0)
+
+
+@pytest.mark.parts(6)
+@needs_litert
+@pytest.mark.parametrize("seed", seeds(range(300, 312), 3))
+def test_every_call_of_a_variant_is_that_of_litert(seed: int, tmp_path: Path) -> None:
+    compare(tmp_path / "lstm.tflite", drawn_variant(seed), 4, natively=seed < 302)
 
 
 @pytest.mark.parts(6)
@@ -192,16 +234,24 @@ def test_every_gate_is_that_of_litert(
 @pytest.mark.parametrize(
     ("lstm", "message"),
     [
-        (Lstm(extra=(PEEPHOLE + 1,)), "an LSTM with peephole weights is not supported"),
-        (Lstm(extra=(PROJECTION,)), "an LSTM with a projection is not supported"),
         (
-            Lstm(extra=(LAYER_NORMALIZATION,)),
-            "an LSTM with layer normalization is not supported",
+            Lstm(is_wide=True, has_peephole=True),
+            "an LSTM of INT16 with peepholes, a projection, normalized gates or without"
+            " an input gate is not supported; expected INT8",
         ),
         (
-            Lstm(missing=(1, 5, 12)),
-            "an LSTM whose input gate is 1 - forget is not supported",
+            Lstm(has_peephole=True, outputs=5),
+            "peephole weights of 4 units with 5 outputs are not supported",
         ),
+        (
+            Lstm(missing=COUPLED, cell_scale=2.0**-16),
+            "a cell in steps of 1.52587890625e-05 without an input gate",
+        ),
+        (
+            Lstm(outputs=3, is_normalized=True, missing=(PROJECTION,)),
+            "3 outputs of 4 units, and no projection",
+        ),
+        (Lstm(has_peephole=True, missing=(PEEPHOLE + 1,)), "operand 10 is missing"),
         (Lstm(missing=(2,)), "operand 2 is missing"),
         (Lstm(missing=(13,)), "operand 13 is missing"),
         (

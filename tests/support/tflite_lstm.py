@@ -21,9 +21,10 @@ class Lstm:
     first with the option `time_major`.
 
     Weights and biases are drawn from the seed, but for those operands in `constants`,
-    whose weights have the scale `weight_scale`. `extra` operands are int8 constants of
-    `units` elements; those in `missing` are left out. With `is_wide` inputs and states
-    are int16, biases int64.
+    whose weights have the scale `weight_scale`; those in `missing` are left out. With
+    `outputs` states are projected to that size. Weights that are `is_exact` have no
+    other scale than that, or 2^-12. With `is_wide` inputs and states are int16, biases
+    int64.
     """
 
     seed: int = 0
@@ -44,7 +45,12 @@ class Lstm:
         default_factory=dict[int, NDArray[np.generic]]
     )
     options: Mapping[str, Option] = field(default_factory=dict[str, Option])
-    extra: tuple[int, ...] = ()
+    outputs: int | None = None
+    has_peephole: bool = False
+    is_normalized: bool = False
+    is_exact: bool = False
+    gate_scale: float = 2.0**-12
+    hidden_zero_point: int | None = None
     missing: tuple[int, ...] = ()
     intermediates: int = 5
     is_wide: bool = False
@@ -65,24 +71,44 @@ class Lstm:
         x = builder.tensor("x", self.shape(self.inputs), narrow, scale=self.input_scale)
         operands = [-1] * 24
         operands[0] = x
-        for first, columns in ((1, self.inputs), (5, self.units)):
+        outputs = self.outputs or self.units
+        for first, columns in ((1, self.inputs), (5, outputs)):
             for number in range(first, first + 4):
-                scale = self.weight_scale * float(random.uniform(0.5, 2))
+                scale = self.weight_scale
+                if not self.is_exact:
+                    scale *= float(random.uniform(0.5, 2))
                 data = random.integers(-127, 128, (self.units, columns)).astype(np.int8)
                 if number in self.constants:
                     scale, data = self.weight_scale, self.constants[number]
                 operands[number] = builder.tensor(
                     f"w{number}", data.shape, scale=scale, data=data
                 )
+        limit = self.bias_range
         for number in range(12, 16):
-            limit = self.bias_range
             data = random.integers(-limit, limit + 1, self.units).astype(bias)
             data = self.constants.get(number, data)
             operands[number] = builder.tensor(f"b{number}", data.shape, bias, data=data)
+        peepholes = range(PEEPHOLE, 12) if self.has_peephole else ()
+        weights = range(LAYER_NORMALIZATION, 24) if self.is_normalized else ()
+        for number in (*peepholes, *weights):
+            scale = 2.0**-12
+            if not self.is_exact:
+                scale *= float(random.uniform(0.3, 3))
+            data = random.integers(-32767, 32768, self.units).astype(np.int16)
+            operands[number] = builder.tensor(
+                f"w{number}", data.shape, "int16", scale=scale, data=data
+            )
+        if self.outputs:
+            data = random.integers(-127, 128, (outputs, self.units)).astype(np.int8)
+            operands[PROJECTION] = builder.tensor(
+                "p", data.shape, scale=self.weight_scale, data=data
+            )
+            data = random.integers(-limit, limit + 1, outputs).astype(bias)
+            operands[PROJECTION + 1] = builder.tensor("pb", data.shape, bias, data=data)
         shape = (self.batch, self.units)
         operands[18] = builder.tensor(
             "h",
-            shape,
+            (self.batch, outputs),
             narrow,
             scale=self.state_scale,
             zero_point=point,
@@ -91,21 +117,26 @@ class Lstm:
         operands[19] = self.cell = builder.tensor(
             "c", shape, "int16", scale=self.cell_scale, is_variable=True
         )
-        for number in self.extra:
-            data = np.ones(self.units, np.int8)
-            operands[number] = builder.tensor(
-                f"e{number}", data.shape, scale=0.1, data=data
-            )
         for number in self.missing:
             operands[number] = -1
         hidden = self.hidden_scale or self.state_scale
+        hidden_point = self.hidden_zero_point
         intermediates = [
-            builder.tensor(f"i{number}", (0,), narrow, scale=hidden, zero_point=point)
-            for number in range(self.intermediates)
+            builder.tensor(f"i{number}", (0,), "int16", scale=self.gate_scale)
+            for number in range(min(self.intermediates, 4))
         ]
+        if self.intermediates > 4:
+            last = builder.tensor(
+                "i4",
+                (0,),
+                narrow,
+                scale=hidden,
+                zero_point=point if hidden_point is None else hidden_point,
+            )
+            intermediates.append(last)
         y = builder.tensor(
             "y",
-            self.shape(self.units),
+            self.shape(outputs),
             narrow,
             scale=self.result_scale or self.state_scale,
             zero_point=point,

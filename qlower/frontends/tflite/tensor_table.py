@@ -159,7 +159,7 @@ class TensorTable(ABC):
     def append(self, operation: Operation) -> None:
         """Add `operation` at the end of the function."""
         self.budget.charge(OPERATION_COST)
-        self.block.add_op(operation)
+        self.builder.block.add_op(operation)
 
     def define(self, tensor: Tensor, value: SSAValue, site: Site) -> None:
         """Make `value` the value of `tensor`, which must not have one yet."""

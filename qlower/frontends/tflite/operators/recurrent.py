@@ -19,25 +19,12 @@ from qlower.model.nests import dense
 from ...entry import takes
 from ..context import OperatorContext
 from ..weights import check_bias, check_weights
+from .lstm import BIASES, CELL, INPUT_WEIGHTS, STATE, STATE_WEIGHTS
 from .real_lstm import import_real_lstm
-
-INPUT_WEIGHTS, STATE_WEIGHTS, BIASES = 1, 5, 12
-"""The first operand of each four, one for each of `qnn.GATES`."""
-
-STATE, CELL = 18, 19
+from .stored_lstm import HIDDEN, import_stored_lstm, is_variant
 
 LSTM = ", ".join(f"x{number}{'?' * (number > CELL)}" for number in range(24))
 """The signature: the last operands normalize layers."""
-
-HIDDEN = 4
-"""The intermediate tensor that has the scale by which states are stored."""
-
-UNSUPPORTED = {
-    "peephole weights": range(9, 12),
-    "a projection": range(16, 18),
-    "layer normalization": range(20, 24),
-}
-"""Optional operands that no converter writes for an LSTM of Keras."""
 
 TANH = 4
 
@@ -55,6 +42,14 @@ def import_lstm(op: OperatorContext) -> None:
         import_real_lstm(op)
         return
     _check_form(op)
+    if is_variant(op):
+        if op.input(0).type == "INT16":
+            raise op.error(
+                "an LSTM of INT16 with peepholes, a projection, normalized gates or"
+                " without an input gate is not supported; expected INT8"
+            )
+        import_stored_lstm(op)
+        return
     *sequence, inputs = op.shape(0, rank=3)
     units = op.shape(INPUT_WEIGHTS, rank=2)[0]
     state, cell = op.state(STATE), op.state(CELL)
@@ -98,14 +93,6 @@ def _check_form(op: OperatorContext) -> None:
         raise op.error(
             f"an LSTM of {types[0]} with weights of {types[1]} is not supported;"
             " expected FLOAT32, INT8 or INT16 with INT8"
-        )
-    for what, numbers in UNSUPPORTED.items():
-        if any(op.has(number) for number in numbers):
-            raise op.error(f"an LSTM with {what} is not supported; expected none")
-    if not op.has(INPUT_WEIGHTS):
-        raise op.error(
-            "an LSTM whose input gate is 1 - forget is not supported; expected one of"
-            " its own"
         )
     op.expect("diagonal_recurrent_tensors", False)
     op.expect("fused_activation_function", TANH)
