@@ -31,6 +31,20 @@ func.func private @store_half_even(%real: f32) -> i32 {
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
 }
 
+// y = rha(x) + z, clamped.
+func.func private @store_half_away(%real: f32) -> i32 {
+  %rounded = fixed.convert %real {rounding = half_away} : f32 to i32
+  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
+}
+
+// trunc(F(x +- 0.5)), which makes 1 of 0.49999997.
+func.func private @round_by_adding_half(%real: f32) -> i32 {
+  %negative = arith.cmpf olt, %real, 0.0 : f32
+  %half = arith.select %negative, -0.5, 0.5 : f32
+  %moved = arith.addf %real, %half : f32
+  %result = fixed.convert %moved {rounding = toward_zero} : f32 to i32
+}
+
 // y = rne(x), clamped, where the zero point is in x.
 func.func private @store_with_zero_point_inside(%real: f32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_even} : f32 to i32
@@ -96,6 +110,17 @@ func.func private @require_ratio(%ratio: f32) {
   cf.assert %legal, "the ratio of the scales, input * weight / output, is not in [2^-126, 2^8)"
 }
 
+func.func private @require_signed(%output_unsigned: i1) {
+  %signed = arith.xori %output_unsigned, true : i1
+  cf.assert %signed, "unsigned codes, which this system doesn't have"
+}
+
+func.func private @require_no_zero_points(%input_zero_point: i32, %output_zero_point: i32) {
+  %points = arith.ori %input_zero_point, %output_zero_point : i32
+  %none = arith.cmpi eq, %points, 0 : i32
+  cf.assert %none, "zero points, which this system doesn't have"
+}
+
 // Zero times an infinite ratio would be no number.
 func.func private @require_finite_ratio(%ratio: f32) {
   %infinity = arith.constant 0x7F800000 : f32
@@ -158,6 +183,22 @@ func.func private @is_in_tail(%index: i32, %count: i32, %lanes: i32) -> i1 {
   %whole = arith.subi %count, %rest : i32
   %result = arith.cmpi sge, %index, %whole : i32
 }
+
+// ---------------------------------------------------------------- sums of rows
+
+func.func private @elements_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
+  return %input : f32
+}
+
+func.func private @elements_in_lanes(%input: f32) -> f32 attributes {contract.rows = "lanes"} {
+  return %input : f32
+}
+
+func.func private @maximum(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
+  %result = arith.maximumf %so_far, %input : f32
+}
+
+// ---------------------------------------------------------------- functions
 
 // 1 / (1 + e^-x)
 func.func private @logistic(%x: f64) -> f64 {

@@ -28,9 +28,7 @@ func.func private @require_multiplier(%multiplier: i64) replaces {
   // the mantissa of 1
   %power = arith.cmpi eq, %multiplier, 1073741824 : i64
   cf.assert %power, "the ratio of the scales is no power of two, which this device needs"
-  %points = arith.ori %input_zero_point, %output_zero_point : i32
-  %none = arith.cmpi eq, %points, 0 : i32
-  cf.assert %none, "this device has no zero points"
+  func.call @require_no_zero_points() : () -> ()
 }
 
 // Sums of int16, which are too long to be multiplied: the shift alone.

@@ -87,8 +87,7 @@ func.func private @store_inside(%steps: f32) -> i32 {
 
 // away(steps) + z
 func.func private @store_outside(%steps: f32) -> i32 {
-  %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
-  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
+  %result = func.call @store_half_away(%steps) : (f32) -> i32
 }
 
 func.func private @to_steps(%x: i32, %ratio: f32) -> f32 {

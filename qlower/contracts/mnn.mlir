@@ -42,26 +42,13 @@
 module attributes {contract.family = "MNN", contract.base = "_steps",
     contract.summary = "MNN (x86): codes 128 above, which float32 takes out again"} {
 
-func.func private @require_int8(%output_unsigned: i1) {
-  %signed = arith.xori %output_unsigned, true : i1
-  cf.assert %signed, "MNN has no unsigned codes"
-}
-
 // A ReLU bounds codes at the one given, if there is one.
 func.func private @least_code(%bound: i32, %activation_max: f32) -> i32 {
-  func.call @require_int8(%output_unsigned) : (i1) -> ()
+  func.call @require_signed() : () -> ()
   %open = arith.cmpf oeq, %activation_max, 0x7F800000 : f32
   cf.assert %open, "an activation other than ReLU, which MNN computes in other ways"
   %bounded = arith.cmpf oeq, %activation_min, 0.0 : f32
   %result = arith.select %bounded, %bound, %storage_min : i32
-}
-
-// trunc(F(v +- 0.5))
-func.func private @round(%real: f32) -> i32 {
-  %negative = arith.cmpf olt, %real, 0.0 : f32
-  %half = arith.select %negative, -0.5, 0.5 : f32
-  %moved = arith.addf %real, %half : f32
-  %result = fixed.convert %moved {rounding = toward_zero} : f32 to i32
 }
 
 func.func private @least() -> i32 {
@@ -96,7 +83,7 @@ func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, linear {
   %high = arith.sitofp %storage_max : i32 to f32
   %above = arith.maximumf %biased, %low : f32
   %clamped = arith.minimumf %above, %high : f32
-  %result = func.call @round(%clamped) : (f32) -> i32
+  %result = func.call @round_by_adding_half(%clamped) : (f32) -> i32
 }
 
 func.func @depthwise_conv2d(%accumulator: i32) -> i32 {
@@ -112,7 +99,7 @@ func.func @depthwise_conv2d(%accumulator: i32) -> i32 {
   %total = arith.addi %biased, %offset : i32
   %sum = arith.sitofp %total : i32 to f32
   %steps = arith.mulf %sum, %multiplier : f32
-  %rounded = func.call @round(%steps) : (f32) -> i32
+  %rounded = func.call @round_by_adding_half(%steps) : (f32) -> i32
   %result = func.call @clamp_code(%rounded, @least, %storage_max) : (i32, i32, i32) -> i32
 }
 
@@ -127,10 +114,9 @@ func.func private @operands(%lhs: i32, %rhs: i32) -> (f32, f32) {
 func.func private @store(%real: f32) -> i32 {
   %inverse = arith.divf 1.0, %output_scale : f32
   %steps = arith.mulf %real, %inverse : f32
-  %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
   // a ReLU is that of the stored code, whatever it means
   %low = func.call @least_code(0) : (i32) -> i32
-  %result = func.call @clamp_and_offset(%rounded, %low, %storage_max) : (i32, i32, i32) -> i32
+  %result = func.call @store_half_away(%steps, %low, %storage_max) : (f32, i32, i32) -> i32
 }
 
 func.func @add(%lhs: i32, %rhs: i32) -> i32 {
@@ -163,7 +149,7 @@ func.func @avg_pool2d(%accumulator: i32, %count: i32) -> i32 {
 }
 
 func.func @quantize(%input: f32) -> i32 {
-  func.call @require_int8(%output_unsigned) : (i1) -> ()
+  func.call @require_signed() : () -> ()
   %inverse = arith.divf 1.0, %output_scale : f32
   %steps = arith.mulf %input, %inverse : f32
   %point = arith.sitofp %output_zero_point : i32 to f32
@@ -172,7 +158,7 @@ func.func @quantize(%input: f32) -> i32 {
   %high = arith.sitofp %output_max : i32 to f32
   %below = arith.minimumf %moved, %high : f32
   %clamped = arith.maximumf %below, %low : f32
-  %result = func.call @round(%clamped) : (f32) -> i32
+  %result = func.call @round_by_adding_half(%clamped) : (f32) -> i32
 }
 
 func.func @dequantize(%input: i32) -> f32 {

@@ -44,12 +44,9 @@ module attributes {contract.family = "ncnn", contract.base = "_steps",
 
 func.func private @inverse(%scale: f32) -> f32 { %result = arith.divf 1.0, %scale : f32 }
 
-func.func private @require_no_zero_points(%input_zero_point: i32) {
-  %points = arith.ori %input_zero_point, %output_zero_point : i32
-  %zero = arith.cmpi eq, %points, 0 : i32
-  cf.assert %zero, "ncnn has no zero points"
-  %signed = arith.xori %output_unsigned, true : i1
-  cf.assert %signed, "ncnn has no unsigned codes"
+func.func private @require_plain_codes(%input_zero_point: i32) {
+  func.call @require_no_zero_points(%input_zero_point) : (i32) -> ()
+  func.call @require_signed() : () -> ()
 }
 
 // 1 / (bottom_scale * weight_scale)
@@ -66,11 +63,9 @@ func.func private @step_of(%x: f32, %w: f32) -> f32 {
 }
 
 // float2int8, whose conversion makes -2^31 of what int32 can't hold.
-func.func private @code(%steps: f32, %exactly: i1) -> i32 {
-  %negative = arith.cmpf olt, %steps, 0.0 : f32
-  %half = arith.select %negative, -0.5, 0.5 : f32
-  %moved = arith.addf %steps, %half : f32
-  %approximate = fixed.convert %moved {rounding = toward_zero} : f32 to i32
+func.func private @coded(%real: f32, %scale: f32, %exactly: i1) -> i32 {
+  %steps = arith.mulf %real, %scale : f32
+  %approximate = func.call @round_by_adding_half(%steps) : (f32) -> i32
   %exact = fixed.convert %steps {rounding = half_away} : f32 to i32
   %rounded = arith.select %exactly, %exact, %approximate : i32
   %limit = arith.constant 2147483648.0 : f32
@@ -81,30 +76,17 @@ func.func private @code(%steps: f32, %exactly: i1) -> i32 {
 
 // Of a sum with its bias: activation, output scale.
 func.func private @store(%real: f32, %exactly: i1) -> i32 {
-  cf.assert %weights_symmetric, "ncnn has no zero points"
-  func.call @require_no_zero_points(%input_zero_point) : (i32) -> ()
+  cf.assert %weights_symmetric, "zero points, which this system doesn't have"
+  func.call @require_plain_codes(%input_zero_point) : (i32) -> ()
   %above = arith.maximumf %real, %activation_min : f32
   %active = arith.minimumf %above, %activation_max : f32
   %scale = func.call @inverse(%output_scale) : (f32) -> f32
   %result = func.call @coded(%active, %scale, %exactly) : (f32, f32, i1) -> i32
 }
 
-func.func private @coded(%real: f32, %scale: f32, %exactly: i1) -> i32 {
-  %steps = arith.mulf %real, %scale : f32
-  %result = func.call @code(%steps, %exactly) : (f32, i1) -> i32
-}
-
-func.func private @fused(%accumulator: i32) -> f32 {
-  %result = func.call @real_fused(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
-}
-
 func.func private @real_fused(%accumulator: i32, %step: f32, %bias: f32) -> f32 {
   %sum = arith.sitofp %accumulator : i32 to f32
   %result = math.fma %sum, %step, %bias : f32
-}
-
-func.func private @in_two_steps(%accumulator: i32) -> f32 {
-  %result = func.call @real_in_two_steps(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
 }
 
 func.func private @real_in_two_steps(%accumulator: i32, %step: f32, %bias: f32) -> f32 {
@@ -121,7 +103,7 @@ func.func private @is_last(%element: i32) -> i1 {
 }
 
 func.func @conv2d(%accumulator: i32, %element: i32) -> i32 {
-  %real = func.call @fused(%accumulator) : (i32) -> f32
+  %real = func.call @real_fused(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
   %last = func.call @is_last(%element) : (i32) -> i1
   %result = func.call @store(%real, %last) : (f32, i1) -> i32
 }
@@ -146,8 +128,8 @@ func.func private @has_own_kernel() -> i1 {
 
 // Several outputs of a channel are convolutions of a channel each.
 func.func @depthwise_conv2d(%accumulator: i32, %element: i32) -> i32 {
-  %fused = func.call @fused(%accumulator) : (i32) -> f32
-  %plain = func.call @in_two_steps(%accumulator) : (i32) -> f32
+  %fused = func.call @real_fused(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
+  %plain = func.call @real_in_two_steps(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
   %several = arith.cmpi ne, %channel_count, %input_channels : i32
   %fuses = arith.ori @has_own_kernel, %several : i1
   %real = arith.select %fuses, %fused, %plain : f32
@@ -159,7 +141,7 @@ func.func @depthwise_conv2d(%accumulator: i32, %element: i32) -> i32 {
 
 // The row is one vector; its last one to three elements are rounded one by one.
 func.func @linear(%accumulator: i32) -> i32 {
-  %real = func.call @in_two_steps(%accumulator) : (i32) -> f32
+  %real = func.call @real_in_two_steps(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
   %last = func.call @is_in_tail(%channel, %channel_count, 4) : (i32, i32, i32) -> i1
   %result = func.call @store(%real, %last) : (f32, i1) -> i32
 }
@@ -170,7 +152,7 @@ func.func @dequantize_bias() -> f32 {
 }
 
 func.func @quantize(%input: f32, %element: i32) -> i32 {
-  func.call @require_no_zero_points(0) : (i32) -> ()
+  func.call @require_plain_codes(0) : (i32) -> ()
   %scale = func.call @inverse(%output_scale) : (f32) -> f32
   %last = func.call @is_last(%element) : (i32) -> i1
   %result = func.call @coded(%input, %scale, %last) : (f32, f32, i1) -> i32
@@ -201,18 +183,6 @@ func.func @real_max_pool() -> f32 {
 func.func private @share(%count: i32) -> f32 {
   %n = arith.sitofp %count : i32 to f32
   %result = func.call @inverse(%n) : (f32) -> f32
-}
-
-func.func private @elements_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
-  return %input : f32
-}
-
-func.func private @elements_in_lanes(%input: f32) -> f32 attributes {contract.rows = "lanes"} {
-  return %input : f32
-}
-
-func.func private @maximum(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
-  %result = arith.maximumf %so_far, %input : f32
 }
 
 // Not used: activations bound real numbers.

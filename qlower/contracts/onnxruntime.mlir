@@ -383,15 +383,7 @@ func.func private @taps_order() -> i32 {
   %result = arith.select %is_any, 1, 0 : i32
 }
 
-func.func private @elements_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
-  return %input : f32
-}
-
 func.func private @columns(%input: f32) -> f32 attributes {contract.rows = "columns_first"} {
-  return %input : f32
-}
-
-func.func private @elements_in_lanes(%input: f32) -> f32 attributes {contract.rows = "lanes"} {
   return %input : f32
 }
 
@@ -595,10 +587,6 @@ func.func private @group_deviation() -> f32 attributes {contract.rows = "row"} {
   %variance = arith.subf %of_squares, %square : f32
   %moved = arith.addf %variance, %epsilon : f32
   %result = math.sqrt %moved : f32
-}
-
-func.func private @maximum(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
-  %result = arith.maximumf %so_far, %input : f32
 }
 
 // ---------------------------------------------------------------- real numbers, stored weights

@@ -411,10 +411,6 @@ func.func private @opposite_of_mean() -> f32 attributes {contract.rows = "row"} 
   %result = arith.negf %moved : f32
 }
 
-func.func private @elements_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
-  return %input : f32
-}
-
 func.func private @cascade(%input: f32) -> f32 attributes {
     contract.rows = ["cascaded_rows", "cascaded_columns"], contract.choice = @cascade_order} {
   return %input : f32
@@ -423,10 +419,6 @@ func.func private @cascade(%input: f32) -> f32 attributes {
 func.func private @cascade_order() -> i32 {
   %is_column = arith.cmpi sgt, %column_count, 1 : i32
   %result = arith.select %is_column, 1, 0 : i32
-}
-
-func.func private @maximum(%so_far: f32, %input: f32) -> f32 attributes {contract.rows = "fold"} {
-  %result = arith.maximumf %so_far, %input : f32
 }
 
 // ---------------------------------------------------------------- elementwise

@@ -303,10 +303,6 @@ func.func @real_max_pool() -> f32 {
   %result = func.call @clamp_real(%y) : (f32) -> f32
 }
 
-func.func private @elements_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
-  return %input : f32
-}
-
 func.func private @squares_in_turn(%input: f32) -> f32 attributes {contract.rows = "sequential"} {
   %result = arith.mulf %input, %input : f32
 }

@@ -33,8 +33,7 @@ module attributes {contract.family = "Sophgo", contract.base = "requant-shift",
 func.func @quantize(%input: f32) -> i32 {
   %inverse = arith.divf 1.0, %output_scale : f32
   %steps = arith.mulf %input, %inverse : f32
-  %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
-  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
+  %result = func.call @store_half_away(%steps) : (f32) -> i32
 }
 
 // ---------------------------------------------------------------- numbers of the file
