@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.utils.hints import isa
 
@@ -32,11 +32,13 @@ class Factor:
     """An operand of a product: integers `stored - zero_point`, or floats as they are.
 
     The zero point is one for all, or varies along the loops of the output channels.
+    `most` is the largest distance of a stored integer from it, 0 where that is unknown.
     """
 
     tensor: SSAValue
     zero_point: Array = field(default_factory=lambda: np.zeros((), np.int32))
     unsigned: bool = False
+    most: int = 0
 
     @staticmethod
     def quantized(tensor: SSAValue, source: SSAValue) -> Factor:
@@ -45,7 +47,9 @@ class Factor:
         points = np.array(type.zero_points, np.int32)
         if type.axis is None:
             points = points.reshape(())
-        return Factor(tensor, points, not type.signed)
+        ends = np.array([type.storage_min, type.storage_max])
+        most = int(np.abs(np.subtract.outer(ends, points)).max())
+        return Factor(tensor, points, not type.signed, most)
 
 
 def sum_products(
@@ -56,10 +60,12 @@ def sum_products(
     element: IntegerType = i32,
     step: Accumulate | None = None,
 ) -> SSAValue:
-    """The sums of an operator, of its result's shape. Integers are widened to `element`
-    and multiplied there; the sums are of the type that they start from. Without `step`
-    products are added."""
+    """The sums of an operator, of its result's shape. Integers are widened to
+    `element`, or to i64 if products leave 32 bits, and multiplied there; the sums are
+    of the type that they start from. Without `step` products are added."""
     structure, (first, second) = sums.structure, factors
+    if first.most * second.most >= 1 << 31:
+        element = i64
     bounds = sums.bounds(shape_of(first.tensor), shape_of(second.tensor))
     low, high = sums.padding()
     image = pad(emit, first.tensor, low, high, first.zero_point.item())
