@@ -151,7 +151,7 @@ def _magnitude(value: SSAValue, bounds: Mapping[SSAValue, float]) -> float:
         case "fixed.shift_right":
             shift = constant_value(op.operands[1])
             half = 1 << shift >> 1
-            bound = (int(operands()[0]) + half) >> shift
+            bound = (int(min(operands()[0], limit)) + half) >> shift
         case "arith.select":
             bound = _selected_magnitude(op, bounds)
         case "arith.minimumf" | "arith.maximumf":
