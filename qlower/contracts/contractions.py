@@ -68,6 +68,9 @@ class RuledContraction:
             values["one_bias"] = np.array(len(np.unique(model_bias())) == 1)
         if "bias_bits" in wanted:
             values["bias_bits"] = np.array(self._bias_bits, np.int32)
+        if "weight_bits" in wanted:
+            bits = quantized_element(self.op.weight.type).storage_width
+            values["weight_bits"] = np.array(bits, np.int32)
         if "weight_sum" in wanted:
             values["weight_sum"] = self._rows.sum(axis=1).astype(np.int32)
         if "weight_total" in wanted:
@@ -243,6 +246,13 @@ def turn_values(op: Product) -> Values:
         "channel": np.arange(count, dtype=np.int32),
         "channel_count": np.array(count, np.int32),
     }
+
+
+def input_channels(op: Product) -> int:
+    """The products of one pixel of weights; of matrices those of a sum."""
+    if isinstance(op, qnn.DepthwiseConv2DOp):
+        return 1
+    return shape_of(op.operands[0 if isinstance(op, qnn.MatMulOp) else 1])[-1]
 
 
 def stated_bits(contract: Contract) -> int | None:

@@ -2,24 +2,29 @@
 // up.
 // # Formula
 // - conv2d, depthwise_conv2d, linear, matmul: `y = clamp((acc + 2^(n - 1)) >> n)`, n of the
-//   exponents; of int16 too, whose sums have 64 bits
+//   exponents; of int16 too, with weights of 16 bits, whose sums have 64 bits
+// - add of int16: `y = clamp(a + b)`
 // - avg_pool2d, mean: `y = clamp(floor(F(F(sum F(2^e / count)) + 0.5)))`
 // # Ties
 // Half up.
 // # Operands
 // Exponents: a ratio of scales that isn't a power of two is refused, and so are zero points, and
-// one of 2^16 or more for int16.
+// one of 2^16 or more for int16. Additions of int16 have one exponent.
 // # Quirks
 // - The ESP32-P4 rounds to even instead: `esp-dl-p4`. The ESP32-S3 saturates: `esp-dl-s3`.
 // # Not matched
-// - Operations that aren't named here have the arithmetic of `pow2-shift`, read in no source.
+// - Operations that aren't named here have the arithmetic of `pow2-shift`, read in no source; of
+//   int16 they are refused.
 // # Checked against
 // Compiled source: `shift_and_round` without CONFIG_ROUND_HALF_EVEN_ENABLED, by
 // `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
-// a tie, and 200,000 sums of 64 bits for int16, 150,000 of them; no mismatch. The rest from
-// source. Nothing ran on a chip.
+// a tie, and 200,000 sums of 64 bits for int16, 150,000 of them; no mismatch. Files of int16 that
+// esp-ppq wrote, by `tests/frontends/test_espdl.py`: values of single layers that differ are next
+// to a tie, where its simulator's float32 sums can't tell. The rest from source. Nothing ran on a
+// chip.
 // # Sources
-// - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp, dl_base_avg_pool2d.cpp
+// - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp, dl_base_avg_pool2d.cpp,
+//   dl_base_add.cpp, dl_base_conv2d.cpp, dl_define_private.hpp (DL_S16_BUFFER_TYPE)
 
 module attributes {contract.family = "Espressif", contract.base = "requant-shift", contract.words,
     contract.summary = "ESP-DL on ESP32: powers of two, half up"} {
@@ -48,6 +53,46 @@ func.func private @words(%accumulator: i64) -> i32
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
 }
 
+func.func private @bound_of_words(%real: f32) -> i32 serves bound_i16 {
+  %result = func.call @bound(%real) : (f32) -> i32
+}
+
+func.func private @add_words(%lhs: i32, %rhs: i32, %lhs_scale: f32, %rhs_scale: f32) -> i32
+    serves add_i16 {
+  %first = arith.cmpf oeq, %lhs_scale, %output_scale : f32
+  %second = arith.cmpf oeq, %rhs_scale, %output_scale : f32
+  %same = arith.andi %first, %second : i1
+  cf.assert %same, "an addition of int16 with different exponents"
+  %sum = arith.addi %lhs, %rhs : i32
+  %result = func.call @clamp_and_offset(%sum) : (i32) -> i32
+}
+
+// Of devices with vector units: whether a channel is one of the last, which fill no vector.
+func.func private @is_alone(
+    %lanes: i32, %channel: i32, %channel_count: i32, %groups: i32) -> i1 {
+  %behind = func.call @is_in_tail(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
+  %not_depthwise = arith.cmpi eq, %groups, 1 : i32
+  %result = arith.andi %behind, %not_depthwise : i1
+}
+
+// A lane or register of 40 bits.
+func.func private @in_40_bits(%accumulator: i64) -> i64 {
+  %above = arith.maxsi %accumulator, -549755813888 : i64
+  %result = arith.minsi %above, 549755813887 : i64
+}
+
+// The sum of int16 of a channel alone: 8 products of a pixel at a time, or what is left of it.
+func.func private @word_alone(
+    %accumulator: i64, %input_channel: i32, %input_channels: i32) -> i64 {
+  %next = arith.addi %input_channel, 1 : i32
+  %within = arith.remsi %next, 8 : i32
+  %fills = arith.cmpi eq, %within, 0 : i32
+  %ends = arith.cmpi eq, %next, %input_channels : i32
+  %cuts = arith.ori %fills, %ends : i1
+  %kept = func.call @in_40_bits(%accumulator) : (i64) -> i64
+  %result = arith.select %cuts, %kept, %accumulator : i64
+}
+
 // tool::round of a float
 func.func private @round_mean(%steps: f32) -> i32 {
   %moved = arith.addf %steps, 0.5 : f32
@@ -55,7 +100,7 @@ func.func private @round_mean(%steps: f32) -> i32 {
 }
 
 func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 replaces
-    serves avg_pool2d, adaptive_avg_pool2d, mean {
+    serves avg_pool2d, adaptive_avg_pool2d, mean, avg_pool2d_i16, mean_i16 {
   %ratio = arith.divf %input_scale, %output_scale : f32
   %n = arith.sitofp %count : i32 to f32
   %scale = arith.divf %ratio, %n : f32

@@ -6,17 +6,20 @@
 // # Operands
 // As `esp-dl-esp32`; convolutions and linear layers have an exponent for each channel.
 // # Quirks
-// - Sums have 32 bits and more: nothing saturates.
+// - Sums of int8 have 32 bits and more: nothing saturates. Lanes of int16 have 64, but output
+//   channels beyond the last multiple of 8 are summed in a register of 40, which saturates after
+//   each 8 products of a pixel and after its last; depthwise convolutions sum all in lanes.
 // # Not matched
 // - Operations other than convolutions, linear layers and averages have the arithmetic of
 //   `pow2-shift`, with this rounding: read in no source.
 // # Checked against
 // Compiled source: `shift_and_round` with CONFIG_ROUND_HALF_EVEN_ENABLED, by
 // `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
-// a tie, and 200,000 sums of 64 bits for int16, 150,000 of them; no mismatch. The rest from
-// source. Nothing ran on a chip.
+// a tie, and 200,000 sums of 64 bits for int16, 150,000 of them; no mismatch. Files of int16 as for
+// `esp-dl-esp32`. The rest from source. Nothing ran on a chip.
 // # Sources
-// - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp
+// - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp, esp-dl/dl/base/isa/esp32p4/
+//   dl_esp32p4_s16_unaligned_conv2d.S; tools/agents/skills/esp32p4-pie-simd (ESP.VMULAS.S16.XACC)
 
 module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32", contract.words,
     contract.summary = "ESP-DL on ESP32-P4: powers of two, half to even"} {
@@ -27,6 +30,18 @@ func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {
 
 func.func private @round_mean(%steps: f32) -> i32 replaces {
   %result = fixed.convert %steps {rounding = half_even} : f32 to i32
+}
+
+// A lane of QACC has 64 bits, XACC 40.
+func.func @accumulate_i16(%accumulator: i64) -> i64 {
+  %alone = func.call @is_alone(8) : (i32) -> i1
+  %register = func.call @word_alone(%accumulator) : (i64) -> i64
+  %result = arith.select %alone, %register, %accumulator : i64
+}
+
+func.func private @of_words(%accumulator: i64) -> i32
+    serves conv2d_i16, linear_i16, matmul_i16 attributes {contract.product = "in_turn"} {
+  %result = func.call @words(%accumulator) : (i64) -> i32
 }
 
 }

@@ -14,31 +14,27 @@
 //   results then.
 // - Output channels beyond the last multiple of 16 are summed one by one in a register of 40 bits,
 //   which no int8 layer fills; depthwise convolutions sum all in lanes.
+// - Output channels of int16 beyond the last multiple of 8 are, too: that register takes 8 products
+//   of a pixel at a time and saturates after each 8, and after the last of a pixel.
 // # Not matched
 // - Weights of several scales: the assembly adds their bias behind the sum.
-// - int16: output channels beyond the last multiple of 8 saturate after 8 products of a pixel, here
-//   after each.
 // # Checked against
 // From source: the assembly clears QACC, loads the bias, and multiplies. The saturation is as it was
 // reported from a chip (8 bits) and as the reference manual has it (both); nothing ran on one here.
 // Independent integers: `tests/contracts/test_sums_in_turn.py`.
 // # Sources
 // - espressif/esp-dl at 12c0616d, esp-dl/dl/base/isa/tie728/dl_tie728_s8_conv2d.S,
-//   dl_tie728_s16_conv2d.S, dl_tie728_s16.S; dl/module/include/dl_module_matmul.hpp (a convolution)
+//   dl_tie728_s16_conv2d.S, dl_tie728_s16_unaligned_conv2d.S, dl_tie728_s16.S;
+//   dl/module/include/dl_module_matmul.hpp (a convolution)
 // - espressif/qemu, issue 165: EE.VMULAS.S8.QACC saturates at every product
-// - ESP32-S3 Technical Reference Manual 1.7, EE.VSMULAS.S16.QACC
+// - ESP32-S3 Technical Reference Manual 1.7, EE.VSMULAS.S16.QACC, EE.VMULAS.S16.ACCX
 
 module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32", contract.words,
     contract.summary = "ESP-DL on ESP32-S3: lanes of 20 or 40 bits that saturate, half up"} {
 
 // A lane of QACC, or ACCX for channels that fill no vector of 16.
-func.func @accumulate(
-    %accumulator: i32, %channel: i32, %channel_count: i32, %groups: i32) -> i32 {
-  %rest = arith.remsi %channel_count, 16 : i32
-  %first = arith.subi %channel_count, %rest : i32
-  %behind = arith.cmpi sge, %channel, %first : i32
-  %not_depthwise = arith.cmpi eq, %groups, 1 : i32
-  %alone = arith.andi %behind, %not_depthwise : i1
+func.func @accumulate(%accumulator: i32) -> i32 {
+  %alone = func.call @is_alone(16) : (i32) -> i1
   %low = arith.select %alone, -2147483648, -524288 : i32
   %high = arith.select %alone, 2147483647, 524287 : i32
   %above = arith.maxsi %accumulator, %low : i32
@@ -47,8 +43,10 @@ func.func @accumulate(
 
 // QACC and ACCX have 40 bits.
 func.func @accumulate_i16(%accumulator: i64) -> i64 {
-  %above = arith.maxsi %accumulator, -549755813888 : i64
-  %result = arith.minsi %above, 549755813887 : i64
+  %alone = func.call @is_alone(8) : (i32) -> i1
+  %lane = func.call @in_40_bits(%accumulator) : (i64) -> i64
+  %register = func.call @word_alone(%accumulator) : (i64) -> i64
+  %result = arith.select %alone, %register, %lane : i64
 }
 
 // A lane saturates at every product.

@@ -21,6 +21,7 @@ from qlower.contracts.accumulator_range import (
 from qlower.contracts.contractions import (
     Contraction,
     Product,
+    input_channels,
     product_of,
     stated_bits,
     turn_values,
@@ -67,7 +68,7 @@ def keeps_sums(contract: Contract, op: Product, start: Array) -> bool:
     least, most = ends
     if _keeps_all(contract, op, least, most):
         return True
-    if most - least >= MOST_SUMS:
+    if (most - least) * len(_places(contract, op)) >= MOST_SUMS:
         return False
     sums = np.arange(least, most + 1).astype(_sum_type(contract))
     return _keeps(contract, op, sums)
@@ -83,8 +84,9 @@ def cut_channels(
     rule, values = contract.rule("accumulate"), turn_values(op)
     cut = np.zeros(ends[0].shape, np.bool_)
     for sums in (end.astype(_sum_type(contract)) for end in ends):
-        (left,) = rule.evaluate({**values, "accumulator": sums})
-        cut |= left != sums
+        for place in _places(contract, op):
+            given = {**values, "accumulator": sums, "input_channel": place}
+            cut |= rule.evaluate(given)[0] != sums
     return cut
 
 
@@ -115,11 +117,16 @@ def _keeps(contract: Contract, op: Product, sums: Array) -> bool:
     """Whether each channel's register leaves all of these sums as they are."""
     rule, values = contract.rule("accumulate"), turn_values(op)
     channels = values["channel"] if "channel" in rule.values else [0]
-    kept = (
-        rule.evaluate({**values, "channel": np.array(channel), "accumulator": sums})
-        for channel in channels
-    )
-    return all((found == sums).all() for (found,) in kept)
+    values["accumulator"] = sums[..., np.newaxis]
+    values["input_channel"] = _places(contract, op)
+    kept = (rule.evaluate({**values, "channel": np.array(c)})[0] for c in channels)
+    return all((found == values["accumulator"]).all() for found in kept)
+
+
+def _places(contract: Contract, op: Product) -> NDArray[np.int32]:
+    """The places among a pixel's channels that the rule tells apart."""
+    is_placed = "input_channel" in contract.rule("accumulate").values
+    return np.arange(input_channels(op) if is_placed else 1, dtype=np.int32)
 
 
 _Seen: TypeAlias = "Array | int | None"
@@ -144,8 +151,8 @@ def _keeps_all(contract: Contract, op: Product, least: int, most: int) -> bool:
         low, high = integer_range(type.width.data)
         return [places if low <= least << places and most << places <= high else None]
 
-    values = turn_values(op)
-    arguments = [values.get(name, 0) for name in rule.values]
+    values: dict[str, _Seen] = {**turn_values(op), "accumulator": 0}
+    arguments = [values.get(name) for name in rule.values]
     (result,) = walk_function(rule.function, arguments, run)
     return isinstance(result, int) and result == 0
 
@@ -163,6 +170,8 @@ def _moved(
             return places + int(count)
         case arith.ShRSIOp(), [int(places), np.ndarray() as count]:
             return places - int(count) if count <= places else None
+        case arith.SelectOp(), [_, int(places), int(other)]:
+            return places if places == other else None
         case ((arith.ExtSIOp() | arith.TruncIOp() | fixed.SaturateOp()), [int(places)]):
             return places
         case _:

@@ -73,6 +73,9 @@ _LAYER = {
     "transposed": i1,
 }
 _TURN = {**_LAYER, "channel": i32, "channel_count": i32}
+# The place of a group's last product among the input channels of its weight's pixel, or
+# along the dimension that matrices share.
+_TURNING = {"input_channel": i32}
 _CONTRACTION = inlined(
     # sum((x - x_zero_point) * (w - w_zero_point)) over the taps inside the image, and
     # the bias unless the rule asks for that by itself; wraps at 32 bits.
@@ -159,7 +162,7 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     # What a register of sums made in turn holds (`products.py`) of the sum of what it
     # held and a group of products, by output channel; and how many products make a
     # group. The second factor of a product of matrices stands for weights.
-    "accumulate": RuleSignature({"accumulator": i32}, _TURN),
+    "accumulate": RuleSignature({"accumulator": i32, **_TURNING}, _TURN),
     "accumulate_group": RuleSignature({}, _LAYER),
     # The bits of a register in which sums are exact, where nobody says what it does
     # with longer ones: layers with weights whose sums can leave it are refused.
@@ -272,13 +275,13 @@ def _of_words(signature: RuleSignature) -> RuleSignature:
         return signature
     constants = signature.constants
     if "bias" in constants:
-        # The bits of a bias of integers, 0 for another or none.
-        constants = {**constants, "bias_bits": i32}
+        # The bits of a bias of integers, 0 for another or none; and of weights.
+        constants = {**constants, "bias_bits": i32, "weight_bits": i32}
     return RuleSignature({**signature.runtime, "accumulator": i64}, constants)
 
 
 RULES_OF_WORDS: Mapping[str, RuleSignature] = {
-    "accumulate_i16": RuleSignature({"accumulator": i64}, _TURN, (i64,)),
+    "accumulate_i16": RuleSignature({"accumulator": i64, **_TURNING}, _TURN, (i64,)),
     "accumulate_group_i16": _RULES_OF_BYTES["accumulate_group"],
     # Of the sums of what comes in, which have the bias, and of the last state, both
     # modulo 2^32; gates are integers of the contract's choice. Those of inputs and

@@ -1575,10 +1575,16 @@ func.func private @multiply_wide_by_real(%x: i64, %real: f64) -> i32 {
 
 // internal/reference/integer_ops/conv.h. Beside a bias of 32 bits sums have 32, and wrap.
 func.func @conv2d_i16(%accumulator: i64) -> i32 {
+  func.call @require_byte_weights() : () -> ()
   %narrow = func.call @narrow_sum(%accumulator) : (i64) -> i32
   %wide = func.call @wide_sum(%accumulator) : (i64) -> i32
   %scaled = arith.select @has_narrow_bias, %narrow, %wide : i32
   %result = func.call @offset_and_clamp(%scaled) : (i32) -> i32
+}
+
+func.func private @require_byte_weights() {
+  %legal = arith.cmpi ule, %weight_bits, 8 : i32
+  cf.assert %legal, "weights of 16 bits: TFLite has layers of int16 with int8 weights alone"
 }
 
 func.func private @has_narrow_bias() -> i1 {
@@ -1602,6 +1608,7 @@ func.func private @wide_sum(%accumulator: i64) -> i32 {
 
 // internal/reference/integer_ops/depthwise_conv.h
 func.func @depthwise_conv2d_i16(%accumulator: i64) -> i32 {
+  func.call @require_byte_weights() : () -> ()
   %legal = arith.xori @has_narrow_bias, true : i1
   cf.assert %legal, "a depthwise convolution of 16 bits needs a bias of 64 bits: LiteRT refuses one of 32, TFLite Micro reads it as if it had 64"
   %result = func.call @rescale_wide(%accumulator) : (i64) -> i32
@@ -1615,6 +1622,7 @@ func.func private @rescale_wide(%accumulator: i64) -> i32 {
 // internal/reference/integer_ops/fully_connected.h. Sums beside a bias of 32 bits wrap as in
 // convolutions.
 func.func @linear_i16(%accumulator: i64) -> i32 {
+  func.call @require_byte_weights() : () -> ()
   %low = arith.trunci %accumulator : i64 to i32
   %wrapped = arith.extsi %low : i32 to i64
   %sum = arith.select @has_narrow_bias, %wrapped, %accumulator : i64

@@ -147,7 +147,7 @@ class Evidence:
                             one.products_at(index),
                             one.start(has_bias)[index],
                             arithmetic.group,
-                            lambda sums: evaluate_function(hold, [sums])[0],
+                            lambda sums, _: evaluate_function(hold, [sums])[0],
                         )
                         for one, index in self._each()
                     ]

@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from qlower.contracts import Contract
-from qlower.contracts.contractions import Product, group_of, turn_values
+from qlower.contracts.contractions import (
+    Product,
+    group_of,
+    input_channels,
+    turn_values,
+)
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import shape_of
@@ -28,28 +33,32 @@ def sums_in_turn(
     products = (
         code.astype(np.int64) * factor for code, factor in columns(op, first, second)
     )
-    return accumulated(
-        products,
-        start.astype(np.int64 if wide else np.int32),
-        group_of(contract, op),
-        lambda sum: rule.evaluate({**values, "accumulator": sum})[0],
-    )
+    depth = input_channels(op)
+
+    def accumulate(total: Array, number: int) -> Array:
+        place = np.array((number - 1) % depth, np.int32)
+        given = {**values, "accumulator": total, "input_channel": place}
+        return rule.evaluate(given)[0]
+
+    start = start.astype(np.int64 if wide else np.int32)
+    return accumulated(products, start, group_of(contract, op), accumulate)
 
 
 def accumulated(
     products: Iterable[Array],
     start: Array,
     group: int,
-    accumulate: Callable[[Array], Array],
+    accumulate: Callable[[Array, int], Array],
 ) -> Array:
     """The sums in the start's type, where each product of all elements is added to the
-    start, and each group of products cut."""
+    start, and each group of products cut: `accumulate` takes sums and the number of
+    products in them."""
     total, number = start, 0
     for number, product in enumerate(products, 1):
         total = (total + product).astype(start.dtype)
         if number % group == 0:
-            total = accumulate(total)
-    return total if number % group == 0 else accumulate(total)
+            total = accumulate(total, number)
+    return total if number % group == 0 else accumulate(total, number)
 
 
 def columns(op: Product, stored: Array, weight: Array) -> Iterator[Column]:

@@ -210,20 +210,22 @@ def matrices(random: np.random.Generator, type: str) -> Summed:
     return Summed(model, given, terms)
 
 
-def word_layer(random: np.random.Generator, kind: str) -> Summed:
-    """A layer of int16 with int8 weights, whose sums start near the register's ends."""
+def word_layer(random: np.random.Generator, kind: str, weights: str = "int8") -> Summed:
+    """A layer of int16 with weights of int8 or int16, whose sums start near the
+    register's ends."""
     outputs = 6
     ends = (1 << (WORD_BITS - 1)) - random.integers(0, 1 << 23, outputs)
     bias = ends * random.choice([-1, 1], outputs)
     shape = {"linear": (6, 31), "conv2d": (6, 3, 2, 4), "depthwise": (1, 3, 2, 6)}[kind]
-    weight = near_full(random, shape, "int8")
+    weight = near_full(random, shape, weights)
+    weight_type = quantized(shape, 1.0, 0) if weights == "int8" else words(shape)
     given = near_full(random, (2, 31) if kind == "linear" else (1, 4, 3, 4), "int16")
     if kind == "depthwise":
         given = given[..., :3]
     result = words((2, 6) if kind == "linear" else (1, 4, 4, 6))
 
     def body(x: SSAValue) -> list[SSAValue]:
-        w = build.constant(weight, quantized(weight.shape, 1.0, 0))
+        w = build.constant(weight, weight_type)
         b = build.constant(bias.astype(np.int64))
         if kind == "linear":
             return [qnn.LinearOp(x, w, b, result).results[0]]
@@ -254,18 +256,26 @@ def word_layer(random: np.random.Generator, kind: str) -> Summed:
     return Summed(build.make_model([words(given.shape)], body), [given], terms)
 
 
-@pytest.mark.parts(10)
+LAYERS = ("linear", "conv2d", "depthwise")
+
+
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("group", [1, 3])
 @pytest.mark.parametrize("how", ["saturate", "wrap"])
 @pytest.mark.parametrize(
-    "kind", ["int8 matmul", "int16 matmul", "linear", "conv2d", "depthwise"]
+    "kind",
+    ["int8 matmul", "int16 matmul", *LAYERS, *(f"{kind} int16" for kind in LAYERS)],
 )
 def test_matrices_and_words_are_cut_in_turn(
     kind: str, how: str, group: int, tmp_path: Path
 ) -> None:
     random = np.random.default_rng(len(kind) + group)
     type = kind.removesuffix(" matmul")
-    layer = matrices(random, type) if "matmul" in kind else word_layer(random, kind)
+    layer = (
+        matrices(random, type)
+        if "matmul" in kind
+        else word_layer(random, *kind.split())
+    )
     if type == "int8":
         body = SATURATE if how == "saturate" else WRAP
         device, bits, kept = contract(tmp_path, body, group), BITS, 8
@@ -275,6 +285,47 @@ def test_matrices_and_words_are_cut_in_turn(
         device, bits, kept = str(tmp_path / "words.mlir"), WORD_BITS, 16
     want = layer.expected(how, group, bits, kept)
     assert want != layer.expected("exactly", group, bits, kept), "no sum is cut"
+    compilation = Compilation(layer.model, device)
+    for level in ("qnn", "arith", "kernel"):
+        ((found,), _) = compilation.interpreter(level).run(layer.given, {})
+        assert found.ravel().tolist() == want, level
+    native = qlower.jit(layer.model, contract=device)(*layer.given)
+    assert native.ravel().tolist() == want
+
+
+@pytest.mark.parts(3)
+@pytest.mark.parametrize("kind", [*LAYERS])
+def test_a_rule_sees_the_place_of_a_product(kind: str, tmp_path: Path) -> None:
+    """Registers of 33 bits that saturate behind every second channel of a pixel, and
+    behind the last one: of a depthwise layer behind each."""
+    random = np.random.default_rng(3)
+    layer = word_layer(random, kind, "int16")
+    channels = {"linear": 31, "conv2d": 4, "depthwise": 1}[kind]
+    half = 1 << (WORD_BITS - 1)
+    rule = f"""
+func.func @accumulate_i16(%accumulator: i64, %input_channel: i32) -> i64 {{
+  %within = arith.remsi %input_channel, 2 : i32
+  %second = arith.cmpi eq, %within, 1 : i32
+  %last = arith.cmpi eq, %input_channel, {channels - 1} : i32
+  %cuts = arith.ori %second, %last : i1
+  %above = arith.maxsi %accumulator, -{half} : i64
+  %kept = arith.minsi %above, {half - 1} : i64
+  %result = arith.select %cuts, %kept, %accumulator : i64
+}}"""
+    start = WORDS.index("\nfunc.func @accumulate_i16")
+    end = WORDS.index("func.func private @low_word")
+    text = (WORDS[:start] + rule + "\n" + WORDS[end:]).replace("BODY", "")
+    (tmp_path / "pairs.mlir").write_text(text)
+    want: list[int] = []
+    for total, products in layer.terms.values():
+        for pixel in range(0, len(products), channels):
+            for first in range(pixel, pixel + channels, 2):
+                total += sum(products[first : min(first + 2, pixel + channels)])
+                total = max(-half, min(half - 1, total))
+        low = (total ^ total >> (WORD_BITS - 8)) + (1 << 15)
+        want.append(low % (1 << 16) - (1 << 15))
+    assert want != layer.expected("saturate", 1, WORD_BITS, 16), "the place is all one"
+    device = str(tmp_path / "pairs.mlir")
     compilation = Compilation(layer.model, device)
     for level in ("qnn", "arith", "kernel"):
         ((found,), _) = compilation.interpreter(level).run(layer.given, {})

@@ -169,6 +169,28 @@ func.func @bytes_of_words(%0: tensor<4x8x!words>, %1: tensor<2x8x!w>) {
 !words = !quant.uniform<i16:f32, 0.5>
 !w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
 
+func.func @bytes_by_words(%0: tensor<4x8x!quant.uniform<i8:f32, 0.5>>, %1: tensor<2x8x!words>) {
+  // CHECK: error: qnn.linear: weights of 16 bits do not go with an input of 8
+  %x = qnn.linear %0, %1 : (tensor<4x8x!quant.uniform<i8:f32, 0.5>>, tensor<2x8x!words>) -> tensor<4x2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+!words = !quant.uniform<i16:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+
+func.func @words_with_addend(%0: tensor<1x4x4x2x!quant.uniform<i8:f32, 0.5>>, %1: tensor<2x1x1x2x!words>, %2: tensor<1x4x4x2x!quant.uniform<i8:f32, 0.5>>) {
+  // CHECK: error: qnn.conv2d_add: operand 'weight' at position 1 does not verify: storage i16 is not supported yet: i4 or i8 or u8
+  %x = qnn.conv2d_add %0, %1, %2 {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1], summand = !quant.uniform<i8:f32, 0.5>} : (tensor<1x4x4x2x!quant.uniform<i8:f32, 0.5>>, tensor<2x1x1x2x!words>, tensor<1x4x4x2x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x4x4x2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+!words = !quant.uniform<i16:f32, 0.5>
+!w = !quant.uniform<i8<-127:127>:f32:0, {0.5,0.25}>
+
 func.func @sums_of_words(%0: tensor<4x8x!words>, %1: tensor<2x8x!w>) {
   // CHECK: error: qnn.linear: sums of 16-bit elements are not a result
   %x = qnn.linear %0, %1 : (tensor<4x8x!words>, tensor<2x8x!w>) -> tensor<4x2xi32>

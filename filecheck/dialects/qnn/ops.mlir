@@ -208,6 +208,17 @@ func.func @words(%x: tensor<5x8x!words>, %w: tensor<2x8x!w>, %b: tensor<2xi64>, 
   return %z : tensor<5x2x!words>
 }
 
+// CHECK-LABEL: func.func @word_weights
+func.func @word_weights(%x: tensor<1x4x4x2x!words>, %w: tensor<2x1x1x2x!words>, %d: tensor<1x1x1x2x!words>, %r: tensor<5x8x!words>, %m: tensor<2x8x!words>) {
+  // CHECK-NEXT: qnn.conv2d %x, %w {{{.*}}} : ({{.*}}, tensor<2x1x1x2x!quant.uniform<i16:f32, 2.500000e-01>>) ->
+  %y = qnn.conv2d %x, %w {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x4x4x2x!words>, tensor<2x1x1x2x!words>) -> tensor<1x4x4x2x!words>
+  // CHECK-NEXT: qnn.depthwise_conv2d %x, %d {{{.*}}} : ({{.*}}, tensor<1x1x1x2x!quant.uniform<i16:f32, 2.500000e-01>>) ->
+  %z = qnn.depthwise_conv2d %x, %d {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x4x4x2x!words>, tensor<1x1x1x2x!words>) -> tensor<1x4x4x2x!words>
+  // CHECK-NEXT: qnn.linear %r, %m : ({{.*}}, tensor<2x8x!quant.uniform<i16:f32, 2.500000e-01>>) ->
+  %u = qnn.linear %r, %m : (tensor<5x8x!words>, tensor<2x8x!words>) -> tensor<5x2x!words>
+  return
+}
+
 // CHECK-LABEL: func.func @recurrent
 func.func @recurrent(%x: tensor<1x6x8x!a>, %h: tensor<1x1x!a>, %c: tensor<1x1x!words>, %w: tensor<4x8x!a>, %r: tensor<4x1x!a>, %b: tensor<4xi32>) {
   // CHECK-NEXT: %{{.*}}, %{{.*}}, %{{.*}} = qnn.lstm %x, %h, %c, %w, %r, %b {cell_clip = 1.000000e+01 : f32} :

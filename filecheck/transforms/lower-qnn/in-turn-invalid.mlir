@@ -2,6 +2,7 @@
 // RUN: %qopt %s --split-input-file --verify-diagnostics -p 'lower-qnn{contract="%S/Inputs/in-turn-several.mlir"}' | %filecheck %s --check-prefix=SEVERAL
 // RUN: %qopt %s --split-input-file --verify-diagnostics -p 'lower-qnn{contract="%S/Inputs/in-turn-none.mlir"}' | %filecheck %s --check-prefix=NONE
 // RUN: %qopt %s --split-input-file --verify-diagnostics -p 'lower-qnn{contract="max78000"}' | %filecheck %s --check-prefix=LONG
+// RUN: %qopt %s --split-input-file --verify-diagnostics -p 'lower-qnn{contract="tflite"}' | %filecheck %s --check-prefix=WORDS
 
 !x = !quant.uniform<i16:f32, 0.5>
 // WITHOUT: error: contract in-turn-without sums in turn without the rule accumulate_i16
@@ -38,4 +39,14 @@ func.func @most(%x: tensor<1x32767x!x>) -> tensor<1x1x!x> {
   %w = qnn.constant dense<-128> : tensor<1x32767xi8> -> tensor<1x32767x!x>
   %y = qnn.linear %x, %w : (tensor<1x32767x!x>, tensor<1x32767x!x>) -> tensor<1x1x!x>
   return %y : tensor<1x1x!x>
+}
+
+// -----
+
+!x = !quant.uniform<i16:f32, 0.5>
+// WORDS: error: weights of 16 bits: TFLite has layers of int16 with int8 weights alone
+func.func @word_weights(%x: tensor<1x5x!x>) -> tensor<1x2x!x> {
+  %w = qnn.constant dense<3> : tensor<2x5xi16> -> tensor<2x5x!x>
+  %z = qnn.linear %x, %w : (tensor<1x5x!x>, tensor<2x5x!x>) -> tensor<1x2x!x>
+  return %z : tensor<1x2x!x>
 }

@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from .base import MovingOp, check_shape
-from .constraints import NARROW, Weight
+from .constraints import UP_TO_WORDS, Weight
 
 
 class ConstantOp(MovingOp, name="qnn.constant"):
@@ -38,7 +38,7 @@ class ConstantOp(MovingOp, name="qnn.constant"):
     """
 
     value = prop_def(DenseIntOrFPElementsAttr)
-    result = result_def(Weight(expressed=(f32, f16), widths=(NARROW, 8, 16)))
+    result = result_def(Weight(expressed=(f32, f16), widths=UP_TO_WORDS))
     traits = traits_def(ConstantLike())
 
     def __init__(self, value: DenseIntOrFPElementsAttr, result_type: Attribute):

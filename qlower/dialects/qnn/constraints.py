@@ -37,6 +37,9 @@ MAX_ELEMENTS = 2**31 - 1
 NARROW = 4
 """Bits of weights that two share a byte; they are signed."""
 
+UP_TO_WORDS = (NARROW, 8, 16)
+"""Bits of weights where those of 16 may meet an input of 16."""
+
 QuantizedTensor: TypeAlias = TensorType[QuantizedType]
 
 Value: TypeAlias = SSAValue | Operation

@@ -5,7 +5,8 @@ Their accumulators are exact integers, the sums of
 `(stored input - input zero point) * (stored weight - weight zero point)` plus the
 bias. An i32 bias is in steps of `input scale * weight scale` (of its output channel);
 an f32 bias is a real number, and how that is added is the contract's choice. A result
-of i32 is the accumulators themselves, modulo 2^32.
+of i32 is the accumulators themselves, modulo 2^32. Elements of 16 bits are summed in
+64, with weights of 4, 8 or, where the contract has those, 16 bits.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from ..quant import QuantizedType, quantized_element
 from ..types import element_type, shape_of
 from .base import ActivatedOp, WindowOp, check_shape
 from .constraints import (
+    UP_TO_WORDS,
     Bias,
     Quantized,
     QuantizedOrSums,
@@ -95,7 +97,7 @@ class Conv2DOp(GroupedConvolutionOp, name="qnn.conv2d"):
     """
 
     input = operand_of(Quantized(rank=4))
-    weight = operand_of(Weight(rank=4, axis=0))
+    weight = operand_of(Weight(rank=4, axis=0, widths=UP_TO_WORDS))
     bias = optional_operand_of(Bias())
     result = result_def(QuantizedOrSums(rank=4))
 
@@ -141,7 +143,7 @@ class DepthwiseConv2DOp(DepthwiseConvolutionOp, name="qnn.depthwise_conv2d"):
     """
 
     input = operand_of(Quantized(rank=4))
-    weight = operand_of(Weight(rank=4, axis=3))
+    weight = operand_of(Weight(rank=4, axis=3, widths=UP_TO_WORDS))
     bias = optional_operand_of(Bias())
     result = result_def(QuantizedOrSums(rank=4))
 
@@ -245,7 +247,7 @@ class LinearOp(RowsOp, name="qnn.linear"):
     """
 
     input = operand_of(Quantized())
-    weight = operand_of(Weight(rank=2, axis=0))
+    weight = operand_of(Weight(rank=2, axis=0, widths=UP_TO_WORDS))
     bias = optional_operand_of(Bias())
     result = result_def(QuantizedOrSums())
 
@@ -299,6 +301,11 @@ class MatMulOp(ActivatedOp, name="qnn.matmul"):
 def check_contraction(op: Conv2DOp | DepthwiseConv2DOp | LinearOp) -> None:
     """Checks the shapes of an op with weights, and that its types go together."""
     check_operands(op, op.sums, [] if op.bias is None else [op.bias])
+    widths = [quantized_element(v.type).storage_width for v in (op.input, op.weight)]
+    if widths[1] > widths[0]:
+        raise VerifyException(
+            f"weights of {widths[1]} bits do not go with an input of {widths[0]}"
+        )
     check_widths(op.input, op.bias, op.result)
     check_sums(op, op.bias)
 

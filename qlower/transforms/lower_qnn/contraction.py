@@ -16,6 +16,7 @@ from qlower.contracts.contractions import (
     Product,
     contraction_rule,
     group_of,
+    input_channels,
     product_of,
     turn_values,
 )
@@ -71,6 +72,9 @@ def _in_turn(contract: Contract, op: Product) -> Accumulate:
     group, rule = group_of(contract, op), contract.rule("accumulate")
     structure, values = op.sums.structure, turn_values(op)
     loops = [structure.loops.index(letter) for letter in structure.axes[-1][-1]]
+    is_placed = "input_channel" in rule.values
+    # The loop over the channels of a pixel is the last one; depthwise taps have none.
+    pixel = [len(structure.loops) - 1] if input_channels(op) > 1 else []
 
     def step(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
         add = multiply_accumulate(nest, a, b)
@@ -79,7 +83,10 @@ def _in_turn(contract: Contract, op: Product) -> Accumulate:
 
         def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
             (total,) = add(accumulators)
-            (kept,) = inline_rule(rule, {"accumulator": total}, constants, nest)
+            given = {"accumulator": total}
+            if is_placed:
+                given["input_channel"] = row_major_index(nest, pixel)
+            (kept,) = inline_rule(rule, given, constants, nest)
             if group == 1:
                 return [kept]
             is_end = _ends_group(nest, group)
