@@ -13,7 +13,7 @@ import numpy as np
 from qlower.interp.values import Array
 
 INT8, INT16, INT32 = 3, 5, 6
-GROUP = 16
+VECTOR = 16
 
 
 def packed(filters: Array, groups: int = 1, plain: bool = False) -> tuple[Array, str]:
@@ -29,11 +29,12 @@ def packed(filters: Array, groups: int = 1, plain: bool = False) -> tuple[Array,
     if plain:
         whole = last.transpose(1, 2, 3, 0) if groups > 1 else last
         return whole.reshape(shape), "HWCN" if groups > 1 else "NHWC"
-    end = count // GROUP * GROUP
-    first = last[:end].reshape(-1, GROUP, height, width, depth)
+    group = VECTOR // filters.itemsize
+    end = count // group * group
+    first = last[:end].reshape(-1, group, height, width, depth)
     rest = last[end:].transpose(3, 1, 2, 0) if groups > 1 else last[end:]
     flat = [first.transpose(0, 2, 3, 4, 1).reshape(-1), rest.reshape(-1)]
-    word = "(N/16)HWC16" + "_UNALIGNED" * (count % GROUP > 0)
+    word = f"(N/{group})HWC{group}" + "_UNALIGNED" * (count % group > 0)
     return np.concatenate(flat).reshape(shape), word
 
 
@@ -43,6 +44,8 @@ class EspdlFile:
 
     input: tuple[Sequence[int], int]
     """The shape and the exponent of the input."""
+    bits: int = 8
+    """The bits of elements, of weights too."""
     nodes: list[tuple[str, Sequence[str], str, Mapping[str, object]]] = field(
         default_factory=list[tuple[str, Sequence[str], str, Mapping[str, object]]]
     )
@@ -64,7 +67,8 @@ class EspdlFile:
     ) -> str:
         """Add a node whose result has this shape and exponent."""
         self.values[result] = shape, exponent
-        self.nodes.append((kind, inputs, result, {"quant_type": "S8", **attributes}))
+        given = {"quant_type": f"S{self.bits}", **attributes}
+        self.nodes.append((kind, inputs, result, given))
         return result
 
     def constant(
@@ -74,7 +78,7 @@ class EspdlFile:
         return name
 
     def build(self) -> bytes:
-        builder = _Builder(1024)
+        builder = _Builder(1024, INT8 if self.bits == 8 else INT16)
         values = {"x": self.input} | self.values
         infos = [builder.value(name, *one) for name, one in values.items()]
         graph = builder.table(
@@ -94,9 +98,10 @@ class EspdlFile:
 
 
 class _Builder:
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, kind: int) -> None:
         package: Any = import_module("flatbuffers")
         self.made = package.Builder(size)
+        self.kind = kind
 
     def table(
         self, offsets: Mapping[int, int], numbers: Mapping[int, int] | None = None
@@ -163,7 +168,7 @@ class _Builder:
             self.made.PrependInt64Slot(1, size, 0)
             self.made.PrependInt8Slot(0, 1, 0)
             sizes.append(self.table({0: self.made.EndObject()}))
-        tensor = self.table({1: self.table({0: self.list(sizes)})}, {0: INT8})
+        tensor = self.table({1: self.table({0: self.list(sizes)})}, {0: self.kind})
         self.made.StartObject(3)
         self.made.PrependUOffsetTRelativeSlot(1, tensor, 0)
         self.made.PrependUint8Slot(0, 1, 0)
@@ -175,8 +180,8 @@ class _Builder:
         self, name: str, array: Array, exponents: Sequence[int], layout: str
     ) -> int:
         raw = array.tobytes()
-        raw += bytes(-len(raw) % GROUP)
-        self.made.StartVector(GROUP, len(raw) // GROUP, GROUP)
+        raw += bytes(-len(raw) % VECTOR)
+        self.made.StartVector(VECTOR, len(raw) // VECTOR, VECTOR)
         self.made.head -= len(raw)
         self.made.Bytes[self.made.head : self.made.head + len(raw)] = raw
         data = self.made.EndVector()
@@ -193,21 +198,26 @@ class _Builder:
         )
 
 
-def network(seed: int, plain: bool = False, single: bool = False) -> EspdlFile:
+def network(
+    seed: int, plain: bool = False, single: bool = False, bits: int = 8
+) -> EspdlFile:
     """A convolution of 18 filters, a depthwise one, a table, a sum, a pool and two
-    linear layers; `plain` as for the ESP32, with one scale if `single`."""
+    linear layers; `plain` as for the ESP32, with one scale if `single`. Of 16 bits an
+    entry of the table serves 256 codes, and nothing is rescaled alone."""
     draw = np.random.default_rng(seed)
 
     def filters(
         kind: str, given: str, result: str, shape: Sequence[int], into: int, out: int
     ) -> None:
         groups = shape[0] if shape[1] == 1 else 1
-        weights = draw.integers(-127, 128, shape).astype(np.int8)
-        exponents = draw.integers(-9, -6, 1 if single or plain else shape[0]).tolist()
+        weights = draw.integers(-most, most + 1, shape).astype(f"int{bits}")
+        count = 1 if single or plain else shape[0]
+        exponents = (draw.integers(-9, -6, count) - low).tolist()
         array, layout = packed(weights, groups, plain)
         array = array.reshape(array.shape[-2:]) if kind == "MatMul" else array
         operands = [given, file.constant(f"{result}.weight", array, exponents, layout)]
-        bias = draw.integers(-9000, 9000, shape[0]).astype(np.int32)
+        bias = draw.integers(-9000, 9000, shape[0]) << 2 * (bits - 8)
+        bias = bias.astype(np.int32 if bits == 8 else np.int64)
         steps = [exponent + into for exponent in exponents]
         if kind != "MatMul":
             operands.append(file.constant(f"{result}.bias", bias, steps))
@@ -218,15 +228,24 @@ def network(seed: int, plain: bool = False, single: bool = False) -> EspdlFile:
         sizes = [1, 5, 4, shape[0]] if kind == "Conv" else [1, shape[0]]
         file.add(kind, operands, result, sizes, out, **made)
 
-    file = EspdlFile(([1, 5, 4, 3], -5))
-    filters("Conv", "x", "a", (18, 3, 3, 3), -5, -2)
-    filters("Conv", "a", "b", (18, 1, 3, 3), -2, -1)
-    file.constant("table", draw.integers(-128, 128, 256).astype(np.int8), [-3], "")
-    file.add("Swish", ["b"], "c", [1, 5, 4, 18], -3, lut="table")
-    file.add("Add", ["a", "c"], "d", [1, 5, 4, 18], -1)
-    file.add("RequantizeLinear", ["d", "", ""], "e", [1, 5, 4, 18], -3)
-    file.add("GlobalAveragePool", ["e"], "f", [1, 1, 1, 18], -4)
-    file.add("Flatten", ["f"], "g", [1, 18], -4, axis=1)
-    filters("MatMul", "g", "h", (17, 18, 1, 1), -4, -4)
-    filters("Gemm", "h", "y", (10, 17, 1, 1), -4, -3)
+    most = (1 << bits - 1) - 1
+    low = bits - 8  # the places that all exponents lie lower
+    shape = [1, 5, 4, 18]
+    file = EspdlFile(([1, 5, 4, 3], -5 - low), bits=bits)
+    filters("Conv", "x", "a", (18, 3, 3, 3), -5 - low, -2 - low)
+    filters("Conv", "a", "b", (18, 1, 3, 3), -2 - low, -1 - low)
+    entries = draw.integers(-most - 1, most + 1, 256 + (bits > 8))
+    file.constant("table", entries.astype(f"int{bits}"), [-3 - low], "")
+    kind = "Swish" if bits == 8 else "LUT"
+    file.add(kind, ["b"], "c", shape, -3 - low, lut="table")
+    if bits == 8:
+        file.add("Add", ["a", "c"], "d", shape, -1)
+        file.add("RequantizeLinear", ["d", "", ""], "e", shape, -3)
+    else:
+        file.add("Add", ["c", "c"], "d", shape, -3 - low)
+        file.add("Relu", ["d"], "e", shape, -3 - low)
+    file.add("GlobalAveragePool", ["e"], "f", [1, 1, 1, 18], -4 - low)
+    file.add("Flatten", ["f"], "g", [1, 18], -4 - low, axis=1)
+    filters("MatMul", "g", "h", (17, 18, 1, 1), -4 - low, -4 - low)
+    filters("Gemm", "h", "y", (10, 17, 1, 1), -4 - low, -3 - low)
     return file

@@ -21,10 +21,13 @@ from .reader import DOMAIN, Content, Tensor
 OPSET = 18
 """The opset of ONNX after which esp-ppq writes nodes."""
 
-GROUP = 16
-"""Filters of int8 whose weights alternate."""
+VECTOR = 16
+"""Bytes of weights that alternate between filters: 16 filters of int8, 8 of int16."""
 
-PACKED = ("(N/16)HWC16", "(N/16)HWC16_UNALIGNED")
+KINDS = {"S8": "INT8", "S16": "INT16"}
+"""The elements of a node, by its quant_type."""
+
+DTYPES = {"INT8": np.int8, "INT16": np.int16}
 PLAIN, PLAIN_DEPTHWISE = "NHWC", "HWCN"
 """Layouts for devices with a vector unit, and for those without."""
 
@@ -72,12 +75,22 @@ class _Translation:
     def translated(self, node: Node) -> Sequence[Node]:
         """The nodes of ONNX that one of ESP-DL is; itself if it isn't known."""
         kind = node.attributes.get("quant_type", "S8")
-        if kind != "S8":
-            raise self.error(node, f"quant_type {kind!r} is not supported; expected S8")
+        if kind not in KINDS:
+            raise self.error(
+                node, f"quant_type {kind!r} is not supported; expected S8 or S16"
+            )
         least = 2 if node.kind in OF_TWO else 1
         if len(node.inputs) < least or not node.outputs:
             raise self.error(node, f"{len(node.inputs)} operands, expected {least}")
+        if node.kind == "Relu" and (kind == "S16" or "lut" not in node.attributes):
+            # Of int16 the device computes it even if the file has a table.
+            self.check_same(node)
+            inputs = self.stored(node, node.inputs[0])
+            inputs += self.step(node, node.outputs[0])
+            return [node.like("Relu", inputs, node.outputs, domain=DOMAIN)]
         if "lut" in node.attributes:
+            if kind == "S16" and node.kind != "LUT":
+                raise self.error(node, "a table of int16 beside the operator itself")
             return [self.looked_up(node)]
         if node.kind in MOVING:
             self.check_same(node)
@@ -105,23 +118,24 @@ class _Translation:
         return tensor
 
     def scale_of(self, node: Node, name: str) -> tuple[int, ...]:
-        """The exponents of a value of int8; none of another."""
+        """The exponents of a value of int8 or int16; none of another."""
         tensor = self.tensor(node, name)
-        return tensor.exponents if tensor.type == "INT8" else ()
+        return tensor.exponents if tensor.type in DTYPES else ()
 
     def step(self, node: Node, name: str) -> list[str]:
         """The operands for the scale of a value and its zero point."""
         exponents = self.scale_of(node, name)
         if not exponents:
-            raise self.error(node, f"{name!r} is not of int8 with an exponent")
+            raise self.error(node, f"{name!r} is not of int8 or int16 with an exponent")
         same = exponents[:1] if len(set(exponents)) == 1 else exponents
         # No name in a file has a control character: those are escaped.
         scale = f"\nscale 2^{','.join(map(str, same))}"
         steps = np.ldexp(np.float32(1), np.array(same))
         self.constants[scale] = Constant("FLOAT", steps.shape, steps)
-        zero = f"\nzero {len(same)}"
-        zeros = np.zeros(len(same), np.int8)
-        self.constants[zero] = Constant("INT8", zeros.shape, zeros)
+        kind = self.tensors[name].type
+        zero = f"\nzero {kind} {len(same)}"
+        zeros = np.zeros(len(same), DTYPES[kind])
+        self.constants[zero] = Constant(kind, zeros.shape, zeros)
         return [scale, zero]
 
     def stored(self, node: Node, name: str) -> list[str]:
@@ -142,17 +156,21 @@ class _Translation:
         depth, count = reversed(two) if is_depthwise else two
         flat = tensor.array.reshape(-1)
         plain = PLAIN_DEPTHWISE if is_depthwise else PLAIN
-        if tensor.layout not in (*PACKED, plain):
+        if tensor.type != self.tensors[node.inputs[0]].type:
+            raise self.error(node, f"weights {name!r} of {tensor.type}")
+        group = VECTOR // tensor.array.itemsize
+        packed = f"(N/{group})HWC{group}", f"(N/{group})HWC{group}_UNALIGNED"
+        if tensor.layout not in (*packed, plain):
             raise self.error(
                 node,
                 f"weights {name!r} in the layout {tensor.layout!r}; expected"
-                f" {', '.join((*PACKED, plain))}",
+                f" {', '.join((*packed, plain))}",
             )
         window = height, width, depth
-        if tensor.layout in PACKED:
-            whole = count // GROUP * GROUP
+        if tensor.layout in packed:
+            whole = count // group * group
             first, last = np.split(flat, [whole * math.prod(window)])
-            first = first.reshape(-1, *window, GROUP).transpose(0, 4, 1, 2, 3)
+            first = first.reshape(-1, *window, group).transpose(0, 4, 1, 2, 3)
             last = last.reshape(-1, *window)
             if is_depthwise:
                 rest = depth, height, width, count - whole
@@ -164,7 +182,7 @@ class _Translation:
             found = flat.reshape(count, *window)
         self.devices.add(_device(tensor))
         array = np.ascontiguousarray(found.transpose(0, 3, 1, 2))
-        self.constants[name] = Constant("INT8", array.shape, array)
+        self.constants[name] = Constant(tensor.type, array.shape, array)
         return operands
 
     def bias(self, node: Node) -> list[str]:
@@ -187,7 +205,7 @@ class _Translation:
 def _device(weights: Tensor) -> str:
     """The contract of the device whose layout weights have: those with a scale for each
     channel are for the ESP32-P4."""
-    if weights.layout not in PACKED:
+    if weights.layout in (PLAIN, PLAIN_DEPTHWISE):
         return "esp-dl-esp32"
     return "esp-dl-p4" if len(weights.exponents) > 1 else "esp-dl-s3"
 
@@ -219,7 +237,8 @@ def _matrix(read: _Translation, node: Node) -> list[str]:
     weights = read.constants[operands[0]].array
     assert weights is not None, "just read"
     matrix = weights.reshape(len(weights), -1).T
-    read.constants[operands[0]] = Constant("INT8", matrix.shape, matrix)
+    kind = read.tensors[operands[0]].type
+    read.constants[operands[0]] = Constant(kind, matrix.shape, matrix)
     return operands
 
 

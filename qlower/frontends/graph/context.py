@@ -84,7 +84,10 @@ class NodeContext(NodeOperands):
         given = value.element
         if value.is_real or not isinstance(given, QuantizedType):
             raise self.error(f"operand {name!r} is not quantized")
-        if given.signed != element.signed:
+        if (given.storage_width, given.signed) != (
+            element.storage_width,
+            element.signed,
+        ):
             raise self.error(
                 f"operand {name!r} is stored as {given}, its zero point as {element}"
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
@@ -21,7 +21,7 @@ from .blocks import Blocks
 from .context import OTHER_STORED_TYPES, NodeContext
 from .folding import fold, is_folded
 from .nodes import Graph, Node, hoist_constants
-from .operands import PLAIN_TYPES, STORED_TYPES
+from .operands import BYTES, PLAIN_TYPES, STORED_TYPES, Storage
 from .orders import identity
 from .quantizations import find_quantization
 from .real_constants import dequantized
@@ -52,13 +52,15 @@ class Framework:
 
     `read` rewrites the graph to the one that the framework runs. Models that aren't
     quantized are refused with the help of `unquantized`, values that the model computes
-    where only constants are read with that of `computed`.
+    where only constants are read with that of `computed`. Operators on integers have
+    the quantized values of `storages`.
     """
 
     importers: Mapping[tuple[str, str], Entry[NodeContext]]
     read: Callable[[Graph, ImportOptions], Reading]
     unquantized: str
     computed: str
+    storages: Mapping[str, Storage] = field(default_factory=lambda: BYTES)
 
 
 def build_module(
@@ -105,6 +107,7 @@ class _GraphImporter:
         self.framework = framework
         self.qdq = options.qdq
         self.computed = framework.computed
+        self.storages = framework.storages
         self.blocks = Blocks(is_optimized=False)
         self.site = Site(model.filename, 0, "model")
         self.charge = Budget(model.size, self.site).charge
@@ -185,8 +188,9 @@ class _GraphImporter:
             )
         shape = self.input_shape(port, given)
         element: Element
-        if port.type in STORED_TYPES:
-            element = find_quantization(self.graph, port.name, STORED_TYPES[port.type])
+        if port.type in self.storages:
+            storage = self.storages[port.type]
+            element = find_quantization(self.graph, port.name, *storage)
         elif port.type in OTHER_STORED_TYPES:
             element = OTHER_STORED_TYPES[port.type]
         elif port.type in PLAIN_TYPES:
@@ -194,7 +198,7 @@ class _GraphImporter:
         else:
             raise self.site.error(
                 f"input {name!r} of type {port.type} is not supported; expected one of"
-                f" {', '.join((*STORED_TYPES, *OTHER_STORED_TYPES, *PLAIN_TYPES))}"
+                f" {', '.join((*BYTES, *OTHER_STORED_TYPES, *PLAIN_TYPES))}"
             )
         place = Origin(name, self.site.location, self.site.error)
         value = self.builder.argument(TensorType(element, shape), place)

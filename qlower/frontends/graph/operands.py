@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import f16, f32, i1, i32, i64
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 STORED_TYPES = {"INT8": True, "UINT8": False}
 """Types of quantized values that can be had, and whether they are signed."""
 
+Storage: TypeAlias = tuple[int, bool]
+"""The bits of stored integers, and whether they are signed."""
+
+BYTES: Mapping[str, Storage] = {name: (8, STORED_TYPES[name]) for name in STORED_TYPES}
+"""The quantized values that operators on integers have in most formats."""
+
 PLAIN_TYPES: dict[str, Element] = {
     "INT32": i32,
     "INT64": i64,
@@ -40,6 +46,8 @@ class Importer(Protocol):
     builder: FunctionBuilder
     qdq: str
     """The reading of groups (`import_options.QDQ_READINGS`)."""
+    storages: Mapping[str, Storage]
+    """The quantized values that operators on integers have in this format."""
     is_quantized: bool
     """Whether the file has quantized values at all."""
     computed: str
@@ -166,7 +174,7 @@ class NodeOperands(Operands):
         """The single scale and zero point in two operands; the scale may be float16 if
         that is allowed."""
         is_half = may_be_half and self.array(scale, "scale").dtype == np.float16
-        scales, zeros, signed = self._parameters(
+        scales, zeros, storage = self._parameters(
             scale, zero_point, np.float16 if is_half else np.float32
         )
         if len(scales) != 1 or len(zeros) != 1:
@@ -176,25 +184,25 @@ class NodeOperands(Operands):
             )
         expressed = f16 if is_half else f32
         return QuantizedType.per_tensor(
-            8, signed, scales[0], zeros[0], expressed=expressed
+            *storage, scales[0], zeros[0], expressed=expressed
         )
 
     def axis_quantization(
         self, scale: int, zero_point: int, axis: int, size: int
     ) -> QuantizedType:
         """One scale, or one for each of the `size` indices of `axis`."""
-        scales, zeros, signed = self._parameters(scale, zero_point)
+        scales, zeros, storage = self._parameters(scale, zero_point)
         for what, count in (("scales", len(scales)), ("zero points", len(zeros))):
             if count not in (1, size):
                 raise self.error(
                     f"{count} {what} of {self.name(scale)!r}; expected 1 or {size}"
                 )
         if len(scales) == len(zeros) == 1:
-            return QuantizedType.per_tensor(8, signed, scales[0], zeros[0])
+            return QuantizedType.per_tensor(*storage, scales[0], zeros[0])
         self.importer.charge(size)
         scales *= size if len(scales) == 1 else 1
         zeros *= size if len(zeros) == 1 else 1
-        return QuantizedType.per_axis(8, signed, axis, scales, zeros)
+        return QuantizedType.per_axis(*storage, axis, scales, zeros)
 
     def steps(self, scale: int, zero_point: int) -> tuple[list[float], list[int]]:
         """The scales of an operand in row-major order, and as many zero points."""
@@ -210,14 +218,14 @@ class NodeOperands(Operands):
         scale: int,
         zero_point: int,
         dtype: type[np.floating[Any]] = np.float32,
-    ) -> tuple[list[float], list[int], bool]:
+    ) -> tuple[list[float], list[int], Storage]:
         scales = self._scales(scale, dtype)
         if not self.has(zero_point):
             type = self.graph.stored_type(self.node)
-            return scales, [0], self._is_signed(type)
+            return scales, [0], self._storage(type)
         zeros = self.constant(zero_point, "zero point")
-        signed = self._is_signed(zeros.type)
-        return scales, self._points(zero_point), signed
+        storage = self._storage(zeros.type)
+        return scales, self._points(zero_point), storage
 
     def _scales(
         self, number: int, dtype: type[np.floating[Any]] = np.float32
@@ -240,20 +248,22 @@ class NodeOperands(Operands):
     def _points(self, number: int) -> list[int]:
         return cast(list[int], self.array(number, "zero point").reshape(-1).tolist())
 
-    def _is_signed(self, type: str) -> bool:
-        if type not in STORED_TYPES:
+    def _storage(self, type: str) -> Storage:
+        storages = self.importer.storages
+        if type not in storages:
             raise self.error(
                 f"quantized values of type {type} are not supported; expected"
-                f" {' or '.join(STORED_TYPES)}",
+                f" {' or '.join(storages)}",
                 help="quantize with 8 bits: onnxruntime.quantization.QuantType.QUInt8"
                 " or QInt8",
             )
-        return STORED_TYPES[type]
+        return storages[type]
 
     def stored_array(self, number: int, element: QuantizedType) -> Array:
         """The elements of a constant that `element` describes."""
         constant = self.constant(number, "operand")
-        if constant.type != ("INT8" if element.signed else "UINT8"):
+        storage = element.storage_width, element.signed
+        if self.importer.storages.get(constant.type) != storage:
             raise self.error(
                 f"{self.name(number)!r} is of type {constant.type}, its zero point"
                 f" says {element}"

@@ -21,7 +21,9 @@ MOVING = (
 )
 
 
-def find_quantization(graph: Graph, name: str, signed: bool) -> QuantizedType:
+def find_quantization(
+    graph: Graph, name: str, width: int, signed: bool
+) -> QuantizedType:
     """The scale and zero point that the first user of a value gives it.
 
     Where nobody gives any, the integers stand for themselves.
@@ -31,12 +33,12 @@ def find_quantization(graph: Graph, name: str, signed: bool) -> QuantizedType:
         for node, number in graph.uses(waiting.pop(0)):
             found = _given(graph, node, number)
             if found is not None:
-                return QuantizedType.per_tensor(8, signed, *found)
+                return QuantizedType.per_tensor(width, signed, *found)
             if node.kind in MOVING and number == 0:
                 new = [value for value in node.outputs if value not in seen]
                 waiting += new
                 seen.update(new)
-    return QuantizedType.per_tensor(8, signed, 1.0, 0)
+    return QuantizedType.per_tensor(width, signed, 1.0, 0)
 
 
 def _given(graph: Graph, node: Node, number: int) -> tuple[float, int] | None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
@@ -146,10 +146,11 @@ def read_bias(node: NodeContext, number: int, channels: int) -> SSAValue | None:
         return None
     constant = node.constant(number, "bias")
     array = node.array(number, "bias")
-    if constant.type != "INT32":
+    legal = ("INT32", "INT64") if "INT16" in node.importer.storages else ("INT32",)
+    if constant.type not in legal:
         raise node.error(
             f"a bias {node.name(number)!r} of type {constant.type} is not supported;"
-            " expected INT32"
+            f" expected {' or '.join(legal)}"
         )
     if array.size == 1 and channels != 1:
         array = np.broadcast_to(array.reshape(()), (channels,))
@@ -159,7 +160,8 @@ def read_bias(node: NodeContext, number: int, channels: int) -> SSAValue | None:
             f" [{channels}]"
         )
     place = node.place(node.name(number))
-    return node.builder.constant(array.reshape(channels), i32, place)
+    type = i32 if constant.type == "INT32" else i64
+    return node.builder.constant(array.reshape(channels), type, place)
 
 
 def import_matmul(node: NodeContext) -> None:
@@ -236,7 +238,8 @@ def linear(
     scale = float(np.float32(alpha) * np.float32(given.scale))
     if not 0 < scale < math.inf:
         raise node.error(f"alpha {alpha} is not supported; expected one above 0")
-    element = QuantizedType.per_tensor(8, given.signed, scale, given.zero_point)
+    storage = given.storage_width, given.signed
+    element = QuantizedType.per_tensor(*storage, scale, given.zero_point)
     input = node.stored_as(0, element)
     input = node.in_order(input)
     units, depth = weights.shape
