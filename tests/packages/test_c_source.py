@@ -116,11 +116,11 @@ def test_loops_count_by_their_steps() -> None:
     lines = Lines()
     with lines.loops([Loop(f"i{n}", 8, begin=n, step=n) for n in (1, 2, 4)]):
         lines.add("f();")
-    assert [line.strip() for line in lines.texts] == [
-        "for (int32_t i1 = 1; i1 < 8; i1++) {",
-        "for (int32_t i2 = 2; i2 < 8; i2 += 2) {",
-        "for (int32_t i4 = 4; i4 < 8; i4 += 4) {",
-        *("f();", "}", "}", "}"),
+    assert lines.texts == [
+        "  for (int32_t i1 = 1; i1 < 8; i1++) {",
+        "    for (int32_t i2 = 2; i2 < 8; i2 += 2) {",
+        "      for (int32_t i4 = 4; i4 < 8; i4 += 4) {",
+        *("        f();", "      }", "    }", "  }"),
     ]
 
 

@@ -140,6 +140,31 @@ def test_roundings_are_learned_with_the_bias(
     assert learned.tolist() == [[9, -8, 7], [-6, 5, 4]]
 
 
+def test_what_is_learned_from_is_a_difference_in_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the result: in steps twice as large it is half, and its square a quarter."""
+    rounding, slopes = room("rounding"), list[Any]()
+
+    def adam(variables: Any, **_: object) -> Any:
+        def step() -> None:
+            slopes.append(variables[0].grad.clone())
+
+        return SimpleNamespace(zero_grad=lambda: None, step=step)
+
+    monkeypatch.setattr(rounding.torch.optim, "Adam", adam)
+    monkeypatch.setattr(rounding, "STEPS", 1)
+    for step in ("2.0", "4.0"):
+        given = work(text=LONE.replace("f32, 2.0e+00:10", f"f32, {step}e+00:10"))
+        between = {name: value + 0.07 for name, value in given.parameters.items()}
+        inputs = (np.arange(-128, -122, dtype=np.int8).reshape(2, 3),)
+        given = replace(given, inputs=inputs, parameters=between)
+        vars(rounding)["_learned"](given, next(given.contractions))
+    fine, coarse = slopes
+    assert (fine.abs() > 0).all()
+    np.testing.assert_allclose(fine, 4 * coarse, rtol=1e-5)
+
+
 def test_a_network_in_real_numbers_and_on_the_device() -> None:
     """The device rounds each layer's result, here by `exact`: ties to even."""
     given = work()
@@ -281,6 +306,23 @@ def test_gains_are_fitted_to_what_is_not_clipped() -> None:
     np.testing.assert_allclose(
         gains(given, "y", wanted, is_common=True), [products / squares]
     )
+
+
+def test_of_scales_that_are_as_good_the_old_one_stays() -> None:
+    """A channel of zeros is right in any steps; the other is a quarter too small."""
+    by_channel = "!w = !quant.uniform<i8<-127:127>:f32:0, {2.5e-01,2.5e-01}>"
+    text = LONE.replace("!w = !quant.uniform<i8<-127:127>:f32, 2.5e-01>", by_channel)
+    text = text.replace("[9, -8, 7]", "[0, 0, 0]").replace("[100, -50]", "[0, 0]")
+    inputs = (np.arange(-60, 60, dtype=np.int8).reshape(40, 3),)
+    given = replace(work(text=text), inputs=inputs)
+    (layer,) = given.contractions
+    real = {name: value * 1.25 for name, value in given.parameters.items()}
+    changed = vars(room("rescaling"))["_with_gain"](
+        replace(given, parameters=real), layer
+    )
+    first, second = weight_types(changed.model.module)[layer.weight.name].scales
+    assert first == 0.25
+    assert second != 0.25
 
 
 def test_errors_of_channels() -> None:

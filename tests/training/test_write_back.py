@@ -15,7 +15,7 @@ from support.litert import run_litert
 import qlower
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
-from qlower.exports.changes import Changes
+from qlower.exports.changes import Changes, Rescaled
 from qlower.exports.onnx import patch_onnx
 from qlower.exports.tflite import patch_tflite
 from qlower.frontends.load import named
@@ -23,7 +23,7 @@ from qlower.identification.onnx_file import onnx_file
 from qlower.identification.tflite_file import tflite_file
 from qlower.interp.values import Array
 from qlower.model.scales import result_types, weight_types, with_scales
-from qlower.model.weights import weight_specs, with_weights
+from qlower.model.weights import WeightSpec, weight_specs, with_weights
 from qlower.text.parsing import parse_module
 
 TEXT = """
@@ -166,6 +166,51 @@ def test_bytes_that_are_shared(tmp_path: Path) -> None:
     model = qlower.load(original)
     with pytest.raises(QlowerError, match="share their bytes in the file"):
         qlower.to_tflite(changed(model), original, tmp_path / "new.tflite")
+
+
+def test_numbers_stay_in_the_fields_that_hold_them() -> None:
+    """An initializer's numbers are bytes, or a list; a scale has a zero point or none;
+    and a remark stays."""
+    onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
+    helper, bytes_of = onnx.helper, onnx.numpy_helper.from_array
+    lists = [
+        helper.make_tensor("w", onnx.TensorProto.INT8, [2, 1], [3, -4]),
+        helper.make_tensor("s", onnx.TensorProto.FLOAT, [], [0.5]),
+    ]
+    lists[0].doc_string = "weights"
+    others = [bytes_of(np.array([5], np.int8), "v"), bytes_of(np.float32(2), "t")]
+    zero = bytes_of(np.int8(7), "z")
+    nodes = [
+        helper.make_node("DequantizeLinear", ["w", "s"], ["a"]),
+        helper.make_node("DequantizeLinear", ["v", "t", "z"], ["b"]),
+    ]
+    graph = helper.make_graph(nodes, "g", [], [], [*lists, *others, zero])
+    data = helper.make_model(graph).SerializeToString()
+
+    def weights(name: str, stored: Array) -> WeightSpec:
+        of = "layer", "weight", stored, (1.0,), (0,), None, -128, 127
+        return WeightSpec(*of, name, ("layer",))
+
+    w, v = weights("w", np.array([[3], [4]], np.int8)), weights("v", np.int8([5]))
+    with pytest.raises(QlowerError, match=r"doesn't hold layer\.weight as it is"):
+        patch_onnx(data, Changes([(w, w.stored)], []))
+    w = weights("w", np.array([[3], [-4]], np.int8))
+    scales = [
+        Rescaled("a", (0.5,), (0.25,), (0,), (0,)),
+        Rescaled("b", (2.0,), (4.0,), (7,), (9,)),
+    ]
+    stored = [(w, w.stored * 2), (v, v.stored * 3)]
+    found = onnx.load_model_from_string(patch_onnx(data, Changes(stored, scales)))
+    tensors = {one.name: one for one in found.graph.initializer}
+    assert list(tensors["w"].int32_data) == [6, -8]
+    assert list(tensors["s"].float_data) == [0.25]
+    assert tensors["w"].doc_string == "weights"
+    read = {n: onnx.numpy_helper.to_array(tensors[n]).item() for n in "vtz"}
+    assert read == {"v": 15, "t": 4.0, "z": 9}
+    assert all(tensors[name].HasField("raw_data") for name in "vtz")
+    none = Rescaled("a", (0.75,), (0.25,), (0,), (0,))
+    with pytest.raises(QlowerError, match="the file has no scale of a"):
+        patch_onnx(data, Changes([], [none]))
 
 
 def test_what_the_file_does_not_hold_is_not_written(
