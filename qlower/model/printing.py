@@ -158,9 +158,6 @@ class ElidingPrinter(ExactPrinter):
                 assert isinstance(type, IntegerType | IndexType)
                 self.print_int(value, type)
 
-        if depth == len(shape):  # a tensor without dimensions
-            print_element(values[0])
-            return
         self.print_string("[")
         if depth == len(shape) - 1:
             self.print_list(values, print_element)

@@ -32,7 +32,6 @@ def prepare(model: Model, kernels: str) -> Run:
     interpreter.run_node = keep
 
     def run(arrays: Sequence[Array]) -> dict[str, Array]:
-        found.clear()
         with torch.no_grad():
             interpreter.run(*map(torch.from_numpy, arrays))
         return dict(found)
