@@ -34,6 +34,25 @@ def test_source_line_and_caret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert str(error) == "m.mlir:2:7: error: bad op\n   %x = op\n        ^"
 
 
+@pytest.mark.parametrize(
+    ("column", "shown"),
+    [
+        (1, "  01...\n  ^"),
+        (3, "  ...12...\n      ^"),
+        (9, "  ...78...\n      ^"),
+        (10, "  ...89\n      ^"),
+    ],
+)
+def test_a_part_of_a_long_line_is_quoted(
+    column: int, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("qlower.diagnostics.WIDEST_SOURCE_LINE", 2)
+    monkeypatch.chdir(tmp_path)
+    Path("m.mlir").write_text("0123456789\n")
+    error = QlowerError("bad op", make_file_location("m.mlir", 1, column))
+    assert str(error) == f"m.mlir:1:{column}: error: bad op\n{shown}"
+
+
 def test_only_text_is_quoted(tmp_path: Path):
     path = tmp_path / "m.tflite"
     path.write_text("text")

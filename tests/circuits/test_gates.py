@@ -151,6 +151,18 @@ def test_a_divisor_that_is_not_positive_is_refused(by: int) -> None:
         )
 
 
+@pytest.mark.parametrize("op", ["addi", "subi", "muli"])
+def test_sums_of_booleans_are_refused(op: str) -> None:
+    module = parse_module(
+        f"func.func @f(%a: i1) -> i1 {{ %r = arith.{op} %a, %a : i1\n"
+        "func.return %r : i1 }"
+    )
+    (function,) = module.body.ops
+    gates = Gates()
+    with pytest.raises(InterpretationError, match="of booleans has no gates"):
+        gate_interpreter(module, gates).call_op(function, (gates.inputs((2,), 0, 1),))
+
+
 def test_what_is_not_of_integers_is_refused_by_name() -> None:
     with pytest.raises(
         QlowerError, match=r"layer conv1 .*'arith.constant' holds floats"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from qlower.model.build import constant, make_module, quantized
 from qlower.runtime import tuning
 from qlower.runtime.executable import Executable
 from qlower.runtime.tuning import tune
+from qlower.text.parsing import parse_module
 
 
 @pytest.fixture
@@ -120,6 +122,26 @@ def product_of(size: int) -> ModuleOp:
         return [qnn.LinearOp(x, w, None, quantized((4, size), 0.5)).result]
 
     return make_module([quantized((4, 8), 0.5)], body)
+
+
+def test_schedules_are_of_shapes_not_of_numbers() -> None:
+    text = """func.func @f() -> tensor<SIZExi8> {
+  %c = arith.constant dense<VALUE> : tensor<SIZExi8>
+  return %c : tensor<SIZExi8>
+}"""
+    v3 = resolve_target("x86_64-linux-gnu", "x86-64-v3")
+    key = vars(import_module("qlower.runtime.tuning"))["_key"]
+    keys = [
+        key(parse_module(text.replace("SIZE", size).replace("VALUE", value)), target)
+        for size, value, target in (
+            ("4", "[1, 2, 3, 4]", v3),
+            ("4", "[1, 2, 3, 5]", v3),
+            ("5", "7", v3),
+            ("4", "[1, 2, 3, 4]", resolve_target("x86_64-linux-gnu", "x86-64-v2")),
+        )
+    ]
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 3
 
 
 def test_other_reads_are_measured_anew(cache: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import TensorType, i8
+from xdsl.dialects.func import FuncOp
 
+from qlower.interp import InterpretationError, evaluate_function
 from qlower.interp.tensor import static_box
 from qlower.interp.values import Poison, static_shape
 from qlower.text.parsing import parse_module
@@ -26,6 +29,22 @@ def test_a_box_is_given_by_constants() -> None:
     assert static_box(slice_at("1"), (4,)) == (slice(1, 3, 1),)
     with pytest.raises(Poison, match="dynamic offsets"):
         static_box(slice_at("%i"), (4,))
+
+
+def test_padding_is_given_by_constants() -> None:
+    module = parse_module("""
+func.func @f(%x: tensor<4xi8>, %i: index) -> tensor<?xi8> {
+  %y = tensor.pad %x low[%i] high[0] {
+  ^bb0(%at: index):
+    %c = arith.constant 0 : i8
+    tensor.yield %c : i8
+  } : tensor<4xi8> to tensor<?xi8>
+  return %y : tensor<?xi8>
+}""")
+    (function,) = module.body.ops
+    assert isinstance(function, FuncOp)
+    with pytest.raises(InterpretationError, match="dynamic padding"):
+        evaluate_function(function, [np.zeros(4, np.int8), np.array(1)])
 
 
 def test_a_shape_is_that_of_a_tensor_and_known() -> None:

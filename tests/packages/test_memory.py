@@ -18,7 +18,7 @@ from qlower.codegen.targets.stack_frames import StackUse, stack_use
 from qlower.emulation.elf import read_object
 from qlower.emulation.emulator import BUFFERS, STACK_END, Emulator
 from qlower.packages.memory import Memory
-from qlower.packages.sections import sections_of
+from qlower.packages.sections import Sections, sections_of
 
 DIGITS = Path(__file__).parents[2] / "examples/digits/digits.mlir"
 IMAGE = DIGITS.parent / "images/7.npy"
@@ -161,6 +161,10 @@ def test_what_is_stored_at_the_stack_pointer_moves_it_only_where_written_back():
     code = "\t.type\tf,%function\nf:\n\tsub\tsp, #16\n\tstm.w\tsp, {r1, r2}\n"
     assert stack_use(code, "thumbv7em", "f").bytes == 16
     assert stack_use(code + "\tmov\tsp, r7\n", "thumbv7em", "f").bytes is None
+
+
+def test_a_module_without_sections():
+    assert sections_of(b"\0asm\1\0\0\0") == Sections(0, 0, 0)
 
 
 @pytest.mark.parametrize(

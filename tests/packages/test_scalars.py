@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import SSAValue
 
 from qlower.text.parsing import parse_module
@@ -23,6 +25,22 @@ func.func @f(%byte: i8, %word: i16, %any: index) {
   %pair = arith.index_cast %wider : i32 to index
   return
 }"""
+
+
+@pytest.mark.parametrize(
+    ("op", "text"),
+    [
+        (arith.MaxSIOp, "a && b"),  # true is -1, which is the smaller
+        (arith.MinSIOp, "a || b"),
+        (arith.MaxUIOp, "a || b"),
+        (arith.MinUIOp, "a && b"),
+    ],
+)
+def test_the_larger_of_two_booleans(op: type[arith.MaxSIOp], text: str) -> None:
+    integers = import_module("qlower.packages.c_source.integers")
+    (true,) = arith.ConstantOp(IntegerAttr(1, i1)).results
+    table = vars(integers)["INTEGERS"]
+    assert table[op.name](None, op(true, true), ["a", "b"]) == text
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import TensorSpec
 from qlower.runtime.bound import check_outputs
+from qlower.runtime.executable import Executable
 
 SPECS = (
     TensorSpec("y", (2, 3), "int8", (0.5,), (0,)),
@@ -74,3 +76,16 @@ def test_outputs_may_not_share_memory_among_themselves() -> None:
     check_outputs(twice, parts, [SHARED])
     with pytest.raises(QlowerError, match="output 'y' overlaps another array"):
         check_outputs(twice, [parts[0], memory[5:11].reshape(2, 3)], [SHARED])
+
+
+def test_a_system_that_refuses_tile_registers() -> None:
+    tiles = SimpleNamespace(request=lambda: False)
+    compiled: Any = SimpleNamespace(target=SimpleNamespace(tiles=tiles))
+    with pytest.raises(QlowerError, match="refuses this process the tile registers"):
+        Executable(compiled)
+
+
+def test_code_is_given_as_many_inputs_as_it_takes() -> None:
+    code: Any = SimpleNamespace(signature=SimpleNamespace(arguments=["x", "y"]))
+    with pytest.raises(QlowerError, match="takes 2 inputs, given are 1"):
+        Executable.__call__(code, [np.zeros(3)])

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support import models_directory
+from support.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
-from qlower.codegen.targets.resolve import host_target, levels_of, resolve_target
+from qlower.codegen.targets.resolve import (
+    Target,
+    host_target,
+    levels_of,
+    resolve_levels,
+    resolve_target,
+)
 from qlower.model import Model
 from qlower.sides.sides import Computed
 from qlower.text.parsing import parse_module
@@ -208,6 +216,27 @@ func.func @main(%x: !x, %z: !z) -> !z {
   return %s : !z
 }
 """
+
+
+@pytest.mark.parametrize(
+    ("cpu", "features"),
+    [("x86-64-v2", None), (None, "+avx512f,+avx512bw"), (None, None)],
+)
+def test_code_is_that_of_the_named_level_or_of_all(
+    cpu: str | None, features: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels: list[dict[str, Target]] = []
+    room = import_module("qlower.verification.verify")
+    monkeypatch.setattr(
+        room, "verify_native", lambda _, given, **__: levels.append(given)
+    )
+    model, target = parse_module(SMALL_MODEL, "m.mlir"), "x86_64-linux-gnu"
+    room.verify(Model(model), native=True, target=target, cpu=cpu, features=features)
+    (found,) = levels
+    named = cpu or features
+    wanted = resolve_levels(target, cpu, features) if named else levels_of(target)
+    assert found == wanted
+    assert (len(found) == 1) == bool(named)
 
 
 def test_a_convolution_and_a_sum(tmp_path: Path) -> None:
