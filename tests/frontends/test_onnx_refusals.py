@@ -17,6 +17,7 @@ from qlower.diagnostics import QlowerError
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.onnx import FORMAT
 from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
+from qlower.model.signature import Array
 
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
 
@@ -53,6 +54,47 @@ def group(
     build.node("QuantizeLinear", [value, scale, zero], "y")
     build.output("y", result)
     return build
+
+
+HALF = np.full((8, 4), 0.5, np.float32)
+LARGE: dict[
+    str, tuple[tuple[int, ...], list[Array], dict[str, Any], tuple[int, ...]]
+] = {
+    "Tile": ((1, 3, 4, 5), [np.array([1, 1, 2, 2])], {}, (120, 240)),
+    "Expand": ((1, 3, 4, 5), [np.array([2, 3, 4, 5])], {}, (120,)),
+    "Pad": ((1, 3, 4, 5), [np.array([0, 0, 1, 1, 0, 0, 1, 1])], {}, (3 * 6 * 7,)),
+    "GatherND": ((1, 3, 4, 5), [np.array([[0, 1]])], {}, (20,)),
+    "ConvTranspose": ((1, 3, 4, 5), [np.ones((3, 2, 2, 2), "f4")], {}, (60, 336)),
+    "MatMul": ((3, 8), [HALF], {}, (12,)),
+    "Gemm": ((3, 8), [HALF], {}, (12,)),
+    "LSTM": ((3, 2, 4), [HALF[None], HALF[None, :, :2]], {"hidden_size": 2}, (48,)),
+    "GRU": (
+        *((3, 2, 4), [HALF[None, :6], HALF[None, :6, :2]]),
+        *({"hidden_size": 2}, (36,)),
+    ),
+}
+"""Operators on an input of that shape, and how many numbers each of their steps
+holds."""
+
+
+@pytest.mark.parametrize("operator", LARGE)
+def test_numbers_that_are_held_are_limited(
+    operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape, constants, attributes, counts = LARGE[operator]
+    build = OnnxBuilder()
+    build.input("x", shape, "f4")
+    given = [build.constant(one) for one in constants]
+    build.node(operator, ["x", *given], "y", **attributes)
+    build.output("y", "f4")
+    path = build.save(tmp_path / "model.onnx")
+    limit = "qlower.frontends.graph.operands.MAX_ELEMENTS"
+    for count in counts:
+        monkeypatch.setattr(limit, count - 1)
+        told = f"number of elements {count} is out of range [1, {count - 1}]"
+        assert told in message(path)
+    monkeypatch.setattr(limit, counts[-1])
+    assert qlower.load(path)
 
 
 def test_an_operator_that_stays_real(tmp_path: Path) -> None:

@@ -83,9 +83,3 @@ def test_a_system_that_refuses_tile_registers() -> None:
     compiled: Any = SimpleNamespace(target=SimpleNamespace(tiles=tiles))
     with pytest.raises(QlowerError, match="refuses this process the tile registers"):
         Executable(compiled)
-
-
-def test_code_is_given_as_many_inputs_as_it_takes() -> None:
-    code: Any = SimpleNamespace(signature=SimpleNamespace(arguments=["x", "y"]))
-    with pytest.raises(QlowerError, match="takes 2 inputs, given are 1"):
-        Executable.__call__(code, [np.zeros(3)])

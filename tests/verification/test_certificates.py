@@ -17,6 +17,7 @@ import pytest
 from support import models_directory
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.tflite_builder import TFLiteBuilder
+from support.tflite_models import fully_connected
 from xdsl.dialects.func import FuncOp
 
 from qlower.cli import main
@@ -214,6 +215,18 @@ def test_a_changed_contract_or_weight_is_rejected_without_hashes(
     assert data.count(weights) == 1
     changed = data.replace(weights, bytes([weights[0] ^ 1, *weights[1:]]))
     assert not accepts(changed, contracts)
+
+
+def test_a_layer_without_a_bias(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(fully_connected(has_bias=False, per_axis=True))
+    write_certificate("tflite", "tflite", path, tmp_path)
+    record = json.loads((tmp_path / "certificate.json").read_text())
+    ((number, entries),) = record["operators"].items()
+    one = check_certificate.read_model(path.read_bytes())[int(number)]
+    assert len(one[2]) == 2
+    found = check_certificate.check_operator(one, rules_in(tmp_path), entries)
+    assert found == [True] * 5
 
 
 @pytest.mark.parametrize("is_old", [False, True])
