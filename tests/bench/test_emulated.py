@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -12,6 +13,10 @@ from support.table_forms import forms
 from qlower.bench import emulated
 from qlower.bench.emulated import KernelCount, count_kernels, count_table
 from qlower.codegen.program.compiled import ENTRY
+from qlower.emulation.aarch64 import AARCH64
+from qlower.emulation.arm_m import ARM_M
+from qlower.emulation.processor import Processor
+from qlower.emulation.riscv import RISCV64
 
 COUNTS = [
     KernelCount("conv", "contraction", 1000, 2500, 4000, 64),
@@ -103,3 +108,17 @@ def test_the_table_of_instructions():
     nothing = count_table([KernelCount("a", "copy", 0, 0, None, 0)])
     assert "0.0%" in nothing.render("plain")
     assert "cycles" not in nothing.render("plain")
+
+
+@pytest.mark.parametrize(
+    ("processor", "halves", "count"),
+    [
+        (ARM_M, [0xBF00, 0xF3AF, 0x8000, 0xE800, 0, 0xE7FE], 4),  # from 0xE800 on wide
+        (RISCV64, [0x0001, 0x0013, 0, 0x0002], 3),  # wide where both low bits are set
+        (AARCH64, [0x201F, 0xD503, 0x201F, 0xD503], 2),
+    ],
+)
+def test_instructions_of_two_bytes_or_four(
+    processor: Processor, halves: list[int], count: int
+) -> None:
+    assert processor.count(struct.pack(f"<{len(halves)}H", *halves)) == count

@@ -40,3 +40,12 @@ def test_elements_are_added_once(name: str) -> None:
     """Rows that begin at any distance from an aligned number."""
     for found, expected in summed(ELEMENT_ORDERS[name], starts=False):
         assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("shape", "last"), [((1, 1), 1), ((5, 1), 5), ((3, 2), 2), ((2, 3, 1, 1), 3)]
+)
+def test_the_last_of_several_is_of_a_dimension_that_has_some(
+    shape: tuple[int, ...], last: int
+) -> None:
+    assert ArraySums([np.zeros((*shape, 4), np.float32)], [4]).last == last
