@@ -262,6 +262,8 @@ def test_maps_of_values() -> None:
     assert found["ends"] == ["0", "9"]
     assert found["about"].startswith("A cell is 1x1x2 elements")
     assert found["wrapped"] is False
+    uneven = value_map("v", np.ones((1, 2, 4, 3)), Grid((3, 2, 4), (2, 1, 1), False))
+    assert uneven["planes"] == ["channel 0 to 1", "channel 2"]
     wide = value_map("v", np.array([0.0, 51.0, 510.0]), Grid.of((3,), 100))
     assert cells(wide) == ["0", "52", "510"]
 

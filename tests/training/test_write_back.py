@@ -191,7 +191,10 @@ def test_numbers_stay_in_the_fields_that_hold_them() -> None:
         of = "layer", "weight", stored, (1.0,), (0,), None, -128, 127
         return WeightSpec(*of, name, ("layer",))
 
-    w, v = weights("w", np.array([[3], [4]], np.int8)), weights("v", np.int8([5]))
+    w, v = (
+        weights("w", np.array([[3], [4]], np.int8)),
+        weights("v", np.array([5], np.int8)),
+    )
     with pytest.raises(QlowerError, match=r"doesn't hold layer\.weight as it is"):
         patch_onnx(data, Changes([(w, w.stored)], []))
     w = weights("w", np.array([[3], [-4]], np.int8))
