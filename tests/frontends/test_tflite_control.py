@@ -73,6 +73,24 @@ def test_composites() -> None:
     np.testing.assert_array_equal(qlower.jit(model)(*inputs), wanted)
 
 
+@pytest.mark.parts(3)
+@pytest.mark.parametrize("until", [-100, 20, 60, 110])
+def test_loops_that_a_run_ends(until: int) -> None:
+    """Rows end after different numbers of iterations, from none to all."""
+    data = looped(6, until)
+    model = qlower.Model(import_tflite(data, name="model.tflite"))
+    random = np.random.default_rng(until + 128)
+    rows = random.integers(-40, 41, (12, 1, 4)).astype(np.int8)
+    run, counts = qlower.jit(model), set[int]()
+    for x in (*rows, np.full((1, 4), -128, np.int8), X):
+        wanted = run_litert(data, [x])
+        for found in (run(x), qlower.interpret(model, x, at="qnn")):
+            for one, other in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(one, other)
+        counts.add(int(wanted[0]))
+    assert len(counts) > 1 or until == -100
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

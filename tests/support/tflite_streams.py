@@ -86,9 +86,10 @@ def drawn_frames(count: int, seed: int = 0) -> list[NDArray[np.int8]]:
     return list(random.integers(-128, 128, (count, 1, 1, FEATURES)).astype(np.int8))
 
 
-def looped(times: int | None) -> bytes:
-    """A layer that is run so many times, each on the result of the last, to which `x`
-    is added; None for as often as an input says."""
+def looped(times: int | None, until: int | None = None) -> bytes:
+    """A layer that is run `times` times, each on the result of the last, to which `x`
+    is added; None for as often as an input says. With `until` it ends before, once the
+    largest code is that at least."""
     random = np.random.default_rng(1)
     builder = TFLiteBuilder()
     condition, body = builder.subgraph(), builder.subgraph()
@@ -104,7 +105,17 @@ def looped(times: int | None) -> bytes:
     taken = carried(condition, "condition")
     limit = condition.tensor("limit", (), "int32", data=[times or 3])
     goes_on = condition.tensor("goes_on", (), "bool")
-    condition.operator("LESS", [taken[0], limit], [goes_on])
+    if until is None:
+        condition.operator("LESS", [taken[0], limit], [goes_on])
+    else:
+        counted, low = (condition.tensor(n, (), "bool") for n in ("counted", "low"))
+        axes = condition.tensor("axes", (2,), "int32", data=[0, 1])
+        largest = condition.tensor("largest", (), scale=0.1)
+        bound = condition.tensor("bound", (), scale=0.1, data=[until])
+        condition.operator("LESS", [taken[0], limit], [counted])
+        condition.operator("REDUCE_MAX", [taken[1], axes], [largest])
+        condition.operator("LESS", [largest, bound], [low])
+        condition.operator("LOGICAL_AND", [counted, low], [goes_on])
 
     count, y, x = carried(body, "body")
     one = body.tensor("one", (), "int32", data=[1])

@@ -94,6 +94,25 @@ def _are_sizes(op: OperatorContext, numbers: Sequence[int]) -> bool:
     )
 
 
+class _Conjunction(Evaluator):
+    """LOGICAL_AND, which one operand of nothing but False decides."""
+
+    def applies(self, op: OperatorContext) -> bool:
+        known = (number for number in range(op.count) if op.is_constant(number))
+        return super().applies(op) or any(
+            not op.array(number).any() for number in known
+        )
+
+
+def _conjunction(op: OperatorContext) -> Array:
+    op.broadcast_shape(0, 1)
+    parts = [
+        op.array(number) if op.is_constant(number) else np.ones(op.shape(number), bool)
+        for number in range(2)
+    ]
+    return np.logical_and(*parts)
+
+
 def _arrays(op: OperatorContext) -> list[Array]:
     return [op.array(number) for number in range(len(op.operator.inputs))]
 
@@ -259,7 +278,6 @@ _FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "LESS_EQUAL": np.less_equal,
     "GREATER": np.greater,
     "GREATER_EQUAL": np.greater_equal,
-    "LOGICAL_AND": np.logical_and,
     "LOGICAL_OR": np.logical_or,
     "MAXIMUM": np.maximum,
     "MINIMUM": np.minimum,
@@ -301,6 +319,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
         name: Evaluator(_numpy(function), rounds=True)
         for name, function in _FUNCTIONS.items()
     },
+    "LOGICAL_AND": _Conjunction(_conjunction),
     "DIV": Evaluator(_quotient(_divided), rounds=True),
     "FLOOR_DIV": Evaluator(_quotient(np.floor_divide)),
     "FLOOR_MOD": Evaluator(_quotient(np.mod)),

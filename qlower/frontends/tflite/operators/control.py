@@ -1,13 +1,14 @@
-"""Subgraphs: those of IF, those of WHILE whose running constants decide, and those that
-are what an operator means, STABLEHLO_COMPOSITE. They become the function's
-operations, those of a loop as often as it runs."""
+"""Subgraphs: those of IF, those of WHILE whose running constants decide or bound, and
+those that are what an operator means, STABLEHLO_COMPOSITE. They become the function's
+operations, those of a loop as often as it can run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
-from xdsl.ir import OpResult
+from xdsl.ir import OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects.types import shape_of
@@ -39,46 +40,118 @@ def _run_branch(op: OperatorContext, branch: str) -> list[int]:
 def _import_choice(op: OperatorContext) -> None:
     op.expect_type(0, "BOOL")
     op.check_range(f"elements of {op.input(0)}", math.prod(op.shape(0)), 1, 1)
-    before = op.graph.states.values()
-    branches = _run_branch(op, "then"), _run_branch(op, "else")
-    for name, value in op.graph.states.values().items():
-        if before.get(name, value) is not value or isinstance(value, OpResult):
-            raise op.error(f"a branch that writes the state {name!r} is not supported")
+    with _without_writes(op, "a branch"):
+        branches = _run_branch(op, "then"), _run_branch(op, "else")
     for given in branches:
         _check_count(op, given)
-    for number, pair in enumerate(zip(*branches, strict=True)):
-        values = [
-            op.graph.value(tensor, op.graph.type(tensor, op), op)
-            for tensor in (op.graph.tensor(index, op) for index in pair)
-        ]
-        if values[0].type != values[1].type:
-            raise op.error(
-                f"branches that give {values[0].type} and {values[1].type} are not"
-                " supported where a run decides; expected one type"
-            )
-        nest = start(op, shape_of(values[0]), output=number)
-        stored = [
-            nest.input(op.stored(value), range(nest.parallel)) for value in values
-        ]
-        zeros = [AffineConstantExpr(0)] * len(op.shape(0))
-        chosen = Scalars(nest).select(nest.input(op.value(0), zeros), *stored)
-        finish(op, nest.build([chosen])[0], number)
+    pairs = zip(*(_values(op, given) for given in branches), strict=True)
+    for number, (value, other) in enumerate(pairs):
+        chosen = _chosen(op, op.value(0), (value, other), number)
+        finish(op, chosen, number)
+
+
+@contextmanager
+def _without_writes(op: OperatorContext, what: str) -> Generator[None]:
+    """Refuse states that are written meanwhile, where a run decides about it."""
+    before = op.graph.states.values()
+    yield
+    for name, value in op.graph.states.values().items():
+        is_written = name not in before and isinstance(value, OpResult)
+        if before.get(name, value) is not value or is_written:
+            raise op.error(f"{what} that writes the state {name!r} is not supported")
+
+
+def _values(op: OperatorContext, indices: Sequence[int]) -> list[SSAValue]:
+    tensors = (op.graph.tensor(index, op) for index in indices)
+    return [op.graph.value(tensor, op.graph.type(tensor, op), op) for tensor in tensors]
+
+
+def _chosen(
+    op: OperatorContext,
+    condition: SSAValue,
+    values: tuple[SSAValue, SSAValue],
+    number: int,
+) -> SSAValue:
+    """The stored elements of the first value where a BOOL of one element is true, else
+    those of the second."""
+    if values[0].type != values[1].type:
+        raise op.error(
+            f"branches that give {values[0].type} and {values[1].type} are not"
+            " supported where a run decides; expected one type"
+        )
+    nest = start(op, shape_of(values[0]), output=number)
+    stored = [nest.input(op.stored(value), range(nest.parallel)) for value in values]
+    zeros = [AffineConstantExpr(0)] * len(shape_of(condition))
+    chosen = Scalars(nest).select(nest.input(condition, zeros), *stored)
+    return nest.build([chosen])[0]
 
 
 def import_while(op: OperatorContext) -> None:
-    """Each iteration takes the tensors that the one before has left."""
+    """Each iteration takes the tensors that the one before has left. Where a run ends
+    the loop, later iterations are computed all the same, and what is left is chosen."""
     condition = op.option("cond_subgraph_index", 0, LAST_SUBGRAPH)
     body = op.option("body_subgraph_index", 0, LAST_SUBGRAPH)
     carried: Sequence[int] = op.operator.inputs
+    goes: SSAValue | None = None
+    left: list[SSAValue] = []
     for _ in range(MOST_ITERATIONS + 1):
+        first = len(op.graph.tensors)
         (goes_on, *rest) = op.graph.inline(condition, carried, op) or [-1]
         if rest:
             raise op.error(f"subgraph {condition} gives {1 + len(rest)} conditions")
-        if not _truth(op, goes_on, "condition of the loop"):
-            _give(op, carried)
-            return
-        carried = op.graph.inline(body, carried, op)
+        if _is_decided(op, goes_on, first):
+            if not _truth(op, goes_on, "condition of the loop"):
+                _end(op, carried, left)
+                return
+        else:
+            (now,) = _values(op, [goes_on])
+            left = left or _values(op, carried)
+            goes = now if goes is None else _both(op, goes, now)
+        if goes is None:
+            carried = op.graph.inline(body, carried, op)
+            continue
+        with _without_writes(op, "a loop"):
+            carried = op.graph.inline(body, carried, op)
+        _check_count(op, carried)
+        types = [op.graph.type(op.graph.tensor(i, op), op) for i in carried]
+        pairs = zip(_values(op, carried), left, strict=True)
+        left = [
+            op.retyped(_chosen(op, goes, pair, number), types[number])
+            for number, pair in enumerate(pairs)
+        ]
     raise op.error(f"a loop of more than {MOST_ITERATIONS} iterations")
+
+
+def _is_decided(op: OperatorContext, index: int, first: int) -> bool:
+    """Whether constants decide a condition, or have no part in it, which is refused:
+    none of its tensors from the first on is a constant BOOL."""
+    graph = op.graph
+    if graph.constant(graph.tensor(index, op), op) is not None:
+        return True
+    added = range(first, len(graph.tensors))
+    return not any(i in graph.known and graph.tensors[i].type == "BOOL" for i in added)
+
+
+def _both(op: OperatorContext, goes: SSAValue, now: SSAValue) -> SSAValue:
+    """Whether two conditions of one element hold."""
+    nest = start(op, (1,))
+    steps = Scalars(nest)
+    one, other = (
+        nest.input(value, [AffineConstantExpr(0)] * len(shape_of(value)))
+        for value in (goes, now)
+    )
+    nest.window((0,))
+    return nest.build([steps.logical("and", one, other)])[0]
+
+
+def _end(op: OperatorContext, carried: Sequence[int], left: Sequence[SSAValue]) -> None:
+    """Give what the last iteration has left, or where a run ends the loop, the last
+    one before that."""
+    if not left:
+        _give(op, carried)
+        return
+    for number, value in enumerate(left):
+        finish(op, op.stored(value), number)
 
 
 def import_composite(op: OperatorContext) -> None:
