@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -71,6 +72,51 @@ def test_nests_share_a_function():
     (got,) = Executable(compiled)([np.ones(size, np.int32)])
     expected = ((data + 5) * -data - 7) * data + 9
     np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_requantizations_share_a_function(kept: bool):
+    """Slope, limits and zero point are numbers of each; their text says nothing of
+    these."""
+    size, numbers = 100, [(0.5, -100, 155, 100), (0.375, -7, 248, 7), (0.75, -9, 8, -5)]
+    identity, type = "affine_map<(d0) -> (d0)>", f"tensor<{size}xi32>"
+
+    def nest(source: str, row: tuple[float, int, int, int], buffer: str) -> str:
+        slope, least, most, zero_point = row
+        return f"""kernel.nest map parallel [{size}] maps [{identity}, {identity}]
+        ins({source} : {type}) epilogue {{
+        ^bb0(%a: i32):
+          %slope = arith.constant {slope:e} : f32
+          %least = arith.constant {least} : i32
+          %most = arith.constant {most} : i32
+          %zero = arith.constant {zero_point} : i32
+          %real = arith.sitofp %a : i32 to f32
+          %scaled = arith.mulf %real, %slope : f32
+          %r = fixed.convert %scaled {{rounding = half_even}} : f32 to i32
+          %above = arith.maxsi %r, %least : i32
+          %within = arith.minsi %above, %most : i32
+          %s = arith.addi %within, %zero : i32
+          kernel.yield %s : i32
+        }} -> {type} in [{buffer}]"""
+
+    first, second, third = numbers
+    text = f"""
+    func.func @main(%x: {type} {{qnn.name = "x"}}) -> {type}
+        attributes {{kernel.arena_bytes = {8 * size} : i64}} {{
+      %u = {nest("%x", first, "#kernel.arena<0>")}
+      %v = {nest("%u", second, f"#kernel.arena<{4 * size}>")}
+      %w = {nest("%v", third, "#kernel.output<0>")}
+      return %w : {type}
+    }}"""
+    with kept_in(Forgetful()) if kept else nullcontext():
+        compiled = compile_text(text, host_target())
+    assert [kernel.name for kernel in compiled.kernels] == ["_nest_0"] * 3
+    assert len(compiled.objects) == (2 if kept else 1)
+    x = np.arange(-50, 50, dtype=np.int32) * 9
+    (got,) = Executable(compiled)([x])
+    for slope, least, most, zero_point in numbers:
+        x = np.clip(np.rint(x * slope), least, most) + zero_point
+    np.testing.assert_array_equal(got, x)
 
 
 @pytest.fixture(scope="module")

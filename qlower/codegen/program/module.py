@@ -67,7 +67,8 @@ def compile_plan(planned: Plan, signature: Signature) -> CompiledObject:
     only if it is new. Foreign code is one object: it would take a linker to join them.
     """
     target, code = planned.target, _empty(planned.target)
-    if are_kept() and target.triple == BINDING.get_process_triple():
+    is_foreign = target.triple != BINDING.get_process_triple()
+    if are_kept() and not is_foreign and target.optimize != SIZE:
         code.units = []
     program, names = _program(code, planned)
     kernels = (replace(k, name=names.get(k.name, k.name)) for k in planned.kernels)
@@ -84,8 +85,8 @@ def compile_plan(planned: Plan, signature: Signature) -> CompiledObject:
     )
     # Their packed weights are in the code now: as many bytes as the model.
     del planned, program
-    if not are_kept() or target.optimize == SIZE:
-        return replace(described, objects=(machine_code(code.dense_text(), target),))
+    if code.units is None:
+        return replace(described, objects=(_kept_code(code.dense_text(), target),))
     objects = [_kept_code(text, target) for text in code.separate_texts()]
     # What is constant is as quickly made again, and there already with its kernel.
     objects += (machine_code(text, target) for text in code.data_texts())
@@ -94,13 +95,13 @@ def compile_plan(planned: Plan, signature: Signature) -> CompiledObject:
 
 def _program(code: Module, planned: Plan) -> tuple[Program, dict[str, str]]:
     """The program of a plan in a module, and the function that is called for each
-    kernel, where it isn't the kernel's own."""
-    if planned.target.optimize != SIZE:
+    kernel, where it isn't the kernel's own. Equal kernels have one."""
+    if code.units is not None:
         program = Program(code, planned, is_exported=True)
         return program, program.names
     level = code.level(planned.target.function_attributes)
     program = Program(level, planned, is_exported=True)
-    joined = join_alike(level)
+    joined = join_alike(level) if planned.target.optimize == SIZE else {}
     code.add_level(level)
     return program, {n: joined.get(one, one) for n, one in program.names.items()}
 

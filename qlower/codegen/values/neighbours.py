@@ -18,14 +18,40 @@ def is_zero_point(number: arith.ConstantOp) -> bool:
     )
 
 
+def is_limit(number: arith.ConstantOp) -> bool:
+    """Whether a number only limits what zero points are added to next: then LLVM, which
+    doesn't know these, learns nothing from it."""
+    return all(_limits_code(use.operation) for use in number.result.uses)
+
+
+def _limits_code(op: Operation) -> bool:
+    return isinstance(op, arith.MaxSIOp | arith.MinSIOp) and all(
+        _adds_zero_point(use.operation) or _limits_code(use.operation)
+        for use in op.result.uses
+    )
+
+
+def _adds_zero_point(op: Operation) -> bool:
+    numbers = (operand.owner for operand in op.operands)
+    return isinstance(op, arith.AddiOp) and any(
+        isinstance(number, arith.ConstantOp) and is_zero_point(number)
+        for number in numbers
+    )
+
+
 def is_of_line(number: arith.ConstantOp) -> bool:
     """Whether a number is only used as slope or offset of a line of integers, as in a
     requantization, which LLVM can't simplify."""
-    return all(
-        isinstance(use.operation, math.FmaOp)
-        and use.index > 0
-        and isinstance(use.operation.operands[0].owner, arith.SIToFPOp)
-        for use in number.result.uses
+    return all(_is_line(use.operation, use.index) for use in number.result.uses)
+
+
+def _is_line(op: Operation, index: int) -> bool:
+    if isinstance(op, arith.MulfOp):
+        return isinstance(op.operands[1 - index].owner, arith.SIToFPOp)
+    return (
+        isinstance(op, math.FmaOp)
+        and index > 0
+        and isinstance(op.operands[0].owner, arith.SIToFPOp)
     )
 
 

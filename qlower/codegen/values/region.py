@@ -35,6 +35,7 @@ from qlower.codegen.values.facts import loop_of
 from qlower.codegen.values.neighbours import (
     before_clamps,
     is_extended,
+    is_limit,
     is_of_line,
     is_zero_point,
 )
@@ -161,7 +162,7 @@ def _constant(e: _Emitter, op: Operation, v: list[Value]) -> Value:
     assert isinstance(op, arith.ConstantOp)
     type = Type(_scalar(op))
     match op.value:
-        case IntegerAttr(value=value) if type == I32 and is_zero_point(op):
+        case IntegerAttr(value=value) if type == I32 and _may_differ(op):
             return e.f.number(value.data)
         case FloatAttr(value=value) if type == FLOAT and is_of_line(op):
             return e.f.float_number(value.data)
@@ -169,6 +170,10 @@ def _constant(e: _Emitter, op: Operation, v: list[Value]) -> Value:
             return constant(type, value.data)
         case _:
             raise QlowerError("a constant in a loop nest must be a number", op.location)
+
+
+def _may_differ(number: arith.ConstantOp) -> bool:
+    return is_zero_point(number) or is_limit(number)
 
 
 def _divide(opcode: str) -> Builder:

@@ -196,8 +196,8 @@ def _pack_vector(
     assert isinstance(contraction.activation.offset, int)
     x1 = contraction.activation.offset
     x1 += dot.activation_bias(contraction.activation.signed)
-    start = f.binary("mul", total, constant(total.type, -x1))
-    known = constant(total.type, length * x1 * _excess(weight))
+    start = f.binary("mul", total, f.splat(f.number(-x1), dot.lanes))
+    known = f.splat(f.number(length * x1 * _excess(weight)), dot.lanes)
     offset = f.scale(number, 4 * dot.lanes)
     start = f.binary("add", start, known)
     f.store(start, f.at(packed.correction, offset), 4 * dot.lanes)

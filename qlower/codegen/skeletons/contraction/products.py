@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from qlower.codegen.llvm.values import I32, I64, Type, Value, constant, zero
+from qlower.codegen.llvm.values import I64, Type, Value, constant, zero
 from qlower.codegen.nests.nest import Span
 from qlower.codegen.nests.point import PointCode, moved
 from qlower.codegen.nests.recognise import Contraction
@@ -114,7 +114,7 @@ class Products(PointCode):
         for row, total in enumerate(sums):
             value = f.extract(total, 0)
             if isinstance(factor, int):
-                value = f.binary("mul", value, constant(I32, factor))
+                value = f.binary("mul", value, f.number(factor))
             f.store(value, f.at(stored, constant(I64, 4 * row)), 4)
         return stored
 
