@@ -47,7 +47,7 @@ FRONT_ENDS = (
     ("graph",),
     ("espdl", "ncnn", "onnx", "pt2", "tflite", "tpu"),
     ("digest", "fx"),
-    ("converted", "fused_additions", "readings"),
+    ("converted", "fused_additions", "linear_sequences", "readings"),
     ("load",),
     ("check", "in_memory"),
     ("__init__",),

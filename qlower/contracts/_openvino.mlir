@@ -50,6 +50,15 @@ func.func private @store(%steps: f32) -> i32 {
   %result = arith.subi %stored, %offset : i32
 }
 
+// FakeQuantize as a kernel of several layers, and one of nothing else, compute it.
+func.func private @store_in_turn(%real: f32, %low: f32, %high: f32) -> i32 {
+  %scale, %unused = func.call @scale_and_shift(%low, %high) : (f32, f32) -> (f32, f32)
+  %scaled = arith.mulf %real, %scale : f32
+  %below = arith.mulf %low, %scale : f32
+  %steps = arith.subf %scaled, %below : f32
+  %result = func.call @store(%steps) : (f32) -> i32
+}
+
 // A code as one of uint8.
 func.func private @stored_point(%code: i32, %unsigned: i1) -> i32 {
   %offset = arith.select %unsigned, 0, 128 : i32

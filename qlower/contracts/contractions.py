@@ -55,6 +55,8 @@ class RuledContraction:
             **self.factors,
             **activation_values(self.contract, op.result.type, op.activation),
             "half_scales": np.array(False),
+            "in_sequence": np.array(isinstance(op, qnn.LinearOp) and op.in_sequence),
+            "input_rank": np.array(len(shape_of(op.operands[0])), np.int32),
         }
         if isinstance(op, qnn.FusedAddOp):
             values |= operand_values("addend", op.operands[-1].type)

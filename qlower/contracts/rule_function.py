@@ -226,6 +226,8 @@ class _Call:
             "weights_symmetric": np.array(not weight_zero.any()),
             "one_weight_scale": np.array(len(np.unique(weight_scale)) == 1),
             "one_bias": np.array(False),
+            "in_sequence": np.array(False),
+            "input_rank": np.array(2, np.int32),
             "transposed": np.array(False),
             "groups": np.array(1, np.int32),
             "bias": np.zeros((), np.int32),

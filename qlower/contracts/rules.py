@@ -87,6 +87,10 @@ _CONTRACTION = inlined(
         "real_bias": f32,
         # Whether all channels have the same bias, as one channel does.
         "one_bias": i1,
+        # Whether a kernel of several linear layers quantizes the result.
+        "in_sequence": i1,
+        # Dimensions of the input.
+        "input_rank": i32,
         **_LAYER,
         **_ACCUMULATOR_RANGE,
         # The sum of the channel's weights without their zero point, which must be
@@ -191,7 +195,9 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
             "even_windows": i1,
         },
     ),
-    "mean": RuleSignature(_SUM.runtime, {**_SUM.constants, **_REDUCED}),
+    "mean": RuleSignature(
+        _SUM.runtime, {**_SUM.constants, **_REDUCED, "in_sequence": i1}
+    ),
     # What a stored integer adds to a sum, as in avg_pool2d_addend.
     "sum_addend": RuleSignature({"input": i32}, {**INPUT, "double_round": i1}, None),
     # The mean's, without the division; of the accumulator or the sum of all addends.

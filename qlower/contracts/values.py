@@ -384,6 +384,7 @@ def _reduced_values(op: qnn.ReductionOp) -> Values:
         "count": np.array(math.prod(shape[axis] for axis in op.axes), np.int32),
         "keep_dims": np.array(op.keep_dims),
         "over_image": np.array(over_image),
+        "in_sequence": np.array(isinstance(op, qnn.MeanOp) and op.in_sequence),
     }
 
 

@@ -115,10 +115,11 @@ def as_model(
     """The model as the systems of these contracts run it; one from a path is read as
     they read it, or by a `reading` that is given."""
     from qlower.frontends.fused_additions import as_run_by
+    from qlower.frontends.linear_sequences import in_sequences
 
     if not isinstance(model, Model):
         model = as_read(model, reading or reading_by(model, contracts))
-    return as_run_by(model, contracts)
+    return in_sequences(as_run_by(model, contracts), contracts)
 
 
 def reading_by(

@@ -24,11 +24,12 @@ from support.near_ties import (
     CODES,
     Change,
     count_near_ties,
+    marked,
     mutants,
     near_tie_layer,
 )
 from support.phone_systems import (
-    MLP_SIZE,
+    SEQUENCE_SIZE,
     One,
     has_one_group,
     has_pairs_that_can_be_said,
@@ -39,7 +40,7 @@ from support.phone_systems import (
     run_ncnn,
     run_openvino,
     run_openvino_avx2,
-    run_openvino_mlp,
+    run_openvino_sequence,
 )
 from support.random_modules import Draw, RandomLayer
 
@@ -69,10 +70,10 @@ RANDOM = 300_000 if is_asked_for(LARGE_VARIABLE) else 9_000
 class System:
     """A system: the package that it needs, and how a layer runs there.
 
-    `signed` activations may be, `zero_points` they may have; `changes` make mutants by
-    the rule in which they show, of the contract `changed` where that isn't the system's
-    own. A fused activation is ReLU, or one of `activations`. A chosen layer has at most
-    `channels`.
+    Its `contract` has the system's name if that isn't stated. `signed` activations may
+    be, `zero_points` they may have; `changes` make mutants by the rule in which they
+    show, of the contract `changed` where that isn't the system's own. A fused
+    activation is ReLU, or one of `activations`. A chosen layer has at most `channels`.
     """
 
     package: str
@@ -85,6 +86,8 @@ class System:
     activations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     changed: str | None = None
     channels: int = CHANNELS
+    contract: str | None = None
+    in_sequence: bool = False
 
 
 FMA = "%steps = math.fma %real, %used, %shift : f32"
@@ -172,29 +175,32 @@ SYSTEMS = {
         kinds=("conv2d", "depthwise_conv2d", "linear"),
         takes=has_pairs_that_can_be_said,
     ),
-    "openvino-mlp": System(
+    "openvino-sequence": System(
         "openvino",
-        run_openvino_mlp,
+        run_openvino_sequence,
         {
             "linear": (
-                # one rounding fewer, the shift of other layers
+                # one rounding fewer, or as in a layer alone
                 (
-                    "%real = func.call @real(%sum) : (f32) -> f32",
-                    "%real = math.fma %sum, @weight_step, %real_bias : f32",
+                    "%scaled = arith.mulf %sum, @weight_step : f32\n"
+                    "  %result = arith.addf %scaled, %real_bias : f32",
+                    "%result = math.fma %sum, @weight_step, %real_bias : f32",
                 ),
                 (
-                    "%steps = arith.subf %scaled, %subtracted : f32",
-                    "%steps = arith.addf %scaled, %shift : f32",
+                    "arith.select @is_in_sequence, %apart, %alone : i32",
+                    "arith.select @is_in_sequence, %with_relu, %alone : i32",
                 ),
                 (
-                    "%steps = arith.subf %scaled, %subtracted : f32",
-                    "%steps = math.fma %active, %scale, %shift : f32",
+                    "arith.select @is_in_sequence, %apart, %alone : i32",
+                    "arith.select @is_in_sequence, %plain, %alone : i32",
                 ),
             )
         },
         kinds=("linear",),
         takes=is_computed_in_a_sequence,
-        channels=min(CHANNELS, MLP_SIZE),
+        channels=min(CHANNELS, SEQUENCE_SIZE),
+        contract="openvino",
+        in_sequence=True,
     ),
     "ncnn": System(
         "ncnn",
@@ -292,8 +298,9 @@ def test_linear_layers_before_additions(name: str, tmp_path: Path) -> None:
 
 def check_near_ties(system: System, name: str, rule: str, tmp_path: Path) -> None:
     pytest.importorskip(system.package)
-    contract = load_contract(name)
-    others = mutants(system.changed or name, system.changes[rule], tmp_path)
+    own = system.contract or name
+    contract = load_contract(own)
+    others = mutants(system.changed or own, system.changes[rule], tmp_path)
     random = np.random.default_rng([len(rule), len(name)])
     apart: Counter[Change] = Counter()
     near = 0
@@ -309,11 +316,12 @@ def check_near_ties(system: System, name: str, rule: str, tmp_path: Path) -> Non
             zero_points=system.zero_points,
             relu=number % 5 == 3,
             one_scale=system.package == "openvino" and number % 3 == 2,
+            in_sequence=system.in_sequence,
         )
         expected = system.run(layer)
         near += count_near_ties(one_of(layer))
         np.testing.assert_array_equal(
-            given(layer, name), expected, str(layer.module)[:2000]
+            given(layer, own), expected, str(layer.module)[:2000]
         )
         for change, mutant in others.items():
             apart[change] += int((given(layer, mutant) != expected).sum())
@@ -341,7 +349,8 @@ def drawn(system: System, kind: str, seed: int) -> RandomLayer:
     draw = make(
         seed, OUTPUTS, signed=signed, activations=activations, even_groups=False
     )
-    return getattr(random_modules, kind)(draw)
+    layer = getattr(random_modules, kind)(draw)
+    return marked(layer) if system.in_sequence else layer
 
 
 @pytest.mark.parametrize(
@@ -356,7 +365,7 @@ def test_random_layers(name: str, kind: str) -> None:
         if not system.takes(one_of(layer)):
             continue
         try:
-            found = given(layer, name)
+            found = given(layer, system.contract or name)
         except QlowerError as error:
             if "within 1e-6 of a whole number" in error.message:
                 continue

@@ -20,7 +20,7 @@ from qlower.contracts import Contract
 from qlower.dialects import qnn
 from qlower.interp.values import Array
 from qlower.model.build import constant, make_module, quantized, quantized_per_axis
-from support.phone_systems import One
+from support.phone_systems import One, one_of
 from support.random_modules import RandomLayer
 from support.rule_values import Layer, LayerValues
 
@@ -31,7 +31,7 @@ REFUSING = (
     *WITHOUT_ZERO_POINTS,
     *("requant-shift", "deeploy", "pulp-nn", "tpu-mlir", "gemmini"),
     *("esp-dl-esp32", "esp-dl-s3", "esp-dl-p4", "vitis-dpu", "max78000", "nnom"),
-    *("openvino", "openvino-avx2", "openvino-mlp"),
+    *("openvino", "openvino-avx2"),
 )
 """Contracts that refuse layers of usual models: their zero points, their scales, or
 layers that their systems compute in ways that aren't known."""
@@ -179,6 +179,7 @@ def codes_of(
     channels: Channels,
     sums: Array,
     relu: bool,
+    in_sequence: bool = False,
 ) -> Array:
     """What a contract's rule gives for sums of such channels, [channel, ...]."""
     column = (slice(None), *(np.newaxis,) * (sums.ndim - 1))
@@ -205,6 +206,8 @@ def codes_of(
         "weights_symmetric": np.array(True),
         "one_weight_scale": np.array(len(np.unique(channels.scales)) == 1),
         "one_bias": np.array(False),
+        "in_sequence": np.array(in_sequence),
+        "input_rank": np.array(2 if rule == "linear" else 4, np.int32),
         **{f"kernel_{side}": np.array(3, np.int32) for side in ("height", "width")},
         **{f"stride_{side}": np.array(1, np.int32) for side in ("height", "width")},
         **{f"dilation_{side}": np.array(1, np.int32) for side in ("height", "width")},
@@ -232,6 +235,7 @@ def near_tie_layer(
     zero_points: bool,
     relu: bool = False,
     one_scale: bool = False,
+    in_sequence: bool = False,
 ) -> RandomLayer:
     """A layer of `count` channels and all codes; `contracts` are one and mutants.
 
@@ -244,7 +248,8 @@ def near_tie_layer(
         if zero_points and rule == "linear" and q.y_zero == (0 if signed else 128):
             continue  # which OpenVINO's contract refuses
         channels, sums = _drawn(random, rule, count * TRIED, q, one_scale)
-        found = [codes_of(c, rule, q, channels, sums, relu) for c in contracts]
+        given = rule, q, channels, sums, relu, in_sequence
+        found = [codes_of(c, *given) for c in contracts]
         tries -= 1
         if (found[0] != found[1]).any() or not tries:
             break
@@ -252,7 +257,16 @@ def near_tie_layer(
         np.flatnonzero(other != found[0])[: count // len(found)] for other in found[1:]
     ]
     chosen = np.concatenate([*order, np.arange(count)])[:count]
-    return _layer(random, rule, q, channels.at(chosen), relu)
+    layer = _layer(random, rule, q, channels.at(chosen), relu)
+    return marked(layer) if in_sequence else layer
+
+
+def marked(layer: RandomLayer) -> RandomLayer:
+    """A linear layer, marked as one of several in a kernel."""
+    op = one_of(layer).op
+    assert isinstance(op, qnn.LinearOp)
+    op.in_sequence = True
+    return layer
 
 
 def count_near_ties(one: One) -> int:

@@ -33,10 +33,10 @@ from qlower.text.parsing import parse_module
 from support.random_modules import RandomLayer
 
 F = np.float32
-MLP_ROWS = 8
+SEQUENCE_ROWS = 8
 """Rows up to which OpenVINO computes linear layers in a sequence by one kernel."""
 
-MLP_SIZE = 256
+SEQUENCE_SIZE = 256
 """Inputs, and outputs, up to which it does."""
 
 
@@ -99,10 +99,10 @@ class One:
         """The codes as real numbers, images with their channels first."""
         if isinstance(self.op, qnn.QuantizeOp):
             return self.codes.reshape(1, 1, 1, -1)
-        return _real(self.codes, self.x)
+        return real_of(self.codes, self.x)
 
 
-def _real(codes: Array, type: QuantizedType) -> Array:
+def real_of(codes: Array, type: QuantizedType) -> Array:
     """The codes as real numbers, images with their channels first."""
     steps = codes.astype(F) - F(type.zero_point)
     real = (steps * F(type.scales[0])).astype(F)
@@ -140,7 +140,7 @@ def is_computed_by_openvino(one: One) -> bool:
 
 def is_computed_in_a_sequence(one: One) -> bool:
     """Linear layers that are small enough for OpenVINO's kernel of several."""
-    return is_computed_by_openvino(one) and max(one.weights.shape) <= MLP_SIZE
+    return is_computed_by_openvino(one) and max(one.weights.shape) <= SEQUENCE_SIZE
 
 
 def has_pairs_that_can_be_said(one: One) -> bool:
@@ -169,7 +169,7 @@ def channels_last(found: Array) -> Array:
 # ---------------------------------------------------------------- OpenVINO
 
 
-class _OpenVino:
+class OpenVino:
     """Graphs of one operation between two FakeQuantize; a layer of int8 that does
     nothing follows, else the last one stays in real numbers."""
 
@@ -186,12 +186,12 @@ class _OpenVino:
         result: Any = entry
         count = 1
         if not isinstance(one.op, qnn.QuantizeOp):
-            result = self._result(one, self._quantized(entry, one.x, x.ndim))
+            result = self.result(one, self.quantized(entry, one.x, x.ndim))
             count = shape_of(one.op.results[0])[-1]
         if one.addend is not None:
-            given.append(_real(one.inputs[1], one.addend))
+            given.append(real_of(one.inputs[1], one.addend))
             entries.append(ops.parameter(list(given[1].shape), np.float32))
-            other = self._quantized(entries[1], one.addend, x.ndim)
+            other = self.quantized(entries[1], one.addend, x.ndim)
             result = self._sum(one, result, other)
         if added:
             given.append(np.zeros((len(x), count), F))
@@ -199,24 +199,32 @@ class _OpenVino:
             # in coarser steps: in the same ones, it would be left out
             coarser = [F(1.5) * end for end in self._range(one.y)]
             other = self._between(entries[1], coarser, x.ndim)
-            result = ops.add(self._quantized(result, one.y, x.ndim), other)
-        result = self._quantized(result, one.y, x.ndim)
+            result = ops.add(self.quantized(result, one.y, x.ndim), other)
+        result = self.quantized(result, one.y, x.ndim)
         if x.ndim == 4:
             shape = (count, count, 1, 1)
-            weights = self._weights(np.eye(count).reshape(shape), np.ones(count, F))
+            weights = self.weights(np.eye(count).reshape(shape), np.ones(count, F))
             result = ops.convolution(result, weights, [1, 1], [0, 0], [0, 0], [1, 1])
         else:
-            weights = self._weights(np.eye(count), np.ones(count, F))
+            weights = self.weights(np.eye(count), np.ones(count, F))
             result = ops.matmul(result, weights, False, True)
         model = self.module.Model([result], entries, "layer")
-        options = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"}
-        found = self.core.compile_model(model, "CPU", options)(given)[0]
-        low, high = (self._range(one.y)[i].astype(np.float64) for i in (0, 1))
-        steps = found.astype(np.float64) / ((high - low) / 255)
-        codes = np.rint(steps) + one.y.zero_point
+        codes = self.codes(self.compiled(model), given, one.y)
         return codes.ravel() if one.codes.ndim == 1 else channels_last(codes)
 
-    def _result(self, one: One, x: Any) -> Any:
+    def compiled(self, model: Any) -> Any:
+        """The model as it runs with one thread."""
+        options = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+        return self.core.compile_model(model, "CPU", options)
+
+    def codes(self, model: Any, given: Sequence[Array], type: QuantizedType) -> Array:
+        """The codes of a compiled model's result."""
+        found = model(given)[0]
+        low, high = (self._range(type)[i].astype(np.float64) for i in (0, 1))
+        steps = found.astype(np.float64) / ((high - low) / 255)
+        return np.rint(steps) + type.zero_point
+
+    def result(self, one: One, x: Any) -> Any:
         ops, op = self.ops, one.op
         match op:
             case qnn.AvgPool2DOp():
@@ -224,15 +232,15 @@ class _OpenVino:
                     x, list(op.stride), [0, 0], [0, 0], list(op.kernel), True
                 )
             case qnn.MeanOp():
-                return ops.reduce_mean(x, [2, 3], True)
+                return ops.reduce_mean(x, [2, 3], op.keep_dims)
             case qnn.LinearOp():
-                w = self._weights(one.weights, one.weight_scales)
+                w = self.weights(one.weights, one.weight_scales)
                 y = ops.matmul(x, w, False, True)
                 y = ops.add(y, ops.constant(one.bias.reshape(1, -1)))
             case qnn.DepthwiseConv2DOp():
                 groups, window = op.input.type.get_shape()[-1], one.weights.shape[1:3]
                 w = one.weights.transpose(3, 0, 1, 2)
-                w = self._weights(w.reshape(groups, -1, 1, *window), one.weight_scales)
+                w = self.weights(w.reshape(groups, -1, 1, *window), one.weight_scales)
                 y = ops.group_convolution(x, w, *self._window(op))
                 y = ops.add(y, ops.constant(one.bias.reshape(1, -1, 1, 1)))
             case _:
@@ -240,7 +248,7 @@ class _OpenVino:
                 assert op.groups == 1
                 w = one.weights.transpose(0, 3, 1, 2)
                 y = ops.convolution(
-                    x, self._weights(w, one.weight_scales), *self._window(op)
+                    x, self.weights(w, one.weight_scales), *self._window(op)
                 )
                 y = ops.add(y, ops.constant(one.bias.reshape(1, -1, 1, 1)))
         return y if one.addend is not None else self._activated(one, y)
@@ -257,7 +265,7 @@ class _OpenVino:
     def _sum(self, one: One, convolved: Any, other: Any) -> Any:
         """The addition behind a convolution, which comes first or second."""
         assert isinstance(one.op, qnn.FusedAddOp)
-        pair = [self._quantized(convolved, one.op.summand, 4), other]
+        pair = [self.quantized(convolved, one.op.summand, 4), other]
         total = self.ops.add(*(pair if len(one.weights) % 2 else reversed(pair)))
         return self._activated(one, total)
 
@@ -265,7 +273,7 @@ class _OpenVino:
         top, bottom, left, right = op.pad
         return list(op.stride), [top, left], [bottom, right], list(op.dilation)
 
-    def _weights(self, weights: Array, scales: Array) -> Any:
+    def weights(self, weights: Array, scales: Array) -> Any:
         ops = self.ops
         stored = ops.convert(ops.constant(weights.astype(np.int8)), np.float32)
         ends = 2 if weights.ndim == 5 else 1
@@ -277,7 +285,7 @@ class _OpenVino:
         high = F(type.storage_max - type.zero_point) * F(type.scales[0])
         return np.asarray(low), np.asarray(high)
 
-    def _quantized(self, value: Any, type: QuantizedType, rank: int) -> Any:
+    def quantized(self, value: Any, type: QuantizedType, rank: int) -> Any:
         return self._between(value, self._range(type), rank)
 
     def _between(self, value: Any, ends: Sequence[Array], rank: int) -> Any:
@@ -303,15 +311,15 @@ def openvino_logits(path: Path) -> Callable[[Array], Array]:
 def run_openvino(layer: RandomLayer, added: bool = False) -> Array:
     """What OpenVINO gives: codes."""
     one = one_of(layer)
-    return _OpenVino().run(one, added).astype(np.int8 if one.y.signed else np.uint8)
+    return OpenVino().run(one, added).astype(np.int8 if one.y.signed else np.uint8)
 
 
-def run_openvino_mlp(layer: RandomLayer) -> Array:
+def run_openvino_sequence(layer: RandomLayer) -> Array:
     """What it gives for eight rows at a time of a layer that another one follows."""
-    one, network = one_of(layer), _OpenVino()
+    one, network = one_of(layer), OpenVino()
     found = [
-        network.run(replace(one, inputs=[one.codes[row : row + MLP_ROWS]]))
-        for row in range(0, len(one.codes), MLP_ROWS)
+        network.run(replace(one, inputs=[one.codes[row : row + SEQUENCE_ROWS]]))
+        for row in range(0, len(one.codes), SEQUENCE_ROWS)
     ]
     return np.concatenate(found).astype(np.int8 if one.y.signed else np.uint8)
 

@@ -401,6 +401,10 @@ class LayerValues:
                 return layer.name == "falling"
             case "transposed":
                 return layer.name == "rising"
+            case "input_rank":
+                return 2 + layer.flags
+            case "in_sequence":
+                return layer.name == "falling"
             case "one_bias":
                 return layer.name == "bytes"
             case "weights_symmetric":

@@ -100,8 +100,8 @@ func.func @pools(%x: tensor<1x4x4x3x!a>) {
   %c = qnn.max_pool2d %x {kernel = [3, 2], stride = [2, 1], pad = [1, 0, 0, 1], activation = "relu"} : (tensor<1x4x4x3x!a>) -> tensor<1x2x4x3x!a>
   // CHECK-NEXT: qnn.mean %x {axes = [1, 2]} :
   %d = qnn.mean %x {axes = [1, 2]} : (tensor<1x4x4x3x!a>) -> tensor<1x3x!b>
-  // CHECK-NEXT: qnn.mean %x {axes = [3, 0], keep_dims = true} :
-  %e = qnn.mean %x {axes = [3, 0], keep_dims = true} : (tensor<1x4x4x3x!a>) -> tensor<1x4x4x1x!b>
+  // CHECK-NEXT: qnn.mean %x {axes = [3, 0], keep_dims = true, in_sequence = true} :
+  %e = qnn.mean %x {axes = [3, 0], keep_dims = true, in_sequence = true} : (tensor<1x4x4x3x!a>) -> tensor<1x4x4x1x!b>
   return
 }
 

@@ -29,6 +29,9 @@ SOURCE = "qnn.source"
 REMARKS = "qnn.remarks"
 """The front end's remarks on the bits of a module that it made: a list of texts."""
 
+OPEN_SIZES = "qnn.open_sizes"
+"""Present where a module has its own sizes for some that its file leaves open."""
+
 QDQ = "onnx.qdq"
 """The reading of an ONNX file's groups of dequantize, operator, quantize: "integer",
 "x86" or "as-written" (`qlower.frontends.import_options`)."""

@@ -238,7 +238,9 @@ class LinearOp(RowsOp, name="qnn.linear"):
     Every row times weights [O, K]:
     `acc[..., o] = bias[o] + sum(k) of input[..., k] * weight[o, k]`.
 
-    Weights are quantized per tensor or along dimension 0.
+    Weights are quantized per tensor or along dimension 0. `in_sequence` marks layers
+    whose results a system quantizes in a kernel of several linear layers, for
+    contracts: it may round otherwise.
 
     ```mlir
     %y = qnn.linear %x, %w, %b {activation = "relu"}
@@ -250,6 +252,9 @@ class LinearOp(RowsOp, name="qnn.linear"):
     weight = operand_of(Weight(rank=2, axis=0, widths=UP_TO_WORDS))
     bias = optional_operand_of(Bias())
     result = result_def(QuantizedOrSums())
+
+    in_sequence = flag_field()
+    """Whether a kernel of several linear layers quantizes the result."""
 
     def verify_(self) -> None:
         check_contraction(self)

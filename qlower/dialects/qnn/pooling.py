@@ -135,12 +135,15 @@ class MeanOp(ReductionOp, name="qnn.mean"):
     """
     Mean over the dimensions `axes`: the accumulator is the sum of the
     `stored input - zero point`, its count the product of their sizes. The dimensions
-    go, or stay with size 1 with `keep_dims`.
+    go, or stay with size 1 with `keep_dims`. `in_sequence` is that of `qnn.linear`.
 
     ```mlir
     %y = qnn.mean %x {axes = [1, 2]} : (tensor<1x4x4x3x!in>) -> tensor<1x3x!out>
     ```
     """
+
+    in_sequence = flag_field()
+    """Whether a kernel of the linear layers that follow quantizes the result."""
 
 
 class SumOp(ReductionOp, name="qnn.sum"):

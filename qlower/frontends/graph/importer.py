@@ -7,10 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f32,
+)
 
 from qlower.diagnostics import QlowerError
-from qlower.dialects.qnn.attributes import REMARKS
+from qlower.dialects.qnn.attributes import OPEN_SIZES, REMARKS
 
 from ..budget import Budget
 from ..entry import Entry
@@ -148,6 +155,8 @@ class _GraphImporter:
         module.attributes[REMARKS] = ArrayAttr(
             StringAttr(remark) for remark in reading.remarks()
         )
+        if any(self.is_open(port) for port in model.inputs):
+            module.attributes[OPEN_SIZES] = UnitAttr()
         return module
 
     def check_names(self) -> None:
@@ -177,6 +186,12 @@ class _GraphImporter:
         graph = self.graph
         used = graph.users(port.name) or graph.is_returned(port.name)
         return bool(used) or not self.options.outputs
+
+    def is_open(self, port: Port) -> bool:
+        """Whether an input that is taken has a size that neither the file nor the
+        user gives."""
+        is_given = port.name in self.options.shapes or not self.is_kept(port)
+        return not is_given and None in (port.shape or ())
 
     def argument(self, port: Port) -> str:
         name = port.name

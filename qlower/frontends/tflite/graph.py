@@ -7,10 +7,10 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
 
 from qlower.diagnostics import QlowerError, warn
-from qlower.dialects.qnn.attributes import REMARKS, STATE
+from qlower.dialects.qnn.attributes import OPEN_SIZES, REMARKS, STATE
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.model.entry import main_function
@@ -109,6 +109,7 @@ class _GraphImporter(TensorTable):
         model = self.model
         self.warn_of_ignored_axes()
         inputs = [self.tensor(index, self.site) for index in model.inputs]
+        is_open = any(-1 in t.signature and t.index not in self.shapes for t in inputs)
         for tensor in inputs:
             with self.attempt([tensor.index]):
                 self.add_input(tensor)
@@ -140,6 +141,8 @@ class _GraphImporter(TensorTable):
         if not _is_quantized(module):
             remark = StringAttr(NOTHING_QUANTIZED)
             module.attributes[REMARKS] = ArrayAttr([remark])
+        if is_open:
+            module.attributes[OPEN_SIZES] = UnitAttr()
         return module
 
     def way_out(self, operator: Operator) -> str:
