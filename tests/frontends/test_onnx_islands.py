@@ -330,3 +330,25 @@ def test_a_product_of_what_was_quantized(tmp_path: Path) -> None:
     ]
     model = graph_of(nodes, {"x0": (3, 3)}, {"y": np.int32}, [])
     check(model, [(3, 3)], tmp_path, 16)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [((5,), (5, 2)), ((3, 5), (5,)), ((5,), (4, 5, 2))]
+)
+@pytest.mark.parametrize("constant", [0, 1])
+def test_integer_products_of_any_rank(
+    left: Shape, right: Shape, constant: int, tmp_path: Path
+) -> None:
+    """A vector is a matrix of one row or column, and a constant may be on either side."""
+    shapes, operands = [left, right], ["", ""]
+    make = helper.make_node
+    stored = np.random.default_rng(17).integers(-128, 128, shapes.pop(constant))
+    constants = {"w": stored.astype(np.int8), "w_zero": np.array(-9, np.int8)}
+    operands[constant], operands[1 - constant] = "w", "codes"
+    points = ["w_zero" if name == "w" else "zero" for name in operands]
+    nodes = [
+        make("DynamicQuantizeLinear", ["x0"], ["codes", "scale", "zero"]),
+        make("MatMulInteger", [*operands, *points], ["y"]),
+    ]
+    model = graph_of(nodes, {"x0": shapes[0]}, {"y": np.int32}, named(constants))
+    check(model, shapes, tmp_path, 18)

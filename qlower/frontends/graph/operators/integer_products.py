@@ -41,8 +41,8 @@ Stored: TypeAlias = tuple[Value, Value | None]
 
 
 def stored_operand(node: NodeContext, number: int, point: int) -> Stored:
-    """An operand of integers with its zero point."""
-    value = node.value(number)
+    """An operand of integers, which may be a constant, with its zero point."""
+    value = _codes(node, number)
     if value.is_real or not isinstance(value.element, QuantizedType):
         raise node.error(f"operand {node.name(number)!r} is not of 8-bit integers")
     signed, known, found = value.element.signed, 0, None
@@ -55,6 +55,22 @@ def stored_operand(node: NodeContext, number: int, point: int) -> Stored:
         found = node.value(point)
     element = QuantizedType.per_tensor(8, signed, 1.0, known)
     return node.builder.as_stored(value, element, node.place()), found
+
+
+def _codes(node: NodeContext, number: int) -> Value:
+    """The codes of an operand; those of a constant have the zero point 0."""
+    if not node.is_constant(number):
+        return node.value(number)
+    type = node.constant(number, "codes").type
+    if type not in STORED_TYPES:
+        raise node.error(
+            f"a constant {node.name(number)!r} of type {type} is not supported here;"
+            " expected INT8 or UINT8"
+        )
+    codes = node.array(number, "codes")
+    element = QuantizedType.per_tensor(8, STORED_TYPES[type], 1.0, 0)
+    ssa = node.builder.constant(codes, element, node.place(node.name(number)))
+    return Value(ssa, identity(codes.ndim))
 
 
 def weights_type(
@@ -94,9 +110,10 @@ def matmul_integer(
     point: int,
     suffix: str | None = None,
 ) -> Value:
-    """The sums of an input's rows times a constant matrix, or times those of another
-    input."""
-    if not node.is_constant(number):
+    """The sums of an input's rows times a constant matrix, or times matrices of any
+    other rank or another input."""
+    is_matrix = len(node.shape(number)) == 2 and len(stored[0].shape) > 1
+    if not (node.is_constant(number) and is_matrix):
         return _product(node, stored, stored_operand(node, number, point), suffix)
     columns = node.shape(number, rank=2)[1]
     element = weights_type(node, number, point, 0, columns)
@@ -134,9 +151,21 @@ def times_constant(
 
 
 def _product(node: NodeContext, lhs: Stored, rhs: Stored, suffix: str | None) -> Value:
-    """The sums of products of two inputs whose leading dimensions broadcast."""
-    shapes = lhs[0].shape, rhs[0].shape
-    if min(map(len, shapes)) < 2 or shapes[0][-1] != shapes[1][-2]:
+    """The sums of products of two inputs whose leading dimensions broadcast; a vector
+    is a matrix of one row, on the right of one column, which the result lacks."""
+    (left, left_point), (right, right_point) = lhs, rhs
+    is_row, is_column = len(left.shape) == 1, len(right.shape) == 1
+    if is_row:
+        left = node.reshaped(left, (1, *left.shape))
+    if is_column:
+        right = node.reshaped(right, (*right.shape, 1))
+    if is_row or is_column:
+        pair = (left, left_point), (right, right_point)
+        *leading, rows, columns = (sums := _product(node, *pair, suffix)).shape
+        kept = [*leading, *([] if is_row else [rows])]
+        return node.reshaped(sums, [*kept, *([] if is_column else [columns])])
+    shapes = left.shape, right.shape
+    if not all(shapes) or shapes[0][-1] != shapes[1][-2]:
         raise node.error(
             f"a product of shapes {list(shapes[0])} and {list(shapes[1])}; expected"
             " matrices of fitting sizes"
