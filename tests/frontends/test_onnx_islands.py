@@ -339,7 +339,7 @@ def test_a_product_of_what_was_quantized(tmp_path: Path) -> None:
 def test_integer_products_of_any_rank(
     left: Shape, right: Shape, constant: int, tmp_path: Path
 ) -> None:
-    """A vector is a matrix of one row or column, and a constant may be on either side."""
+    """A vector is a matrix of one row or column; either side may be a constant."""
     shapes, operands = [left, right], ["", ""]
     make = helper.make_node
     stored = np.random.default_rng(17).integers(-128, 128, shapes.pop(constant))
