@@ -394,6 +394,16 @@ func.func @f(%x: tensor<1x4x4x2xi8>) -> tensor<1x8x8x2xi8> {
 
 // -----
 
+func.func @f(%x: tensor<1x4x4x2xf32>) -> tensor<1x7x7x2xi8> {
+  %s = tosa.const_shape {values = dense<[2, 1, 2, 1]> : tensor<4xindex>} : () -> !tosa.shape<4>
+  %o = tosa.const_shape {values = dense<[0, 0]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  // CHECK: error: tosa.resize: element types f32 shape shape shape -> i8 are none of
+  %y = tosa.resize %x, %s, %o, %o {mode = BILINEAR} : (tensor<1x4x4x2xf32>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x7x7x2xi8>
+  return %y : tensor<1x7x7x2xi8>
+}
+
+// -----
+
 func.func @f(%x: tensor<2x3xi8>, %z: tensor<3x3xi8>) -> tensor<2x6xi8> {
   // CHECK: error: tosa.concat: shape [3, 3] of operand 1 differs from [2, 3] beside axis 1
   %y = tosa.concat %x, %z {axis = 1 : i32} : (tensor<2x3xi8>, tensor<3x3xi8>) -> tensor<2x6xi8>

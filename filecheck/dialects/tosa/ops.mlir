@@ -184,6 +184,12 @@ func.func @moves(%x: tensor<2x3xi8>, %i: tensor<1x4x4x2xi8>, %v: tensor<1x4x2xi8
   %10 = tosa.scatter %v, %n, %8 : (tensor<1x4x2xi8>, tensor<1x3xi32>, tensor<1x3x2xi8>) -> tensor<1x4x2xi8>
   // CHECK-NEXT: tosa.resize %i, %k, %m, %b {mode = NEAREST_NEIGHBOR} :
   %9 = tosa.resize %i, %k, %m, %b {mode = NEAREST_NEIGHBOR} : (tensor<1x4x4x2xi8>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x8x8x2xi8>
+  %real = "tosa.const"() <{values = dense<0.5> : tensor<1x4x4x2xf32>}> : () -> tensor<1x4x4x2xf32>
+  %nought = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+  // CHECK: tosa.resize %{{.*}}, %k, %m, %b {mode = BILINEAR} : (tensor<1x4x4x2xf32>,
+  %11 = tosa.resize %real, %k, %m, %b {mode = BILINEAR} : (tensor<1x4x4x2xf32>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x8x8x2xf32>
+  // CHECK: tosa.transpose_conv2d %{{.*}} {acc_type = f32, out_pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} :
+  %12 = tosa.transpose_conv2d %real, %real, %nought, %nought, %nought {acc_type = f32, out_pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>} : (tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x10x10x1xf32>
   return %0 : tensor<6xi8>
 }
 

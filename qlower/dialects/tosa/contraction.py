@@ -36,6 +36,7 @@ CONVOLUTIONS = (
     "i8 i8 i32 i8 i8 -> i32",
     "i8 i4 i32 i8 i4 -> i32",
     "i16 i8 i48 i16 i8 -> i48",
+    "f32 f32 f32 f32 f32 -> f32",
 )
 """Element types of image, weights, bias and zero points, and of the sums."""
 
@@ -44,7 +45,7 @@ class ConvolutionOp(TosaOp, ABC):
     """
     Sums of products over a window of an image, whose channels come last, from the bias
     on: `sum((x - input_zp) * (w - weight_zp))`. What lies around the image is
-    `input_zp`.
+    `input_zp`. The bias comes last in sums of f32.
     """
 
     SIGNATURES: ClassVar = CONVOLUTIONS
@@ -85,10 +86,7 @@ class ConvolutionOp(TosaOp, ABC):
 
 
 class PaddedConvolutionOp(ConvolutionOp, ABC):
-    """A convolution of a padded image, whose window has elements `dilation` apart. The
-    bias comes last in sums of f32."""
-
-    SIGNATURES: ClassVar = (*CONVOLUTIONS, "f32 f32 f32 f32 f32 -> f32")
+    """A convolution of a padded image, whose window has elements `dilation` apart."""
 
     STRUCTURE: ClassVar[Structured]
 

@@ -243,6 +243,7 @@ class ResizeOp(TosaOp, name="tosa.resize"):
         "i16 shape shape shape -> i16",
         "i8 shape shape shape -> i32",
         "i16 shape shape shape -> i48",
+        "f32 shape shape shape -> f32",
     )
 
     input = operand_def(TensorType)

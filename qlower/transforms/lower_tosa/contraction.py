@@ -17,7 +17,8 @@ from qlower.emit.movement import folded, moved
 from qlower.emit.sums import Factor, from_zero, sum_products
 from qlower.emit.tensors import reshape
 from qlower.model.nests import Nest
-from qlower.operators.movement import Reshape, Tile
+from qlower.operators.movement import Reshape, Reverse, Tile
+from qlower.operators.sums import CONV_2D, Slide, Sums
 from qlower.operators.transposed import image_movements, phase_movements
 from qlower.transforms.lower_tosa.lowering import Lowering, integer_type, known_number
 
@@ -30,6 +31,11 @@ def lower_convolution(lowering: Lowering, op: tosa.ConvolutionOp) -> SSAValue:
     factors = Factor(lowering.value(op.input)), Factor(weight)
     zero = from_zero(lowering.emit, element_type(op.output.type))
     sums = sum_products(lowering.emit, op.sums, factors, zero)
+    return _with_bias(lowering, sums, bias)
+
+
+def _with_bias(lowering: Lowering, sums: SSAValue, bias: SSAValue) -> SSAValue:
+    """Real sums with a bias for all or for each channel, which comes last."""
     nest = Nest(lowering.emit, shape_of(sums))
     loop = AffineConstantExpr(0) if shape_of(bias) == (1,) else nest.parallel - 1
     element = nest.input(sums, range(nest.parallel))
@@ -44,19 +50,41 @@ def lower_transpose_conv2d(lowering: Lowering, op: tosa.TransposeConv2DOp) -> SS
     emit, (rows, columns) = lowering.emit, op.phases
     depth = shape_of(op.input)[3]
     outputs, phases = shape_of(op.weight)[0], rows.stride * columns.stride
-    missing = known_number("weight_zp", op.weight_zp)
+    is_real = isinstance(element_type(op.output.type), AnyFloat)
+    missing = 0 if is_real else known_number("weight_zp", op.weight_zp)
     movements = phase_movements(shape_of(op.weight), missing, rows, columns)
     weight = lowering.value(op.weight)
     filters = Reshape((phases * outputs, rows.taps, columns.taps, depth))
     for movement in (*movements, filters):
-        weight = folded(emit, movement, weight)
+        if not (is_real and isinstance(movement, Reverse)):
+            weight = folded(emit, movement, weight)
     bias = lowering.value(op.bias)
     if shape_of(op.bias) != (1,):
         bias = folded(emit, Tile((phases,)), bias)
-    result = _convolve(lowering, op, weight, bias)
+    if is_real:
+        result = _with_bias(lowering, _real_phases(lowering, op, weight), bias)
+    else:
+        result = _convolve(lowering, op, weight, bias)
     for movement in image_movements(shape_of(result), rows, columns):
         result = moved(emit, movement, result)
     return result
+
+
+def _real_phases(
+    lowering: Lowering, op: tosa.TransposeConv2DOp, weight: SSAValue
+) -> SSAValue:
+    """The sums of each phase in the order of the kernel, whose first tap meets the last
+    pixel: those of the image turned round, turned back."""
+    slides = [Slide(before=axis.after, after=axis.before) for axis in op.phases]
+    image, turns = lowering.value(op.input), (Reverse(1), Reverse(2))
+    for turn in turns:
+        image = moved(lowering.emit, turn, image)
+    zero = from_zero(lowering.emit, element_type(op.output.type))
+    factors = Factor(image), Factor(weight)
+    sums = sum_products(lowering.emit, Sums(CONV_2D, slides), factors, zero)
+    for turn in turns:
+        sums = moved(lowering.emit, turn, sums)
+    return sums
 
 
 def _convolve(

@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import AnyFloat, f32, i32
 from xdsl.dialects.linalg.ops import IndexOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from qlower.dialects import tosa
-from qlower.dialects.types import shape_of
+from qlower.dialects.types import element_type, shape_of
 from qlower.emit.movement import elements_at
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, scalar_constant, to_index, widen
@@ -54,41 +54,52 @@ def lower_scatter(lowering: Lowering, op: tosa.ScatterOp) -> SSAValue:
 
 def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
     """operators/RESIZE.tosac: positions are computed now, pixels are gathered; a
-    bilinear result is the sum, with the weights' denominators not divided out."""
+    bilinear result is the sum of pixels times the weights of their rows, then of their
+    columns, in turn. The denominators of integers are not divided out."""
     image = lowering.value(op.input)
     nest = Nest(lowering.emit, shape_of(op.output))
     rows, columns = _positions(op, 0), _positions(op, 1)
     if op.mode.data == tosa.ResizeMode.NEAREST_NEIGHBOR:
         nearest = {
-            loop: [np.where(2 * rest >= numerator, above, below)]
-            for loop, (below, above, rest, numerator) in ((1, rows), (2, columns))
+            loop: [np.where(2 * rest >= whole, above, below)]
+            for loop, (below, above, rest, whole) in ((1, rows), (2, columns))
         }
         return nest.build([*elements_at(nest, image, nearest)])[0]
-    result_type = integer_type(op.output.type)
+    type = element_type(op.output.type)
+    is_real = isinstance(type, AnyFloat)
+    multiply = arith.MulfOp if is_real else arith.MuliOp
+    add = arith.AddfOp if is_real else arith.AddiOp
 
-    def weights(loop: int, rest: Array, numerator: int) -> list[SSAValue]:
-        shares = (nest.constant(at, i32, (loop,)) for at in (numerator - rest, rest))
-        return [widen(nest, share, result_type) for share in shares]
+    def number(x: SSAValue) -> SSAValue:
+        return x if is_real else widen(nest, x, integer_type(type))
+
+    def weights(loop: int, rest: Array, whole: int) -> list[SSAValue]:
+        parts, stored = (whole - rest, rest), f32 if is_real else i32
+        return [number(nest.constant(part, stored, (loop,))) for part in parts]
 
     pixels = elements_at(nest, image, {1: rows[:2], 2: columns[:2]})
     shares = product(weights(1, *rows[2:]), weights(2, *columns[2:]))
     terms: list[SSAValue] = []
     for pixel, (row, column) in zip(pixels, shares, strict=True):
-        part = arith.MuliOp(widen(nest, pixel, result_type), row)
-        terms.append(nest.add(arith.MuliOp(nest.add(part).result, column)).result)
+        part = nest.add(multiply(number(pixel), row)).result
+        terms.append(nest.add(multiply(part, column)).result)
     total, *others = terms
     for term in others:
-        total = nest.add(arith.AddiOp(total, term)).result
+        total = nest.add(add(total, term)).result
     return nest.build([total])[0]
 
 
 def _positions(op: tosa.ResizeOp, axis: int) -> tuple[Array, Array, Array, int]:
-    """For each result along rows (0) or columns (1) the elements below and above it,
-    how far it is from the lower one, and how far these are apart."""
+    """For each row or column of the result the two of the image beside it, how far it
+    is from the lower one, and how far these are apart; of real images in float32, as
+    the reference model divides."""
     numerator, denominator, offset, _ = op.axis(axis)
     extent = shape_of(op.input)[1 + axis]
     places = np.arange(shape_of(op.output)[1 + axis]) * denominator + offset
     below, rest = np.divmod(places, numerator)
+    if isinstance(element_type(op.output.type), AnyFloat):
+        rest = places.astype(np.float32) / np.float32(numerator) - below.astype("f4")
+        numerator = 1
     return (
         np.maximum(below, 0),
         np.minimum(below + 1, extent - 1),
