@@ -140,7 +140,12 @@ class Reach:
         self.seconds: dict[str, float] = {}
         self._tests: defaultdict[Place, set[str]] = defaultdict(set)
         self._blocks: defaultdict[tuple[str, str], set[Place]] = defaultdict(set)
-        is_long = json.loads((reach.parent / COLLECTED).read_text())
+        # A name with a path of the recorded tree is another one in a worker's.
+        is_long = {
+            test: long
+            for test, long in json.loads((reach.parent / COLLECTED).read_text()).items()
+            if str(reach.parent) not in test
+        }
         for line in reach.read_text().splitlines():
             test, seconds, found = json.loads(line)
             if test not in is_long:

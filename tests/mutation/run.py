@@ -3,7 +3,8 @@
     python tests/mutation/run.py [--seed N] [--count N] [--rooms contracts,runtime]
 
 Mutants are drawn from all rooms of `qlower`, as many from each. All tests run once, and
-record which blocks of the product each reaches (`record.py`). Each mutant is put into a
+record which blocks of the product each reaches (`record.py`); with the same `--work`
+only files of tests that have changed do so again. Each mutant is put into a
 copy of the tree, where the tests that reach it run in a forked process, the likeliest
 to fail first, until one does; a rule of a contract is first evaluated on the layers of
 `test_rule_answers` (`contracts.py`). Tests that failed run again without a mutant in
