@@ -13,6 +13,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i32
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.contracts import load_contract
 from qlower.emit.tensors import constant_of
 from qlower.emulation.elf import ElfObject, Relocation, Section, Symbol
 from qlower.emulation.image import Fixup, LinkError, link
@@ -115,6 +116,28 @@ def test_sums_with_computed_weights_are_not_counted_on_data() -> None:
     values = {spec.name: np.zeros(spec.shape, np.int8) for spec in model.inputs}
     found = lint(model, bits=16, values=[values])
     assert [(one.kind, one.on_data) for one in found] == [("linear", None)]
+
+
+@pytest.mark.parametrize(
+    ("contract", "asked", "width"),
+    [
+        (None, None, 32),
+        (None, 20, 20),
+        ("exact", None, 32),
+        ("exact", 20, 20),
+        ("tvm", 40, 40),
+        ("max78000", None, 30),
+        ("max78000", 16, 16),
+        ("max78000", 31, 30),
+    ],
+)
+def test_sums_stay_in_the_narrower_register(
+    contract: str | None, asked: int | None, width: int
+) -> None:
+    (*_, op) = layers(parse_module(PRODUCTS))
+    given = None if contract is None else load_contract(contract)
+    found = vars(import_module("qlower.inspection.lint"))["_width"](given, op, asked)
+    assert found.bits == width
 
 
 def test_weights_of_depthwise_convolutions_in_pytorch() -> None:

@@ -204,6 +204,15 @@ def costs(*rows: Cost) -> Costs:
     return Costs("small", "exact", rows)
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_costs_without_yosys_say_so(
+    is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qlower.circuits.cost.is_installed", lambda _: is_there)
+    notes = costs(row("tflm", 20, 0)).table.notes
+    assert any(note.startswith("no cells and LUTs") for note in notes) != is_there
+
+
 def test_a_line_for_each_contract() -> None:
     found = costs(
         row("tflm", 20, 0), row("tvm", 30, 5), row("exact", None, 0, "steps in floats")

@@ -20,6 +20,7 @@ from qlower.contracts import load_contract, parse_contract
 from qlower.contracts.family import Arithmetic, arithmetic_text
 from qlower.contracts.family.choices import CHOICES, FIXED, INSIDE
 from qlower.identification.cases import Cases, Reals
+from qlower.identification.device import ranges
 from qlower.identification.evidence import Evidence
 from qlower.identification.probe import Probe, make_probe, probe
 from qlower.identification.replay import Replay
@@ -74,6 +75,26 @@ def test_contracts_give_what_their_steps_give(small: Probe) -> None:
         replay.run(0, {**small.inputs, **outputs})
         places = np.arange(small.outputs)
         assert Evidence(replay.observed, base, places).explained(one) == len(places)
+
+
+def test_ranges_of_widths_are_one() -> None:
+    given = ["26 bits", "25 bits, wrap", "24 bits, wrap", "22 bits, wrap", "exact"]
+    found = ["26 bits", "24 to 25 bits, wrap", "22 bits, wrap", "exact"]
+    assert ranges(given) == found
+
+
+def test_parts_have_all_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qlower.identification.evidence._TOGETHER", 4)
+    observed: Any = [SimpleNamespace(recorded=np.zeros(n)) for n in (3, 6)]
+    contract: Any = None
+    made = SimpleNamespace(places=list[Any]())
+
+    class Part(Evidence):
+        def __init__(self, observed: Any, contract: Any, places: Any) -> None:
+            made.places.append(places.tolist())
+
+    assert len(list(Part.parts(observed, contract))) == 3
+    assert made.places == [[0, 1, 2, 3], [4, 5, 6, 7], [8]]
 
 
 def test_a_search_ends_where_everything_is_explained() -> None:

@@ -308,6 +308,28 @@ def test_gains_are_fitted_to_what_is_not_clipped() -> None:
     )
 
 
+def test_results_that_share_a_range_are_seen_together() -> None:
+    """Inputs and outputs keep theirs."""
+    given = work()
+    found = list(vars(room("rescaling"))["_groups"](given))
+    assert [name for name, _, _ in found] == ["conv2d", "depthwise_conv2d", "linear"]
+    for name, type, values in found:
+        assert type == result_types(given.model.module)[name]
+        np.testing.assert_array_equal(values, given.reference[name].reshape(-1))
+
+
+def test_weights_that_have_scales_of_channels_get_no_more() -> None:
+    text = LONE.replace(
+        "!w = !quant.uniform<i8<-127:127>:f32, 2.5e-01>",
+        "!w = !quant.uniform<i8<-127:127>:f32:0, {2.5e-01,5.0e-01}>",
+    )
+    examples = room("figures").Examples((np.zeros((4, 3), np.int8),), [()] * 4)
+    for model, more in ((LONE, ["weights per channel"]), (text, [])):
+        found = room("sensitivity").choices(work(text=model), examples, [])
+        names = [one.name for one in found]
+        assert names == ["as it is", *more, "16-bit activations"]
+
+
 def test_of_scales_that_are_as_good_the_old_one_stays() -> None:
     """A channel of zeros is right in any steps; the other is a quarter too small."""
     by_channel = "!w = !quant.uniform<i8<-127:127>:f32:0, {2.5e-01,2.5e-01}>"
