@@ -94,6 +94,23 @@ def test_activations_clip_codes(contract: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(found, codes / 4)
 
 
+def test_a_device_rounds_twice(tmp_path: Path) -> None:
+    """Codes are stored between a layer and a conversion to another step."""
+    build = DeviceBuilder(13)
+    x = build.stored(build.input("x", (1, 1, 1, 8)), -5)
+    weights, bias = np.ones((1, 1, 1, 1), np.int8), np.zeros(1, np.int32)
+    value = build.layer("Conv", x, weights, bias, -5)
+    build.output(build.stored(build.stored(value, -11), -9))
+    path = build.save(tmp_path / "model.onnx")
+    executor = Compilation(path, "esp-dl-p4").interpreter("qnn")
+    codes = np.array([0, 3, 5, 11, 21, 27, 35, 43])  # some are ties of the first step
+    x = (codes / np.float32(32)).astype(np.float32).reshape(1, 1, 1, 8)
+    ((found,), _) = executor.run([x], {})
+    once = np.rint(codes / 2)
+    np.testing.assert_array_equal(found.reshape(8) * 512, np.rint(once / 4))
+    assert (np.rint(once / 4) != np.rint(codes / 8)).any()
+
+
 def after(kind: str) -> Callable[[DeviceBuilder, str], str]:
     """An operator, and codes of its results."""
     return lambda build, value: build.stored(build.node(kind, [value]), -4)
@@ -107,6 +124,20 @@ REFUSALS: dict[str, tuple[Callable[[DeviceBuilder, str], str], str]] = {
             build.node("Relu", [build.node("GlobalAveragePool", [value])]), -4
         ),
         "nothing clips the result of GlobalAveragePool, as its Relu",
+    ),
+    "bias": (
+        lambda build, value: build.stored(
+            build.node(
+                "Conv",
+                [
+                    value,
+                    build.codes(np.ones((4, 4, 1, 1), np.int8), -17),
+                    build.codes(np.ones(4, np.int32), -22),
+                ],
+            ),
+            -4,
+        ),
+        "the scale of its bias is not that of the input times the weights'",
     ),
     "bounds": (
         lambda build, value: build.stored(

@@ -16,10 +16,13 @@ from ..graph.bounds import RANGES, bounds
 from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node
 from ..graph.qdq import Group
 from ..site import Site
-from .selectors import MOVING, StaysReal
+from .selectors import MOVING, StaysReal, check_bias_scale
 
 CLIPPING = ("Add", "Conv", "Gemm", "MatMul", "Mul")
 """Operators whose results an activation clips."""
+
+MOST_BIAS_RATIO = 1e-6
+"""The largest distance of a bias's scale from the accumulator's: float32 roundings."""
 
 
 def move_codes(graph: Graph) -> None:
@@ -74,6 +77,14 @@ def activation_of(graph: Graph, group: Group, activation: Node) -> str:
     if found is None:
         raise StaysReal(f"its {name} to [{low:g}, {high:g}] is no known activation")
     return found
+
+
+def check_bias(graph: Graph, group: Group) -> None:
+    """Raise `StaysReal` if a bias isn't in steps of the sums."""
+    conversions = group.dequantizers
+    if group.operator.kind in ("Conv", "Gemm") and {0, 1, 2} <= conversions.keys():
+        parts = (conversions[number] for number in range(3))
+        check_bias_scale(graph, *parts, ratio=MOST_BIAS_RATIO, step=0)
 
 
 def _has_constant_weights(graph: Graph, group: Group) -> bool:

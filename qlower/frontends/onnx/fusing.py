@@ -16,7 +16,7 @@ from ..graph.passes import remove_identities, separate_dequantizers
 from ..graph.qdq import Group, find_group
 from ..import_options import DEVICE, INTEGER, X86
 from ..site import Site
-from .device import activation_of, fold_bounds, move_codes
+from .device import activation_of, check_bias, fold_bounds, move_codes
 from .real_fusing import fuse_reals
 from .rewriting import (
     add_to_convolutions,
@@ -59,12 +59,14 @@ def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
 
     Gives, for each operator between conversions that stays real, why.
     """
+    passes = list(SIMPLIFICATIONS)
     if qdq == DEVICE:
+        passes.remove(remove_double_pairs)  # a device rounds twice
         fold_bounds(graph)
         move_codes(graph)
     for _ in range(MOST_ROUNDS):
         changes = graph.changes
-        for simplify in SIMPLIFICATIONS:
+        for simplify in passes:
             simplify(graph)
         if graph.changes == changes:
             break
@@ -107,6 +109,8 @@ def _select(graph: Graph, group: Group, qdq: str) -> Fused:
     if selector is None:
         raise StaysReal("there is no such operator on integers")
     activation = group.activation
+    if qdq == DEVICE:
+        check_bias(graph, group)
     if qdq == DEVICE and activation is not None:
         word = activation_of(graph, group, activation)
         selected = selector(graph, group)

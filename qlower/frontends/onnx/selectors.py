@@ -123,7 +123,7 @@ def _select_conv(graph: Graph, group: Group) -> Fused:
     _check_bias_type(inputs)
     x, w, *bias = group.dequantizers.values()
     if bias:
-        _check_bias_scale(graph, x, w, bias[0])
+        check_bias_scale(graph, x, w, bias[0])
     return Fused(
         "",
         "QLinearConv",
@@ -142,8 +142,16 @@ def _check_bias_type(types: list[str]) -> None:
         raise StaysReal(f"its bias is of type {types[2]}, not INT32")
 
 
-def _check_bias_scale(graph: Graph, x: Node, w: Node, bias: Node) -> None:
-    """The bias is taken for steps of the accumulator, which it must nearly be in."""
+def check_bias_scale(
+    graph: Graph,
+    x: Node,
+    w: Node,
+    bias: Node,
+    ratio: float = MOST_BIAS_RATIO,
+    step: float = MOST_BIAS_STEP,
+) -> None:
+    """Raise `StaysReal` if the bias isn't in steps of the accumulator, for which it is
+    taken: its scale may differ by `step` and, in proportion, by `ratio`."""
     scales = [graph.array(node.inputs[1]) for node in (x, w, bias)]
     zero = graph.array(bias.inputs[2]) if graph.has_zero_point(bias) else None
     if zero is not None and zero.any():
@@ -156,10 +164,7 @@ def _check_bias_scale(graph: Graph, x: Node, w: Node, bias: Node) -> None:
     sizes = {1, expected.size, given.size}
     if (
         len(sizes) > 2
-        or (
-            np.abs(given - expected)
-            > MOST_BIAS_STEP + MOST_BIAS_RATIO * np.abs(expected)
-        ).any()
+        or (np.abs(given - expected) > step + ratio * np.abs(expected)).any()
     ):
         raise StaysReal(
             "the scale of its bias is not that of the input times the weights'"
