@@ -34,6 +34,8 @@
 // - hybrid_conv2d, hybrid_depthwise_conv2d, hybrid_linear: each row (image) by its own range,
 //   `s = F(F(max - min) / 255)`, `q = half_away(F(x F(1 / s))) + z`, or symmetric by `F(127 / max|x|)`;
 //   `y = F(F(acc F(s s_w)) + b)`, of convolutions with a scale for each filter `F(F(F(acc s_w) s) + b)`
+// - linear layers with weights of 4 bits in blocks, whose scales are s_w: `y = F(F(F(sum - F(z sum_w)) s)
+//   + b)`, sums of `F(acc s_w)` and of `F(s_w w)` one block after the other, rows by their range
 // - real_conv2d, real_depthwise_conv2d, real_linear: `y = clamp(F(sum + b))`, the sum made one
 //   product after the other from 0, each product and each sum rounded; real_matmul: that sum
 // - real_average_pool, real_global_average: `y = clamp(F(sum / n))`, one element after the other from
@@ -67,6 +69,8 @@
 //   smallest code, +inf included, or for a negative zero point the largest.
 // - div shifts by 32 places and more where the dividend is small and the divisor large, and then
 //   gives the wrong end of the range: here, too.
+// - Weights in blocks have LiteRT's optimized kernel: its reference gives the bias, its XNNPACK adds
+//   in another order. A layer with an activation function is refused: the kernel leaves it out.
 // - sum of int8 reads negative elements as 256 more, clamps to [0, 255] and stores that: what is
 //   above 127 is negative then.
 // - An average ignores zero points: with other quantization before than after, it is wrong.
@@ -2343,6 +2347,24 @@ func.func @lstm_output(%cell: i32, %input_gate: i32, %output_gate: i32) -> i32
   %ratio = arith.mulf %quotient, %step : f64
   %narrow = arith.truncf %ratio : f64 to f32
   %result = func.call @rescale_and_store(%product, %narrow) : (i32, f64) -> i32
+}
+
+// ---------------------------------------------------------------- weights in blocks
+
+// fully_connected.cc, EvalBlockwise4Bit, of the optimized kernels; the reference has none.
+func.func private @block_sum(%so_far: f32, %accumulator: i32, %block_scale: f32) -> f32 {
+  %real = arith.sitofp %accumulator : i32 to f32
+  %product = arith.mulf %real, %block_scale : f32
+  %result = arith.addf %so_far, %product : f32
+}
+
+func.func private @blockwise_linear(%sum: f32, %input_zero_point: i32, %weight_sum: f32,
+    %input_scale: f32, %real_bias: f32) -> f32 {
+  %point = arith.sitofp %input_zero_point : i32 to f32
+  %of_points = arith.mulf %point, %weight_sum : f32
+  %centred = arith.subf %sum, %of_points : f32
+  %real = arith.mulf %centred, %input_scale : f32
+  %result = arith.addf %real, %real_bias : f32
 }
 
 // ---------------------------------------------------------------- SVDF

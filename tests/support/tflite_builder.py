@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qlower.files.flat_tables import TableWriter
-from qlower.frontends.tflite.reader import NEWER_TYPES
-from qlower.frontends.tflite.schema import SparseLevel, Sparsity
+from qlower.frontends.tflite.reader import BLOCKWISE, NEWER_TYPES
+from qlower.frontends.tflite.schema import Blocks, SparseLevel, Sparsity
 
 NEWER = {name: code for code, name in NEWER_TYPES.items()}
 
@@ -138,6 +139,7 @@ class _Tensor:
     is_variable: bool
     sparsity: Sparsity | None
     signature: tuple[int, ...]
+    blocks: Blocks | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,7 @@ class TFLiteBuilder:
         is_variable: bool = False,
         sparsity: Sparsity | None = None,
         signature: Sequence[int] = (),
+        blocks: Blocks | None = None,
     ) -> int:
         """Add a tensor and return its index.
 
@@ -229,6 +232,7 @@ class TFLiteBuilder:
                 is_variable=is_variable,
                 sparsity=sparsity,
                 signature=tuple(signature),
+                blocks=blocks,
             )
         )
         return len(self._tensors) - 1
@@ -288,6 +292,14 @@ def _to_bytes(
     if isinstance(data, bytes):
         return data
     return np.asarray(data, dtype.lower()).tobytes()
+
+
+class _IntegerTables(Protocol):
+    """Tables of integers, as `flatbuffers.Builder` writes them."""
+
+    def StartObject(self, numfields: int) -> None: ...
+    def PrependInt32Slot(self, o: int, x: int, d: int) -> None: ...
+    def EndObject(self) -> int: ...
 
 
 class _Writer(TableWriter):
@@ -358,11 +370,25 @@ class _Writer(TableWriter):
                 zero_point=self.numbers(tensor.zero_points, np.int64),
                 quantized_dimension=tensor.axis,
             )
+        if tensor.blocks is not None:
+            fields["quantization"] = self.table(
+                "QuantizationParameters",
+                details_type=BLOCKWISE,
+                details=self.blocks(tensor.blocks),
+            )
         if tensor.signature:
             fields["shape_signature"] = self.numbers(tensor.signature, np.int32)
         if tensor.sparsity is not None:
             fields["sparsity"] = self.sparsity(tensor.sparsity)
         return self.table("Tensor", **fields)
+
+    def blocks(self, blocks: Blocks) -> int:
+        """The package has no functions for this table."""
+        builder = cast(_IntegerTables, self.builder)
+        builder.StartObject(3)
+        builder.PrependInt32Slot(0, blocks.scales, 0)
+        builder.PrependInt32Slot(2, blocks.size, 0)
+        return builder.EndObject()
 
     def sparsity(self, sparsity: Sparsity) -> int:
         return self.table(

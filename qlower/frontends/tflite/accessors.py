@@ -69,6 +69,17 @@ def builtin_code(code: object) -> int:
     return max(attrgetter("DeprecatedBuiltinCode")(code)(), new)
 
 
+def first_integers(table: object, count: int) -> list[int]:
+    """The first fields of a table of 32-bit integers, 0 where one is left out. The
+    package has no class for `BlockwiseQuantization`."""
+    fields, found = cast(Fields, table), list[int]()
+    for number in range(count):
+        offset = fields.Offset(4 + 2 * number)
+        at = fields.Pos + offset
+        found += struct.unpack_from("<i", fields.Bytes, at) if offset else (0,)
+    return found
+
+
 def load_tflite_package() -> TFLitePackage:
     """The package `tflite`, or a `QlowerError` that says how to install it."""
     try:

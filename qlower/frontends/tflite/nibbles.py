@@ -22,12 +22,15 @@ reads such weights of a layer on float32 as if they were float32."""
 
 def unpack_weights(model: Model) -> Model:
     """The model with constant INT4 and INT2 weights as narrow INT8; where LiteRT takes
-    none, or something else reads them, they stay."""
+    none, as INT2 in blocks, or something else reads them, they stay."""
     tensors, buffers = list(model.tensors), list(model.buffers)
     unpacked: dict[tuple[int, int, int], int] = {}
     for index in _weights(model):
         tensor = tensors[index]
         if not 0 <= tensor.buffer < len(model.buffers):
+            continue
+        given = tensor.quantization
+        if tensor.type != "INT4" and given is not None and given.blocks is not None:
             continue
         buffer = buffers[tensor.buffer]
         if buffer.is_external or not buffer.data:

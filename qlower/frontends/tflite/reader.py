@@ -18,11 +18,17 @@ import numpy as np
 from qlower.files.arrays import Array
 from qlower.frontends.model_files import contents
 
-from .accessors import builtin_code, enum_names, load_tflite_package
+from .accessors import (
+    builtin_code,
+    enum_names,
+    first_integers,
+    load_tflite_package,
+)
 from .custom_options import MAPS, read_map
 from .file_tables import File, Table
 from .options import options_of, read_options
 from .schema import (
+    Blocks,
     Buffer,
     Model,
     Operator,
@@ -43,6 +49,9 @@ MAX_FILE_BYTES = (1 << 31) - 1
 
 SPARSE_VECTORS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
 """The tables of a sparse dimension's numbers, by the schema's `SparseIndexVector`."""
+
+BLOCKWISE = 2
+"""The schema's number of `BlockwiseQuantization` among a tensor's details."""
 
 NEWER_TYPES = {19: "INT2", 20: "UINT4"}
 """Types of the schema that the package may be too old to know."""
@@ -206,10 +215,15 @@ class _Reader:
         scales = table.reals("scale")
         zero_points = table.integers("zero_point", item_size=8)
         axis = table.number("quantized_dimension")
-        has_details = table.number("details_type") != 0
-        if not scales and not has_details:
+        details_type = table.number("details_type")
+        if not scales and not details_type:
             return None
-        return Quantization(scales, zero_points, axis, has_details)
+        details, blocks = table.table("details"), None
+        if details is not None and details_type == BLOCKWISE:
+            raw = details.raw
+            found = self.file.get(details.what, lambda: first_integers(raw, 3))
+            blocks = Blocks(scales=found[0], size=found[2])
+        return Quantization(scales, zero_points, axis, details_type != 0, blocks)
 
     def sparsity(self, table: Table) -> Sparsity:
         return Sparsity(

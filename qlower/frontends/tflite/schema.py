@@ -25,6 +25,15 @@ class Quantization:
     zero_points: tuple[int, ...]
     axis: int
     has_details: bool
+    blocks: Blocks | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Weights of which each `size` along a row have a scale: the tensor of those."""
+
+    scales: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

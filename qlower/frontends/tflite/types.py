@@ -174,7 +174,7 @@ def _quantized_type(
 ) -> QuantizedType:
     if quantization.has_details:
         raise site.error(
-            f"{tensor}: custom or blockwise quantization is not supported;"
+            f"{tensor}: custom or blockwise quantization is not supported here;"
             " expected scales for the whole tensor or along one dimension",
             help="ask the quantizer for channelwise weights, such as dynamic_wi4c_afp32"
             " of ai-edge-quantizer; LiteRT's reference kernels leave the products of"

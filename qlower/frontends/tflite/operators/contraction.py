@@ -21,6 +21,7 @@ from ..nests import emitter
 from ..types import Element
 from ..weights import read_bias, read_real_bias, read_weights
 from ..window import read_window
+from .blockwise import blocks_of, import_blockwise
 from .hybrid import (
     by_litert,
     hybrid_weights,
@@ -134,8 +135,11 @@ def _finish(op: OperatorContext, layer: qnn.QnnOp) -> None:
 
 def import_fully_connected(op: OperatorContext) -> None:
     """The input is taken as a matrix of rows as long as the weights' rows."""
+    if (blocks := blocks_of(op)) is not None:
+        import_blockwise(op, blocks)
+        return
     input_shape = op.shape(0)
-    units, depth = op.shape(1)
+    units, depth = op.shape(1, rank=2)
     elements = math.prod(input_shape)
     if elements % depth:
         raise op.error(
@@ -258,7 +262,7 @@ IMPORTERS = {
     "CONV_2D": takes("x[4], weights[4], bias?", import_conv2d),
     "DEPTHWISE_CONV_2D": takes("x[4], weights[4], bias?", import_depthwise_conv2d),
     "FULLY_CONNECTED": takes(
-        "x, weights[2], bias?; weights_format: 0", import_fully_connected
+        "x, weights, bias?; weights_format: 0", import_fully_connected
     ),
     "CONV_3D": takes("x[5]: REAL, weights[5]: REAL, bias?", import_conv3d),
     "CONV_3D_TRANSPOSE": takes(

@@ -1,0 +1,159 @@
+"""FULLY_CONNECTED of float32 with weights of 4 bits in blocks, each with a scale.
+
+The arithmetic is that of EvalBlockwise4Bit in LiteRT's fully_connected.cc, which its
+optimized kernels run. The reference kernels have none: they read no scale, and leave
+the bias alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.ir import SSAValue
+
+from qlower.dialects.types import shape_of
+from qlower.emit.inline_rule import call_function, call_results
+from qlower.emit.reductions import ranges_of_rows
+from qlower.emit.sums import multiply_accumulate
+from qlower.files.arrays import Array
+from qlower.model.nests import narrow, widen
+
+from ..context import OperatorContext
+from ..nests import emitter, finish, start
+from ..schema import Blocks
+from ..types import checked_shape
+from .real import reshaped
+
+CONTRACT = "tflite"
+
+WEIGHTS, BIAS = 1, 2
+
+LEAST_UNITS, LEAST_DEPTH = 4, 32
+"""Smaller layers go to a kernel that knows no blocks (optimized_4bit::FilterWidth and
+FilterDepth)."""
+
+LARGEST_BLOCK = 1 << 14
+"""Sums of a block are exact in float32, as which LiteRT adds them."""
+
+NOTHING = -0.0
+"""A bias that leaves every number as it is."""
+
+
+def blocks_of(op: OperatorContext) -> Blocks | None:
+    """The blocks of a layer's weights, if they have any."""
+    quantization = op.input(WEIGHTS).quantization
+    return None if quantization is None else quantization.blocks
+
+
+def import_blockwise(op: OperatorContext, blocks: Blocks) -> None:
+    """Rows are quantized by their range; sums of blocks become real one by one."""
+    weights, scales = _read(op, blocks)
+    units, count, size = weights.shape
+    given = op.shape(0)
+    rows, depth = math.prod(given) // (count * size), count * size
+    op.check_range(f"columns of {op.input(0)}", given[-1], depth, depth)
+    shape = (*given[:-1], units) if op.flag("keep_num_dims") else (rows, units)
+
+    values = reshaped(op, op.value(0), (rows, depth))
+    codes, steps, points = _coded(op, values)
+    sums = _sums(op, reshaped(op, codes, (rows, count, size)), weights)
+
+    emit = emitter(op)
+    nest = start(op, (rows, units, count), reductions=1)
+    given_sum = nest.input(sums, (0, 1, 2))
+    scale = nest.input(emit.constant(scales, f32), (1, 2))
+    init = emit.filled((rows, units), f32, 0)
+    (totals,) = nest.reduce(
+        [init],
+        lambda before: [
+            call_function(nest, CONTRACT, "block_sum", before[0], given_sum, scale)
+        ],
+    )
+
+    nest = start(op, (rows, units))
+    step, point = (nest.input(one, (0,)) for one in (steps, points))
+    offset = nest.constant(_weight_sums(weights, scales), f32)
+    bias: Array = np.full(units, NOTHING, np.float32)
+    if op.has(BIAS):
+        op.expect_type(BIAS, "FLOAT32")
+        op.check_shape(BIAS, [units])
+        bias = op.array(BIAS)
+    total = nest.input(totals, (0, 1))
+    real = call_function(
+        nest, CONTRACT, "blockwise_linear", total, point, offset, step, bias
+    )
+    finish(op, reshaped(op, nest.build([real])[0], shape))
+
+
+def _read(op: OperatorContext, blocks: Blocks) -> tuple[Array, Array]:
+    """The constant weights [units, blocks, size], int8, and their scales [units,
+    blocks], float32."""
+    tensor = op.input(WEIGHTS)
+    op.expect_type(0, "FLOAT32")
+    if tensor.type != "INT8" or not tensor.is_narrow or op.activation() is not None:
+        raise op.error(
+            f"{tensor}: weights in blocks with an activation function, or of another"
+            " type than INT4, are not supported: LiteRT's kernels leave the products"
+            " or the function out; expected INT4 and NONE",
+            help="ask the quantizer for channelwise weights, such as"
+            " dynamic_wi4c_afp32 of ai-edge-quantizer",
+        )
+    shape = checked_shape(tensor, op)
+    op.check_range(f"rank of {tensor}", len(shape), 2, 2)
+    units, depth = shape
+    op.check_range(f"{tensor}: rows", units, LEAST_UNITS, 1 << 30)
+    op.check_range(f"{tensor}: columns", depth, LEAST_DEPTH, 1 << 30)
+    op.check_range(f"{tensor}: size of a block", blocks.size, 1, LARGEST_BLOCK)
+    op.check_range(f"{tensor}: columns modulo a block", depth % blocks.size, 0, 0)
+    op.check_range(f"{tensor}: columns modulo 2", depth % 2, 0, 0)
+    count = depth // blocks.size
+    table = op.graph.tensor(blocks.scales, op)
+    op.check_type(table, "FLOAT16")
+    data = op.graph.constant(table, op) or b""
+    if len(data) != 2 * units * count:
+        raise op.error(
+            f"{table}: {len(data)} bytes of scales, expected {2 * units * count}"
+        )
+    scales = np.frombuffer(data, "<f2").astype(np.float32).reshape(units, count)
+    return op.stored_array(WEIGHTS).reshape(units, count, blocks.size), scales
+
+
+def _coded(
+    op: OperatorContext, values: SSAValue
+) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """Codes, i8, of rows by their range, and scales and zero points of the rows."""
+    ends = ranges_of_rows(emitter(op), values)
+    nest = start(op, shape_of(ends[0]))
+    each = [nest.input(end, [0]) for end in ends]
+    scales, factors, points = nest.build(
+        call_results(nest, CONTRACT, "hybrid_range", *each)
+    )
+    nest = start(op, shape_of(values))
+    x, (factor, point) = (
+        nest.input(values, (0, 1)),
+        (nest.input(one, (0,)) for one in (factors, points)),
+    )
+    code = call_function(nest, CONTRACT, "hybrid_code", x, factor, point)
+    return nest.build([narrow(nest, code, i8)])[0], scales, points
+
+
+def _sums(op: OperatorContext, codes: SSAValue, weights: Array) -> SSAValue:
+    """The sums [rows, units, blocks], i32, of codes [rows, blocks, size]."""
+    emit = emitter(op)
+    units, count, size = weights.shape
+    nest = start(op, (shape_of(codes)[0], units, count, size), reductions=1)
+    x = widen(nest, nest.input(codes, (0, 2, 3)), i32)
+    w = widen(nest, nest.input(emit.constant(weights, i8), (1, 2, 3)), i32)
+    init = emit.filled(nest.output_shape, i32, 0)
+    return nest.reduce([init], multiply_accumulate(nest, x, w))[0]
+
+
+def _weight_sums(weights: Array, scales: Array) -> Array:
+    """The sums of weights times scales, float32, block after block."""
+    sums = weights.astype(np.int32).sum(axis=2).astype(np.float32)
+    total = np.zeros(len(weights), np.float32)
+    for products in (sums * scales).T:
+        total = total + products
+    return total

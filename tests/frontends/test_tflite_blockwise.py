@@ -1,0 +1,119 @@
+"""Weights of 4 bits in blocks, beside LiteRT's optimized kernel: the reference kernels
+have none and give the bias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.litert import run_litert
+from support.tflite_builder import TFLiteBuilder
+
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.frontends.tflite import import_tflite
+from qlower.frontends.tflite.schema import Blocks
+
+needs_litert = pytest.mark.skipif(
+    find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
+)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer [*rows, depth] to [*rows, units] with random weights."""
+
+    rows: tuple[int, ...] = (3,)
+    units: int = 5
+    depth: int = 64
+    block: int = 32
+    bits: int = 4
+    activation: int = 0
+    has_bias: bool = True
+    scale_type: str = "float16"
+
+    def build(self) -> bytes:
+        random = np.random.default_rng(self.units)
+        most, count = 1 << (self.bits - 1), 8 // self.bits
+        weights = random.integers(-most, most, (self.units, self.depth // count, count))
+        fields = (weights & (2 * most - 1)) << (self.bits * np.arange(count))
+        builder = TFLiteBuilder()
+        x = builder.tensor("x", (*self.rows, self.depth), "float32")
+        shape = (self.units, max(self.depth // max(self.block, 1), 1))
+        # few bits, so that sums are often equal or cancel
+        scales = 2.0 ** random.integers(-7, -3, shape) * random.choice([1, 1.25], shape)
+        table = builder.tensor("s", shape, self.scale_type, data=scales)
+        w = builder.tensor(
+            "w",
+            (self.units, self.depth),
+            f"int{self.bits}",
+            data=fields.sum(axis=2).astype(np.uint8).tobytes(),
+            blocks=Blocks(table, self.block),
+        )
+        bias = random.standard_normal(self.units).astype(np.float32)
+        b = builder.tensor("b", bias.shape, "float32", data=bias)
+        y = builder.tensor("y", (*self.rows, self.units), "float32")
+        options = {"keep_num_dims": True, "fused_activation_function": self.activation}
+        operands = [x, w, b if self.has_bias else -1]
+        builder.operator("FULLY_CONNECTED", operands, [y], options)
+        return builder.build([x], [y])
+
+
+def drawn(layer: Layer, seed: int) -> NDArray[np.float32]:
+    """Rows of any size, some of which are 0, or whole numbers whose codes are ties."""
+    random = np.random.default_rng(seed)
+    x = random.standard_normal((*layer.rows, layer.depth))
+    x *= np.exp(random.uniform(-5, 5, (*layer.rows, 1)))
+    kind = random.integers(4, size=(*layer.rows, 1))
+    ends = np.where(np.arange(layer.depth) == 0, 255, np.rint(x) % 256 / 2)
+    return np.choose(kind, [x, x, ends, 0 * x]).astype(np.float32)
+
+
+@pytest.mark.parts(3)
+@needs_litert
+@pytest.mark.parametrize(
+    "layer",
+    [
+        Layer(),
+        Layer((1,), 4, 32, 32, has_bias=False),
+        Layer((2, 3), 7, 256, 64),
+        Layer((4,), 9, 96, 16),
+        Layer((1,), 32, 1024, 32),
+        Layer((5,), 4, 34, 17),
+    ],
+    ids=str,
+)
+def test_all_bits_are_those_of_litert(layer: Layer) -> None:
+    data = layer.build()
+    model = qlower.Model(import_tflite(data, name="model.tflite"))
+    run = qlower.jit(model)
+    for seed in range(12):
+        x = drawn(layer, seed)
+        (wanted,) = run_litert(data, [x], kernels="opt")
+        found = [run(x)]
+        if seed < 3:
+            found.append(qlower.interpret(model, x, at="qnn"))
+        for one in found:
+            np.testing.assert_array_equal(one.view(np.int32), wanted.view(np.int32))
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (Layer(activation=1), "weights in blocks with an activation function"),
+        (Layer(bits=2), "or of another type than INT4, are not supported"),
+        (Layer(units=3), "rows 3 is out of range [4, "),
+        (Layer(depth=16, block=16), "columns 16 is out of range [32, "),
+        (Layer(block=0), "size of a block 0 is out of range [1, 16384]"),
+        (Layer(block=48), "columns modulo a block 16 is out of range [0, 0]"),
+        (Layer(scale_type="float32"), "type FLOAT32 is not supported together with"),
+    ],
+    ids=str,
+)
+def test_refusals(layer: Layer, message: str) -> None:
+    with pytest.raises(QlowerError) as caught:
+        import_tflite(layer.build(), name="model.tflite")
+    assert message in caught.value.message
