@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.onnx_layers import LEVELS, Layers
 
@@ -37,6 +38,22 @@ def test_convolutions(qdq: str, tmp_path: Path) -> None:
             y = build.node("Conv", inputs, kernel_shape=kernel, **attributes)
             build.returned(build.pair(y, 0.05, 120))
     build.check(tmp_path, qdq)
+
+
+def test_dynamic_convolutions(tmp_path: Path) -> None:
+    """Padding holds the zero point, which is known, or only run time knows."""
+    build = Layers()
+    codes = [build.value(*SHAPE), "scale", "zero"]
+    build.node("DynamicQuantizeLinear", [codes[0]], ["codes", *codes[1:]])
+    for attributes in WINDOWS:
+        depth = 4 // attributes.get("group", 1)
+        for zero in ("zero", build.constant(np.array(7, np.uint8))):
+            shape = (8, depth, 2, 3, 2)
+            stored = build.random.integers(-128, 128, shape).astype(np.int8)
+            points = build.constant(np.array(3 * (depth == 4), np.int8))
+            inputs = ["codes", build.constant(stored), zero, points]
+            build.output(build.node("ConvInteger", inputs, **attributes), "i4")
+    build.check(tmp_path)
 
 
 @pytest.mark.parts(4)

@@ -25,6 +25,7 @@ from qlower.model.nests import Emitter, Index, Nest, widen
 from qlower.operators.windows import Window
 
 from ...entry import takes
+from .. import volumes
 from ..context import NodeContext
 from ..operands import STORED_TYPES
 from ..orders import identity
@@ -246,6 +247,9 @@ def import_conv_integer(node: NodeContext) -> None:
     """Import a ConvInteger. Padding holds the zero point and adds nothing, so less is
     subtracted near the borders."""
     value, zero_point = stored_operand(node, 0, 2)
+    if len(value.shape) == volumes.RANK:
+        _convolve_volume(node, value, zero_point)
+        return
     image = as_image(node, value, False)
     count = filter_count(node, 1)
     filters = filters_of(node, node.array(1, "weights"))
@@ -265,14 +269,39 @@ def import_conv_integer(node: NodeContext) -> None:
     define_image(node, sums, image, False)
 
 
-def _sums_inside(filters: Integers, image: Sequence[int], window: Window) -> Integers:
-    """The sum of each filter [O, KH, KW] over the taps that lie inside the image, for
-    each place (y, x) of the result: [OH, OW, O]."""
-    vertical, horizontal = (
-        _inside(size, filters.shape[1 + axis], axis, window)
-        for axis, size in enumerate(image)
+def _convolve_volume(node: NodeContext, value: Value, zero_point: Value | None) -> None:
+    """The sums of a convolution over three dimensions."""
+    weights = node.array(1, "weights")
+    node.checked_rank(weights.shape, 1, volumes.RANK)
+    count, channels, *taps = weights.shape
+    volume = volumes.read_volume(node, value.shape, taps)
+    element = weights_type(node, 1, 3, 0, count)
+    known = value.element
+    assert isinstance(known, QuantizedType), "the operand is stored"
+    image = volume.seen(value, known.zero_point, taps_last=True)
+    flat = weights.reshape(count, 1, 1, -1)
+    operation, _ = convolution(
+        node, image, (1, flat), lambda _: element, None, i32, is_point=True
     )
-    return np.moveaxis(vertical @ filters @ horizontal.T, 0, -1)
+    if zero_point is None:
+        volume.define(operation, image)
+        return
+    points = channels * np.array(element.zero_points, np.int64).reshape(-1, 1, 1, 1)
+    centred = weights.astype(np.int64).sum(axis=1) - points
+    factors = _sums_inside(centred, value.shape[2:], volume.window)
+    product = node.emit(operation, "product")
+    by_place = factors.reshape(-1, count)
+    volume.define(_less(node, product, zero_point, by_place, "image"), image)
+
+
+def _sums_inside(filters: Integers, image: Sequence[int], window: Window) -> Integers:
+    """The sum of each filter [O, taps...] over the taps that lie inside the image, for
+    each place of the result: [places..., O]."""
+    for axis, size in enumerate(image):
+        inside = _inside(size, filters.shape[1 + axis], axis, window)
+        sums = np.tensordot(inside, filters, (1, 1 + axis))
+        filters = np.moveaxis(sums, 0, 1 + axis)
+    return np.moveaxis(filters, 0, -1)
 
 
 def _inside(size: int, taps: int, axis: int, window: Window) -> Integers:
