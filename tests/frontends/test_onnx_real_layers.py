@@ -360,9 +360,11 @@ def test_selections(tmp_path: Path) -> None:
     places = build.constant(np.array([[2, 0], [4, -1]]))
     build.returned(build.node("Gather", [x, places], axis=1))
     table = build.random.integers(0, 256, (5, 7)).astype(np.uint8)
-    rows = build.dequantize(build.constant(table), 0.1, 5)
-    found = build.node("Gather", [rows, build.input("i", (3, 2), "i8")])
+    stored, numbers = build.constant(table), build.input("i", (3, 2), "i8")
+    found = build.node("Gather", [build.dequantize(stored, 0.1, 5), numbers])
     build.returned(build.pair(found, 0.1, 5))
+    found = build.dequantize(build.node("Gather", [stored, numbers]), 0.2, 7)
+    build.returned(build.pair(found, 0.2, 7))
     for qdq in LEVELS:
         build.check(tmp_path, qdq, {"i": build.random.integers(-5, 5, (3, 2))})
 

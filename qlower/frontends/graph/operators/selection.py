@@ -72,7 +72,7 @@ def _table(node: NodeContext) -> Value:
     if not node.is_constant(0) or node.constant(0, "operand").type not in STORED_TYPES:
         return node.value(0)
     signed = STORED_TYPES[node.constant(0, "operand").type]
-    element = find_quantization(node.graph, node.result(), signed)
+    element = find_quantization(node.graph, node.result(), 8, signed)
     array = node.stored_array(0, element)
     ssa = node.builder.constant(array, element, node.place(node.name(0)))
     return Value(ssa, identity(array.ndim))
