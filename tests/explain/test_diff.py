@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import QlowerError
+from qlower.explain.causes import NEAR
 from qlower.model.signature import Array
 from qlower.process.extras import install_line
 from qlower.sides.live import LIVE, live_side
@@ -213,3 +218,82 @@ def test_files_are_called_by_what_tells_them_apart(
     sides: tuple[SideLike, SideLike], titles: list[str | None]
 ) -> None:
     assert short_titles(*sides) == titles
+
+
+def layer(name: str, differing: int | None = None, **more: object) -> Any:
+    """A layer's difference, by itself if it has a number."""
+    alone = SimpleNamespace(
+        differing=differing, elements=4000, largest=2.5, decibels=31.25
+    )
+    given = {"alone": None if differing is None else alone, "carried": 1}
+    return SimpleNamespace(name=name, **{**given, "steps": None, **more})
+
+
+SAME = [layer("a", 0), layer("b", 0)]
+HURT = {"layers": [layer("a", 3)], "guilty": layer("a", 3), "most_hurt": layer("b", 9)}
+FIRST = "the first layer that differs by itself is a: 3 of 4,000 elements, by up to 2.5"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, ["the model has no layers: nothing was compared"]),
+        ({"layers": SAME, "is_equal": True}, ["nothing differs"]),
+        (
+            {"layers": [*SAME, layer("c", carried=None)], "is_equal": True},
+            ["nothing differs in the 2 results of 3 that both sides have"],
+        ),
+        (
+            {"layers": SAME, "is_equal": True, "b": "tvm"},
+            [
+                "nothing differs",
+                "for all inputs: qlower verify MODEL --equal tflite tvm",
+            ],
+        ),
+        (HURT, [FIRST]),
+        (
+            {**HURT, "is_real": True},
+            [FIRST, "the layer that loses most by itself is b: 31.2 dB"],
+        ),
+        ({**HURT, "is_real": True, "most_hurt": None}, [FIRST]),
+        (
+            {"layers": SAME, "first_carried": SAME[1]},
+            ["the first layer that differs is b"],
+        ),
+        (
+            {"layers": SAME, "first_carried": SAME[1], "reference": "a"},
+            ["the first layer that differs is b", "no layer differs by itself"],
+        ),
+        (
+            {"layers": [layer("a", 0, steps="it"), layer("b", 1, steps="that")]},
+            [
+                "a has another step, though no element differs: it",
+                "b has another step: that",
+            ],
+        ),
+    ],
+)
+def test_the_verdict_in_sentences(given: dict[str, object], said: list[str]) -> None:
+    nothing = dict.fromkeys(("guilty", "first_carried", "most_hurt", "reference"))
+    sides = {"a": "tflite", "b": "a dump", "is_equal": False, "is_real": False}
+    diff = SimpleNamespace(**{"layers": [], **nothing, **sides, **given})
+    verdict = vars(import_module("qlower.explain.diff_result"))["_verdict"]
+    assert list(verdict(diff)) == said
+
+
+@pytest.mark.parametrize(
+    ("pair", "exact", "kind"),
+    [
+        ((2, 3), Fraction(5, 2), "tie"),
+        ((-2, -3), Fraction(-5, 2), "tie"),
+        ((2, 3), Fraction(5, 2) + NEAR, "next to a tie"),
+        ((2, 3), Fraction(5, 2) - 2 * NEAR, "rounding"),
+        ((2, 3), Fraction(2), "far"),
+        ((2, 4), Fraction(5, 2), "far"),
+    ],
+)
+def test_kinds_of_differences(pair: tuple[int, int], exact: Fraction, kind: str):
+    found = vars(import_module("qlower.explain.causes"))["_kind"]
+    assert found([], (0,), pair, exact) == kind
+    inexact = SimpleNamespace(has_exact_sum=lambda _: False)
+    assert found([inexact], (0,), pair, exact) == "sum"

@@ -21,6 +21,8 @@ from qlower.contracts import contract_names
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.explain.reach import inputs_for
+from qlower.explain.targets import Coverage
+from qlower.explain.vectors import LayerVectors, Vectors
 from qlower.model.build import make_model, quantized
 from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers
@@ -205,6 +207,24 @@ def test_every_contract_has_layer_data(contract: str) -> None:
     run = run_layer(whole, contract, name, values)
     data = layer_data(model, contract, 2, name, run)
     assert json.loads(json.dumps(data.to_dict()))["arithmetic"]
+
+
+def test_the_table_says_what_was_looked_at() -> None:
+    data: Any = None
+    seen = Coverage(9, True, {"ties": 9, "ends": 4}, {"ties": 5, "ends": 4})
+    outputs = {"output": np.zeros((7, 2))}
+    rows = [
+        LayerVectors(0, "a", "linear", outputs, data, seen),
+        LayerVectors(1, "b", "add", outputs, data, has_all_codes=True),
+        LayerVectors(2, "c", "softmax", outputs, data),
+    ]
+    found = Vectors("tflite", rows).table.records()
+    keys = ("runs", "shown", "possible", "from")
+    assert [[one[key] for key in keys] for one in found] == [
+        [7, 9, 13, "all sums"],
+        [7, None, None, "all codes"],
+        [7, None, None, "drawn"],
+    ]
 
 
 @pytest.mark.parametrize("seed", range(6))
