@@ -21,6 +21,7 @@ from qlower.contracts.accumulator_range import (
 from qlower.contracts.contractions import (
     Contraction,
     Product,
+    group_of,
     input_channels,
     product_of,
     stated_bits,
@@ -29,7 +30,7 @@ from qlower.contracts.contractions import (
 from qlower.contracts.products import IN_TURN
 from qlower.contracts.walk import walk_function
 from qlower.dialects import fixed, qnn
-from qlower.dialects.types import integer_range
+from qlower.dialects.types import integer_range, shape_of
 from qlower.interp import make_interpreter
 from qlower.interp.values import Array
 
@@ -72,6 +73,64 @@ def keeps_sums(contract: Contract, op: Product, start: Array) -> bool:
         return False
     sums = np.arange(least, most + 1).astype(_sum_type(contract))
     return _keeps(contract, op, sums)
+
+
+def held_sums(
+    contract: Contract, op: Product, start: Array
+) -> tuple[Integers, Integers] | None:
+    """The ends of what the register of each channel can hold in the end, [channel];
+    None where that isn't known.
+
+    A register that cuts none of the sums holds one of these. Another holds numbers of
+    its width, if the rule leaves nothing else of one and a group of products.
+    """
+    rule, values = contract.rule("accumulate"), turn_values(op)
+    ends = _ends_of_channels(op, start.astype(np.int64))
+    if ends is None or "input_channel" in rule.values:
+        return None
+    least, most = ends
+    low, high = integer_range(register_bits(contract, op))
+    step = _largest_product(op) * group_of(contract, op)
+    first = min(low - step, int(least.min()))
+    last = max(high + step, int(most.max()))
+    if last - first >= MOST_SUMS:
+        return None
+    sums = np.arange(first, last + 1).astype(_sum_type(contract))
+    near = slice(low - step - first, high + step - first + 1)
+    kept = sums
+    for channel in range(least.size):
+        if not channel or "channel" in rule.values:
+            own = {**values, "channel": np.array(channel, np.int32)}
+            (kept,) = rule.evaluate({**own, "accumulator": sums})
+        exact = slice(least[channel] - first, most[channel] - first + 1)
+        if (kept[exact] == sums[exact]).all():
+            continue
+        left = (kept[near].min(), kept[near].max(), *start.flat)
+        if min(left) < low or max(left) > high:
+            return None
+        least[channel], most[channel] = low, high
+    return least, most
+
+
+def _ends_of_channels(op: Product, start: Integers) -> tuple[Integers, Integers] | None:
+    """The ends of all sums of some of the products, and the start, [channel]."""
+    if not isinstance(op, qnn.MatMulOp):
+        return _channel_ends(op, start)
+    columns = shape_of(op.result)[-1]
+    ends = _ends(op, start)
+    assert ends is not None, "matrices have a range"
+    return np.full(columns, ends[0]), np.full(columns, ends[1])
+
+
+def _largest_product(op: Product) -> int:
+    """The largest magnitude of a product; weights are constant."""
+    if isinstance(op, qnn.MatMulOp):
+        reach = accumulator_range(op)
+        assert reach is not None, "matrices have a range"
+        return max(-reach.minimum, reach.maximum) // input_channels(op)
+    terms = product_terms(op)
+    assert terms is not None, "the weights are constant"
+    return int(np.abs(terms).max())
 
 
 def cut_channels(

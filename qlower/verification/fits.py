@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -219,7 +220,7 @@ def turning_inputs(
     channel, count = int(spans.argmax()), terms[0].shape[1]
     type = quantized_element(op.input.type)
     ends = type.storage_min, type.storage_max
-    for place in (count // 2, count * 3 // 4):
+    for place in _turns(count):
         for is_up in (True, False):
 
             def stored(
@@ -230,13 +231,18 @@ def turning_inputs(
             yield work.held(channel, stored).inputs
 
 
+def _turns(count: int) -> tuple[int, ...]:
+    """The numbers of products after which a sum turns round, of a `count` in all."""
+    return count // 2, count * 3 // 4, count * 7 // 8
+
+
 def _turning_matrices(model: Model, op: qnn.MatMulOp) -> Iterator[Mapping[str, Array]]:
     """Computed matrices that give the largest product up to some place, and the
     smallest behind it, or the other way round."""
     _, sources, _ = detach_layers(model.module, [layer_name(op) or op.name])
     corners = matrix_corners(op)
-    place = shape_of(op.lhs)[-1] // 2
-    for first, last in ((-1, 0), (0, -1)):
+    places = _turns(shape_of(op.lhs)[-1])
+    for place, (first, last) in product(places, ((-1, 0), (0, -1))):
         _, *ends = corners[first]
         lhs, rhs = map(filled, op.operands, ends)
         _, lhs[..., place:], rhs[..., place:, :] = corners[last]

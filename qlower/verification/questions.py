@@ -13,7 +13,7 @@ from qlower.contracts.accumulator_range import accumulator_range, product_bounds
 from qlower.contracts.contractions import Contraction, Product
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
 from qlower.contracts.products import IN_PAIRS
-from qlower.contracts.registers import keeps_sums
+from qlower.contracts.registers import held_sums, keeps_sums
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, integer_range
@@ -50,17 +50,18 @@ class Question:
     reach: Reach | None
 
 
-def questions(runs: Runs) -> list[Question] | str:
+def questions(runs: Runs, *, of_registers: bool = False) -> list[Question] | str:
     """The questions that decide a layer; or the reason why there are none of this
-    form."""
+    form. With `of_registers` they are about all that a register of sums made in turn
+    can hold, less the bias, rather than about exact sums."""
     a, b = runs
     op = a.op
     if not a.evaluations:
         return "what is moved or compared isn't the same"
     if isinstance(op, CONTRACTIONS):
-        return _contraction(runs, op)
+        return _contraction(runs, op, of_registers)
     if isinstance(op, qnn.MatMulOp):
-        return _matmul(runs, op)
+        return _matmul(runs, op, of_registers)
     if isinstance(op, POOLS):
         return _average(runs)
     if isinstance(op, qnn.BinaryOp):
@@ -139,18 +140,23 @@ def _ask(
     return Question((functions[0], functions[1]), domain, lanes, reach)
 
 
-def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
+def _contraction(
+    runs: Runs, op: Contraction, of_registers: bool
+) -> list[Question] | str:
     if isinstance(op, qnn.FusedAddOp):
         return "codes of another layer are added to each sum"
     bounds = product_bounds(op)
     if bounds is None:
         return "the weights aren't constant"
-    if not _keep_sums(runs, op):
-        return _CUT
+    held = _held(runs, op, of_registers)
+    if isinstance(held, str):
+        return held
     slack = _slack(runs, op)
     if isinstance(slack, str):
         return slack
     low, high = bounds[0] - slack, bounds[1] + slack
+    if held is not None:
+        low, high = (end - runs[0].start for end in held)
     offsets = [run.start.astype(np.int64) for run in runs]
     sides = [run.evaluations[-1] for run in runs]
     more = [{"offset": offset} for offset in offsets]
@@ -159,7 +165,7 @@ def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
         for side, offset in zip(sides, offsets, strict=True)
         for cut in (-offset, *_wraps(side, low + offset, high + offset, -offset))
     ]
-    reach = reach_sum(runs[0]) if not slack else None
+    reach = None if slack or held is not None else reach_sum(runs[0])
     asked = _ask(
         sides,
         [_accumulator(side) for side in sides],
@@ -174,8 +180,15 @@ def _contraction(runs: Runs, op: Contraction) -> list[Question] | str:
 _CUT = "a register that is narrower than the sums may cut them"
 
 
-def _keep_sums(runs: Runs, op: Product) -> bool:
-    return all(keeps_sums(run.contract, op, run.start) for run in runs)
+def _held(
+    runs: Runs, op: Product, of_registers: bool
+) -> tuple[Integers, Integers] | str | None:
+    """The ends of what registers hold, None where that are exact sums; or the reason
+    why it isn't known."""
+    if all(keeps_sums(run.contract, op, run.start) for run in runs):
+        return None
+    held = held_sums(runs[0].contract, op, runs[0].start) if of_registers else None
+    return _CUT if held is None else held
 
 
 def _slack(runs: Runs, op: Contraction) -> int | str:
@@ -200,12 +213,13 @@ def _excess(op: Contraction, product: str) -> int:
     return most * int(np.prod(op.weight.type.get_shape()))
 
 
-def _matmul(runs: Runs, op: qnn.MatMulOp) -> list[Question] | str:
-    if not _keep_sums(runs, op):
-        return _CUT
+def _matmul(runs: Runs, op: qnn.MatMulOp, of_registers: bool) -> list[Question] | str:
+    held = _held(runs, op, of_registers)
+    if isinstance(held, str):
+        return held
     reach = accumulator_range(op)
     assert reach is not None
-    low, high = np.array(reach.minimum), np.array(reach.maximum)
+    low, high = held or (np.array(reach.minimum), np.array(reach.maximum))
     sides = [run.evaluations[-1] for run in runs]
     zero = np.zeros((), np.int64)
     asked = _ask(

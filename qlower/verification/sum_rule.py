@@ -35,9 +35,10 @@ class SumRule:
     offset: Integers
 
 
-def sum_rule(run: LayerRun) -> SumRule:
-    """The rule of a layer that sums, as it was run on anything. Raises Unfit."""
-    asked = questions((run, run))
+def sum_rule(run: LayerRun, *, of_registers: bool = False) -> SumRule:
+    """The rule of a layer that sums, as it was run on anything; with `of_registers` the
+    sums are what a register that cuts them can hold. Raises Unfit."""
+    asked = questions((run, run), of_registers=of_registers)
     if isinstance(asked, str):
         raise Unfit(asked)
     (question,) = asked

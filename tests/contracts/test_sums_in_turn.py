@@ -15,6 +15,9 @@ from xdsl.ir import Attribute, SSAValue
 import qlower
 from qlower import build
 from qlower.compilation.compilation import Compilation
+from qlower.contracts import load_contract
+from qlower.contracts.contractions import SUMMED
+from qlower.contracts.registers import held_sums
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.interp.values import Array
@@ -350,6 +353,45 @@ def conv(divisor: int) -> qlower.Model:
     module = make_module([x], body)
     name_layers(module)
     return qlower.Model(module)
+
+
+@pytest.mark.parts(4)
+@pytest.mark.parametrize("group", [1, 3])
+@pytest.mark.parametrize("how", ["saturate", "wrap"])
+@pytest.mark.parametrize("matrices", [True, False], ids=["matmul", "linear"])
+def test_all_that_a_register_can_hold(
+    matrices: bool, how: str, group: int, tmp_path: Path
+) -> None:
+    """The ends hold every sum of every choice of few codes, in four products."""
+    body, cut = {"saturate": (SATURATE, saturate), "wrap": (WRAP, wrap)}[how]
+    device = load_contract(contract(tmp_path, body, group))
+    codes = np.array([-128, -127, 0, 1, 127])
+    weights = [-128, 127, 127, -90]
+    starts = np.array([0]) if matrices else np.array([-31000])
+
+    def module(x: SSAValue, *given: SSAValue) -> list[SSAValue]:
+        y = quantized((1, 1), 1.0, 0)
+        if matrices:
+            return [qnn.MatMulOp(x, given[0], y).result]
+        w = build.constant(np.array([weights], np.int8), quantized((1, 4), 1.0, 0))
+        b = build.constant(starts.astype(np.int32))
+        return [qnn.LinearOp(x, w, b, y).results[0]]
+
+    shapes = ((1, 4), (4, 1)) if matrices else ((1, 4),)
+    model = build.make_model([quantized(shape, 1.0, 0) for shape in shapes], module)
+    (op,) = layers(model.module)
+    assert isinstance(op, SUMMED)
+    factors = [codes] * 4 if matrices else [np.array([w]) for w in weights]
+    held = set(map(int, starts))
+    for number, own in enumerate(factors, 1):
+        steps = {int(x) * int(w) for x in codes for w in own}
+        held = {total + step for total in held for step in steps}
+        if number % group == 0 or number == 4:
+            held = {cut(total) for total in held}
+    found = held_sums(device, op, starts)
+    assert found is not None
+    assert found[0][0] <= min(held)
+    assert max(held) <= found[1][0]
 
 
 SIDES = ("esp-dl-esp32", "esp-dl-s3")

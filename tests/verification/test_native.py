@@ -22,10 +22,12 @@ from qlower.codegen.targets.resolve import (
     resolve_levels,
     resolve_target,
 )
+from qlower.emit.sums import multiply_accumulate
 from qlower.model import Model
 from qlower.sides.sides import Computed
 from qlower.text.parsing import parse_module
 from qlower.transforms import prove_epilogues
+from qlower.transforms.lower_qnn import contraction
 from qlower.transforms.prove_epilogues import cheapest
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.exceptions import Exceptions
@@ -87,6 +89,25 @@ def test_sums_that_wrap_are_not_called_wrong(tmp_path: Path) -> None:
     path.write_text(RESIDUAL.replace("[300, -2000]", "[2147483647, -2000]"))
     (row,) = native(path, HOST, contract="tflite").layers
     assert (row.verdict, row.how) == ("undecided", "the accumulator may wrap")
+
+
+def test_registers_that_cut_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What code makes of all that a lane can hold, and whether lanes are cut at all;
+    sums of 64 bits aren't tried."""
+    matrices = RUN_TESTS / "matmul_in_turn.mlir"
+    (row,) = native(matrices, HOST, contract="esp-dl-s3").layers
+    assert row.verdict == "equal", row.how
+    words = RUN_TESTS / "linear_word_weights.mlir"
+    (row,) = native(words, HOST, contract="esp-dl-s3").layers
+    assert (row.verdict, row.how) == (
+        "undecided",
+        "its sums have 64 bits, too many to try each",
+    )
+    monkeypatch.setattr(
+        contraction, "_in_turn", lambda contract, op: multiply_accumulate
+    )
+    (row,) = native(matrices, HOST, contract="esp-dl-s3").layers
+    assert row.verdict == "differs", row.how
 
 
 def test_a_wrong_step_of_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,13 @@ from functools import cache
 import numpy as np
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from qlower.contracts.contractions import SUMMED, product_of
+from qlower.contracts.products import IN_TURN
 from qlower.contracts.rules import RULES
+from qlower.contracts.values import contract_of
 from qlower.dialects import qnn
 from qlower.dialects.operations import named_operands
+from qlower.dialects.qnn.attributes import module_contract
 from qlower.interp import Array, InterpretationError
 from qlower.model.layers import layer_name, layer_names, layers
 from qlower.model.signature import TensorSpec
@@ -20,6 +24,7 @@ from qlower.sides.sides import Computed
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.decide import AFFORDABLE
 from qlower.verification.equal import draw_inputs, layer_inputs
+from qlower.verification.fits import turning_inputs
 from qlower.verification.native.found import without_reshapes
 from qlower.verification.questions import POOLS
 from qlower.verification.sum_rule import SumRule, Unfit, sum_rule
@@ -67,7 +72,7 @@ class References:
             source: np.zeros(spec.shape, spec.numpy_dtype)
             for source, spec in self.reads(name).items()
         }
-        return sum_rule(self.side.layer(name, values))
+        return sum_rule(self.side.layer(name, values), of_registers=True)
 
     def _sums(
         self, name: str, sources: frozenset[str], seed: int
@@ -75,10 +80,14 @@ class References:
         """Results of layers, drawn by a seed, and what a layer adds up that reads them,
         or what others move there. Raises Unfit."""
         values: dict[str, Array] = {}
+        turning = self._turning(name) if seed else []
+        given = turning[-seed] if turning else {}
 
         def value(source: str, reader: str) -> Array:
             if source in sources:
-                drawn = draw_inputs(self.side.model, reader, seed)[source]
+                drawn = given.get(source)
+                if drawn is None:
+                    drawn = draw_inputs(self.side.model, reader, seed)[source]
                 return values.setdefault(source, drawn)
             if source not in self.operations:
                 raise Unfit("it doesn't read what the layer does")
@@ -96,6 +105,16 @@ class References:
         if held is None:
             raise Unfit("its sum isn't one of stored integers")
         return values, held
+
+    def _turning(self, name: str) -> Sequence[Mapping[str, Array]]:
+        """Inputs of a layer that fill a register which cuts sums, if it has one."""
+        side, op = self.side, self.operations[name]
+        if not isinstance(op, SUMMED):
+            return []
+        default = side.contract or module_contract(side.model.module)
+        if product_of(contract_of(op, default, side.load), op) != IN_TURN:
+            return []
+        return list(turning_inputs(side.model, default, op))
 
     def rows(self, names: tuple[str, ...]) -> LayerRun:
         """A run of a layer whose rows are functions of one byte's row. Raises Unfit."""

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i8,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -64,6 +65,8 @@ class Sums:
 
 def given_sums(nest: NestOp, elements: int) -> Sums:
     """The nest for about `elements` sums at a time. Raises Unfit."""
+    if nest.accumulator_types == (i64,):
+        raise Unfit("its sums have 64 bits, too many to try each")
     if nest.accumulator_types != (i32,) or len(nest.res) != 1:
         raise Unfit("its sum isn't one of 32-bit integers")
     if uses_index(nest.epilogue.block):
