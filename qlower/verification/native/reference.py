@@ -80,8 +80,9 @@ class References:
         """Results of layers, drawn by a seed, and what a layer adds up that reads them,
         or what others move there. Raises Unfit."""
         values: dict[str, Array] = {}
-        turning = self._turning(name) if seed else []
-        given = turning[-seed] if turning else {}
+        given: Mapping[str, Array] = {}
+        if seed:
+            given = (list(self._turning(name)) or [given])[-seed]
 
         def value(source: str, reader: str) -> Array:
             if source in sources:
@@ -106,15 +107,14 @@ class References:
             raise Unfit("its sum isn't one of stored integers")
         return values, held
 
-    def _turning(self, name: str) -> Sequence[Mapping[str, Array]]:
+    def _turning(self, name: str) -> Iterator[Mapping[str, Array]]:
         """Inputs of a layer that fill a register which cuts sums, if it has one."""
         side, op = self.side, self.operations[name]
         if not isinstance(op, SUMMED):
-            return []
+            return
         default = side.contract or module_contract(side.model.module)
-        if product_of(contract_of(op, default, side.load), op) != IN_TURN:
-            return []
-        return list(turning_inputs(side.model, default, op))
+        if product_of(contract_of(op, default, side.load), op) == IN_TURN:
+            yield from turning_inputs(side.model, default, op)
 
     def rows(self, names: tuple[str, ...]) -> LayerRun:
         """A run of a layer whose rows are functions of one byte's row. Raises Unfit."""
