@@ -104,6 +104,9 @@ def import_while(op: OperatorContext) -> None:
                 _end(op, carried, left)
                 return
         else:
+            tensor = op.graph.tensor(goes_on, op)
+            op.check_type(tensor, "BOOL")
+            op.check_range(f"elements of {tensor}", math.prod(tensor.shape), 1, 1)
             (now,) = _values(op, [goes_on])
             left = left or _values(op, carried)
             goes = now if goes is None else _both(op, goes, now)
