@@ -20,9 +20,8 @@ from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.kernel import NestOp
-from qlower.dialects.types import tensor_type
 from qlower.interp import Array
-from qlower.model.nests import constant, dense
+from qlower.model.nests import constant, dense, scalar_constant
 from qlower.transforms.form_kernels.simplify import simplify
 from qlower.transforms.operations import Operations, insert_at
 from qlower.transforms.prove_epilogues.byte_functions import (
@@ -42,7 +41,8 @@ def replace_by_line(
     nest: NestOp, place: Located, lines: Lines, exceptions: Exceptions
 ) -> None:
     """Makes a nest whose epilogue computes the value at the place by the lines."""
-    value, shape = place.value, place.shape
+    value, shape, owner = place.value, place.shape, place.value.owner
+    assert isinstance(owner, Operation)
     parameters: list[Array] = [*lines.parameters]
     channel = _only_channel(lines, exceptions)
     if channel is None:
@@ -51,34 +51,43 @@ def replace_by_line(
             parameters.append(exceptions.difference[:, slot].astype(np.int32))
     loops = [loop for loop, extent in enumerate(shape) if extent > 1]
     extents = [shape[loop] for loop in loops]
-    channel_map = AffineMap(
-        len(nest.bounds), 0, tuple(AffineExpr.dimension(loop) for loop in loops)
-    )
-    constants = [_constant(array, extents) for array in parameters]
-    insert_at(InsertPoint.before(nest), constants, nest.location)
+    regions = tuple(nest.regions)
+    block = nest.epilogue.block
+    accumulator = block.args[-1]
+    tensors: list[arith.ConstantOp] = []
+    numbers: list[arith.ConstantOp] = []
+    added: list[SSAValue] = []
+    for array in parameters:
+        element = _ELEMENTS[array.dtype.name]
+        if array.tobytes() == array[:1].tobytes() * array.size:
+            numbers.append(scalar_constant(array[0], element))
+            added.append(numbers[-1].result)
+            continue
+        index = len(nest.inputs) + len(tensors)
+        for region in regions:
+            region.block.insert_arg(element, index)
+        added.append(block.args[index])
+        tensors.append(constant(dense(array.reshape(extents), element)))
+    insert_at(InsertPoint.before(nest), tensors, nest.location)
+    insert_at(InsertPoint.at_start(block), numbers, owner.location)
 
-    inputs = tuple(nest.inputs)
-    init, body, epilogue = (
-        nest.detach_region(region) for region in tuple(nest.regions)
-    )
-    own = len(nest.inputs)
-    for region in (init, body, epilogue):
-        for index, tensor in enumerate(constants):
-            type = tensor_type(tensor.result).element_type
-            region.block.insert_arg(type, own + index)
-    added = epilogue.block.args[own : own + len(constants)]
-    accumulator = epilogue.block.args[-1]
     code = Operations()
     if channel is not None:
-        added = [*added, *_of_channel(code, lines, exceptions, channel, added[0])]
+        added += _of_channel(code, lines, exceptions, channel, added[0])
     ops = [*code.ops, *_operations(lines.form, accumulator, added, value.type)]
-    assert isinstance(value.owner, Operation)
-    insert_at(InsertPoint.after(value.owner), ops, value.owner.location)
+    insert_at(InsertPoint.after(owner), ops, owner.location)
     replace_value(value, ops[-1].results[0])
 
-    maps = [*nest.input_maps, *[channel_map] * len(constants), *nest.result_maps]
-    results = [tensor.result for tensor in constants]
-    rebuild(nest, [*inputs, *results], nest.tables, maps, init, body, epilogue)
+    if not tensors:
+        _simplified(nest)
+        return
+    read = AffineMap(
+        len(nest.bounds), 0, tuple(AffineExpr.dimension(loop) for loop in loops)
+    )
+    inputs = [*nest.inputs, *(tensor.result for tensor in tensors)]
+    maps = [*nest.input_maps, *[read] * len(tensors), *nest.result_maps]
+    detached = (nest.detach_region(region) for region in regions)
+    rebuild(nest, inputs, nest.tables, maps, *detached)
 
 
 def _only_channel(lines: Lines, exceptions: Exceptions) -> int | None:
@@ -181,7 +190,14 @@ def rebuild(
     for old, result in zip(nest.res, new.res, strict=True):
         result.name_hint = old.name_hint
     Rewriter.replace_op(nest, new)
-    new = simplify(new)
+    return _simplified(new, before)
+
+
+def _simplified(nest: NestOp, before: Sequence[SSAValue] | None = None) -> NestOp:
+    """A nest without what it doesn't need, as are the inputs from `before`, its own by
+    default, that nothing needs then."""
+    before = tuple(nest.inputs) if before is None else before
+    new = simplify(nest)
     for input in dict.fromkeys(before):
         if isinstance(input.owner, Operation) and is_trivially_dead(input.owner):
             Rewriter.erase_op(input.owner)
@@ -207,7 +223,3 @@ def _operations(
     elif result_type.bitwidth > 32:
         ops.append(arith.ExtSIOp(result, result_type))
     return ops
-
-
-def _constant(array: Array, extents: Sequence[int]) -> arith.ConstantOp:
-    return constant(dense(array.reshape(extents), _ELEMENTS[array.dtype.name]))
