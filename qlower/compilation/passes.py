@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qlower.diagnostics import LOGGER, QlowerError
+from qlower.model.cloning import clone_in_order
 from qlower.model.contract_files import name_contracts_wholly
 from qlower.model.printing import exact_module
 from qlower.tally import Tally, tallied
@@ -112,7 +113,7 @@ def _apply(
     verify_each: bool,
 ) -> ModuleOp:
     context = make_context()
-    result = module.clone()
+    result = clone_in_order(module, {})
     for observer in observers:
         observer.before(result, steps)
     for index, step in enumerate(steps):

@@ -9,7 +9,7 @@ from typing import Self, cast
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -29,6 +29,20 @@ def operations_of(kind: type[Kind]) -> list[type[Kind]]:
     own = [kind] if hasattr(kind, "name") else []
     below = (op for base in kind.__subclasses__() for op in operations_of(base))
     return list(dict.fromkeys([*own, *below]))
+
+
+def operations_in(region: Region) -> list[Operation]:
+    """The operations of a region, in order, each before those inside it: xDSL's `walk`
+    passes each through a generator for each level above it."""
+    found: list[Operation] = []
+    for block in region.blocks:
+        op = block.first_op
+        while op is not None:
+            found.append(op)
+            for inner in op.regions:
+                found += operations_in(inner)
+            op = op.next_op
+    return found
 
 
 def kind_of(op: Operation | type[Operation]) -> str:

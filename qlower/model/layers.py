@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -21,7 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.traits import ConstantLike, IsTerminator
+from xdsl.traits import ConstantLike, IsTerminator, OpTrait
 from xdsl.utils.hints import isa
 
 from qlower.diagnostics import location_full_name, location_name
@@ -198,13 +199,18 @@ def is_layer(op: Operation) -> bool:
         op.results
         and not is_constant(op)
         and not isinstance(op, EmptyOp)
-        and not op.has_trait(IsTerminator)
+        and not _has_trait(type(op), IsTerminator)
     )
 
 
 def is_constant(owner: Operation | Block) -> bool:
     """Whether a value's owner is a constant operation."""
-    return isinstance(owner, Operation) and owner.has_trait(ConstantLike)
+    return isinstance(owner, Operation) and _has_trait(type(owner), ConstantLike)
+
+
+@cache
+def _has_trait(kind: type[Operation], trait: type[OpTrait]) -> bool:
+    return kind.has_trait(trait)
 
 
 def layer_name(op: Operation) -> str | None:

@@ -43,6 +43,7 @@ from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import SaturateOp
 from qlower.dialects.integers import segment_sizes
+from qlower.dialects.operations import operations_in
 from qlower.dialects.types import tensor_type
 from qlower.interp.values import Array, dtype_of
 
@@ -102,7 +103,7 @@ class Emitter:
         """Append `op` and give it and everything inside it the source's location."""
         op.location = self.location
         for region in op.regions:
-            for inner in region.walk():
+            for inner in operations_in(region):
                 inner.location = self.location
         self.append(op)
         return op

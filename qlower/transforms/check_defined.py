@@ -19,7 +19,9 @@ from xdsl.passes import ModulePass
 from qlower.diagnostics import QlowerError
 from qlower.dialects import fixed
 from qlower.dialects.kernel import NestOp
+from qlower.dialects.operations import operations_in
 from qlower.dialects.types import tensor_type
+from qlower.model.entry import defined_functions
 from qlower.tally import count
 from qlower.transforms.ranges import (
     RULES,
@@ -46,9 +48,8 @@ class CheckDefinedPass(ModulePass):
     name = "check-defined"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                check_function(function)
+        for function in defined_functions(op):
+            check_function(function)
 
 
 def check_function(function: func.FuncOp) -> None:
@@ -70,7 +71,7 @@ def _check_nests(function: func.FuncOp, *, by_themselves: bool) -> None:
         if isinstance(op, NestOp):
             found = nest_ranges(op, tensors)
             for region in op.regions:
-                for inner in region.walk():
+                for inner in operations_in(region):
                     check = _CHECKS.get(type(inner))
                     if check is not None:
                         check(inner, found)

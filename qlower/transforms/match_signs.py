@@ -198,12 +198,12 @@ def _extend_otherwise(extension: arith.ExtSIOp | arith.ExtUIOp) -> None:
     other = arith.ExtUIOp if to_unsigned else arith.ExtSIOp
     type = extension.result.type
     distance = _HIGHEST_BIT if to_unsigned else -_HIGHEST_BIT
-    new = other(extension.input, type)
+    new = other.create(operands=[extension.input], result_types=[type])
     insert_at(InsertPoint.before(extension), (new,), extension.location)
     for use in tuple(extension.result.uses):
         user = use.operation
         zero_point = _zero_point(user) if use.index == 0 else None
-        centred = _minus(new.result, (zero_point or 0) + distance, user)
+        centred = _minus(new.results[0], (zero_point or 0) + distance, user)
         if zero_point is None:
             user.operands[use.index] = centred
         else:
@@ -217,7 +217,8 @@ def _minus(value: SSAValue, number: int, before: Operation) -> SSAValue:
         return value
     assert isa(value.type, IntegerType)
     code = Operations()
-    difference = code.add(arith.SubiOp(value, code.integer(number, value.type)))
+    subtrahend = code.integer(number, value.type)
+    difference = code.make(arith.SubiOp, [value, subtrahend], value.type)
     insert_at(InsertPoint.before(before), code.ops, before.location)
     return difference
 
@@ -244,7 +245,8 @@ def _flip_result(nest: NestOp, index: int) -> None:
 def _flipped(value: SSAValue, point: InsertPoint, location: LocationAttr) -> SSAValue:
     """The byte `value` with its highest bit flipped, computed at `point`."""
     code = Operations()
-    flipped = code.add(arith.XOrIOp(value, code.integer(-_HIGHEST_BIT, i8)))
+    highest = code.integer(-_HIGHEST_BIT, i8)
+    flipped = code.make(arith.XOrIOp, [value, highest], i8)
     insert_at(point, code.ops, location)
     return flipped
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qlower.model.nests import constant
@@ -22,6 +22,13 @@ class Operations:
         """Append `op`; its result."""
         self.ops.append(op)
         return op.results[0]
+
+    def make(
+        self, kind: type[Operation], operands: Sequence[SSAValue], type: Attribute
+    ) -> SSAValue:
+        """Append an operation that its operands and its result's type decide: its class
+        would first ask what each is, for three times as long."""
+        return self.add(kind.create(operands=operands, result_types=[type]))
 
     def integer(self, value: int, type: IntegerType = i32) -> SSAValue:
         """Append a constant, whose signed number is `value`."""

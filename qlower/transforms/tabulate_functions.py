@@ -7,13 +7,17 @@ for one byte, 65,536 for two.
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.math import SqrtOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from qlower.dialects.kernel import NestOp
 from qlower.interp.math import ROUNDED_BINARY, ROUNDED_UNARY
+from qlower.model.entry import defined_functions
 from qlower.tally import timed_layer
 from qlower.transforms.prove_epilogues.byte_functions import ByteFunction
 from qlower.transforms.prove_epilogues.rewrite import replace_by_substitutes
@@ -29,16 +33,23 @@ class TabulateFunctionsPass(ModulePass):
     name = "tabulate-functions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for nest in list(op.walk()):
-            if isinstance(nest, NestOp) and _computes_any(nest):
-                with timed_layer(nest):
-                    replace_by_substitutes(nest, _table)
+        for function in defined_functions(op):
+            for nest in tuple(function.body.block.ops):
+                if isinstance(nest, NestOp) and _computes_any(nest):
+                    with timed_layer(nest):
+                        replace_by_substitutes(nest, _table)
 
 
 def _computes_any(nest: NestOp) -> bool:
-    return any(isinstance(op, FUNCTIONS) for op in nest.epilogue.block.ops)
+    return any(is_function(type(op)) for op in nest.epilogue.block.ops)
+
+
+@cache
+def is_function(kind: type[Operation]) -> bool:
+    """Whether operations of a class are among `FUNCTIONS`."""
+    return issubclass(kind, FUNCTIONS)
 
 
 def _table(function: ByteFunction) -> Substitute | None:
-    needed = any(isinstance(op, FUNCTIONS) for op in function.ops)
+    needed = any(is_function(type(op)) for op in function.ops)
     return look_up(function) if needed else None

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import arith, func, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IndexType,
@@ -34,26 +34,26 @@ from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import NestOp
 from qlower.dialects.types import shape_of, tensor_type
 from qlower.interp import InterpretationError
+from qlower.model.entry import defined_functions
 from qlower.model.nests import dense
 from qlower.tally import timed_layer
 from qlower.transforms.operations import insert_at
 from qlower.transforms.prove_epilogues.monotone import Values, run_scalars
 from qlower.transforms.prove_epilogues.rewrite import rebuild, replace_value
-from qlower.transforms.tabulate_functions import FUNCTIONS
+from qlower.transforms.tabulate_functions import is_function
 
 WORDS = 1 << 16
 
 
 class TabulateWordsPass(ModulePass):
-    """Look up functions of one i16 that interpolate, or that use one of `FUNCTIONS`."""
+    """Look up functions of one i16 that interpolate, or that need a table."""
 
     name = "tabulate-words"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         has_memory = not target_of(op).is_bare_metal
-        for function in op.walk():
-            if isinstance(function, func.FuncOp) and not function.is_declaration:
-                _Tables(has_memory=has_memory).tabulate(function.body.block)
+        for function in defined_functions(op):
+            _Tables(has_memory=has_memory).tabulate(function.body.block)
 
 
 class _Tables:
@@ -99,7 +99,7 @@ class _Tables:
 
 def _may_look_up(nest: NestOp) -> bool:
     ops = (op for region in nest.regions for block in region.blocks for op in block.ops)
-    return any(isinstance(op, (tensor.ExtractOp, *FUNCTIONS)) for op in ops)
+    return any(isinstance(op, tensor.ExtractOp) or is_function(type(op)) for op in ops)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class _WordFunction:
     def entries(self, *, has_memory: bool) -> DenseIntOrFPElementsAttr | None:
         """The results for each source's bits, read as unsigned; None if they are better
         computed."""
-        is_needed = any(isinstance(op, FUNCTIONS) for op in self.ops)
+        is_needed = any(is_function(type(op)) for op in self.ops)
         read = [op.tensor for op in self.ops if isinstance(op, tensor.ExtractOp)]
         interpolates = bool(read) and all(prod(shape_of(t)) < WORDS for t in read)
         if not is_needed and not (has_memory and interpolates):

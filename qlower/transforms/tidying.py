@@ -80,7 +80,7 @@ class _Simplification(RewritePattern):
     folder: Folder
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        if _is_unused(op) and would_be_trivially_dead(op):
+        if is_dead(op):
             rewriter.erase(op)
             return
         folded = self.folder.try_fold(op) if _folds(type(op)) else None
@@ -115,7 +115,7 @@ def erase_dead(region: Region, listener: PatternRewriterListener | None = None) 
     changed = False
     for block in region.blocks:
         for op in reversed(block.ops):
-            if _is_unused(op) and would_be_trivially_dead(op):
+            if is_dead(op):
                 if listener is not None:
                     listener.handle_operation_removal(op)
                 block.erase_op(op, safe_erase=False)
@@ -124,6 +124,11 @@ def erase_dead(region: Region, listener: PatternRewriterListener | None = None) 
             for inner in op.regions:
                 changed |= erase_dead(inner, listener)
     return changed
+
+
+def is_dead(op: Operation) -> bool:
+    """Whether nothing uses an operation, which has no effects either."""
+    return _is_unused(op) and (_is_pure(type(op)) or would_be_trivially_dead(op))
 
 
 def _is_unused(op: Operation) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from support.stored import random_stored
-from xdsl.dialects.arith import ConstantOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.arith import AddiOp, ConstantOp
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, Region, SSAValue
 
 from qlower.codegen.program import work
 from qlower.codegen.program.compiled import Kernel
@@ -21,6 +22,7 @@ from qlower.codegen.skeletons.products.step import StepCost, WeightLayout
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
 from qlower.dialects import qnn
+from qlower.dialects.kernel import YieldOp
 from qlower.model.build import constant, make_model, quantized
 
 
@@ -89,13 +91,12 @@ def test_a_team_has_to_save_15_microseconds(
     assert is_worthwhile(nanoseconds, threads) == pays
 
 
-def region(count: int) -> Any:
+def region(count: int) -> Region:
     """One of that many operations, and others that compute nothing."""
-    ops = [SimpleNamespace(results=[1])] * count
-    empty = SimpleNamespace(results=[])
-    return SimpleNamespace(
-        walk=lambda: [*ops, empty, ConstantOp.from_int_and_width(1, 32)]
-    )
+    block = Block(arg_types=[i32])
+    block.add_ops(AddiOp(block.args[0], block.args[0]) for _ in range(count))
+    block.add_ops((YieldOp(), ConstantOp.from_int_and_width(1, 32)))
+    return Region(block)
 
 
 def plan(kind: type, **fields: Any) -> Any:

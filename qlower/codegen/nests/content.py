@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from xdsl.dialects.builtin import FloatAttr
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from qlower.codegen.nests.operand import box_of, constant_bytes
 from qlower.dialects.kernel import CopyOp, NestOp
@@ -19,31 +19,40 @@ def nest_content(op: NestOp) -> Iterator[bytes]:
 
     The positions of tensors are no part of it, nor is the nest's name.
     """
-    numbers: dict[SSAValue, int] = {}
-    for value in (*op.inputs, *op.tables):
-        if value not in numbers:
-            numbers[value] = len(numbers)
+    numbers: dict[int, int] = {}
+    inputs = op.inputs
+    read = *inputs, *op.tables
+    for value in read:
+        if id(value) not in numbers:
+            numbers[id(value)] = len(numbers)
             yield from _origin(value)
-    for result in op.res:
+    for result in op.results:
         box = box_of(result)
         place = "" if box is None else f"{_text(box.offsets)} {_text(box.result.type)}"
         yield f"{_text(result.type)} {place}".encode()
-    places = [numbers[value] for value in (*op.inputs, *op.tables)]
+    places = [numbers[id(value)] for value in read]
     memory = "buffers", "scratch"
     properties = {k: v for k, v in op.properties.items() if k not in memory}
     refused = op.scratch is not None and op.scratch.bytes.data == 0
-    yield f"{places} {len(op.inputs)} {refused}{_texts(properties)}".encode()
+    yield f"{places} {len(inputs)} {refused}{_texts(properties)}".encode()
     for region in op.regions:
         yield "\n".join(_code(region, numbers)).encode()
 
 
 def classes_of_equal(nests: Iterable[NestOp]) -> dict[NestOp, int]:
     """A number for each nest, which nests of equal content share."""
-    numbers: dict[tuple[bytes, ...], int] = {}
-    return {
-        nest: numbers.setdefault(tuple(nest_content(nest)), len(numbers))
-        for nest in nests
-    }
+    alike: dict[object, list[NestOp]] = {}
+    found: dict[NestOp, int] = {}
+    for nest in nests:
+        found[nest] = len(found)
+        loops = nest.parallel_bounds, nest.reduction_bounds
+        alike.setdefault((loops, len(nest.operands)), []).append(nest)
+    for group in alike.values():
+        numbers: dict[tuple[bytes, ...], int] = {}
+        for nest in group if len(group) > 1 else ():
+            content = tuple(nest_content(nest))
+            found[nest] = numbers.setdefault(content, found[nest])
+    return found
 
 
 def _origin(value: SSAValue) -> Iterator[bytes]:
@@ -57,21 +66,45 @@ def _origin(value: SSAValue) -> Iterator[bytes]:
         yield from _origin(copy.source)
 
 
-def _code(region: Region, numbers: dict[SSAValue, int]) -> Iterator[str]:
-    """Scalar operations, a line each, with their operands by number."""
+def _code(region: Region, numbers: dict[int, int]) -> list[str]:
+    """Scalar operations, a line each, with their operands by number; `numbers` are
+    those of values, by identity."""
+    lines: list[str] = []
     for block in region.blocks:
         for value in block.args:
-            numbers[value] = len(numbers)
-        yield f"block {[_text(value.type) for value in block.args]}"
+            numbers[id(value)] = len(numbers)
+        lines.append(f"block {[_text(value.type) for value in block.args]}")
         for op in block.ops:
-            operands = [numbers[operand] for operand in op.operands]
-            types = [_text(type) for type in op.result_types]
-            attributes = _texts(op.properties) + _texts(op.attributes)
-            yield f"{op.name} {operands} {types}{attributes}"
+            operands = [numbers[id(operand)] for operand in op.operands]
+            lines.append(f"{_parts(op)} {operands}")
             for value in op.results:
-                numbers[value] = len(numbers)
+                numbers[id(value)] = len(numbers)
             for inner in op.regions:
-                yield from _code(inner, numbers)
+                lines += _code(inner, numbers)
+    return lines
+
+
+_LINES: dict[tuple[object, ...], tuple[str, object]] = {}
+"""Texts of operations, by the identity of their parts, which live as long."""
+
+_MOST_LINES = 1 << 12
+
+
+def _parts(op: Operation) -> str:
+    """All of an operation but its operands. Operations of equal nests mostly have the
+    same objects for attributes, which are known sooner than equal ones."""
+    types = [result.type for result in op.results]
+    parts = *types, *op.properties.values(), *op.attributes.values()
+    key = (op.name, *op.properties, *op.attributes, *map(id, parts))
+    known = _LINES.get(key)
+    if known is not None:
+        return known[0]
+    if len(_LINES) >= _MOST_LINES:
+        _LINES.clear()
+    text = f"{op.name} {[_text(type) for type in types]}"
+    text += _texts(op.properties) + _texts(op.attributes)
+    _LINES[key] = text, parts
+    return text
 
 
 def _texts(attributes: Mapping[str, Attribute]) -> str:

@@ -16,6 +16,7 @@ from qlower.codegen.skeletons.choose import Skeletons
 from qlower.codegen.targets.resolve import Target
 from qlower.codegen.targets.set_target import target_of
 from qlower.dialects.kernel import NestOp, Schedule
+from qlower.model.entry import defined_functions
 from qlower.tally import Rewrites
 
 
@@ -41,7 +42,10 @@ def schedule_contractions(
     """Give every contraction without a schedule the best by estimate."""
     rewrites = Rewrites("contractions scheduled", limit)
     nests = [
-        op for op in module.walk() if isinstance(op, NestOp) and op.schedule is None
+        op
+        for function in defined_functions(module)
+        for op in function.body.block.ops
+        if isinstance(op, NestOp) and op.schedule is None
     ]
     best: dict[int, Schedule | None] = {}
     for op, number in classes_of_equal(nests).items():

@@ -24,6 +24,7 @@ from qlower.codegen.skeletons.tile_registers.plan import (
 )
 from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import CopyOp, ScanOp, byte_size
+from qlower.dialects.operations import operations_in
 from qlower.dialects.types import tensor_type
 from qlower.model.layers import layer_names, layer_title
 
@@ -153,7 +154,7 @@ def estimated_nanoseconds(
 
 
 def _operations(region: Region) -> int:
-    return sum(_computes(op) for op in region.walk())
+    return sum(_computes(op) for op in operations_in(region))
 
 
 def _computes(op: Operation) -> bool:

@@ -10,11 +10,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region
 
 from qlower.codegen.values.elements import scalar_type, storage_bytes
+from qlower.dialects.operations import operations_in
 
 
 def indexed_loops(region: Region) -> set[int]:
     """The loops whose index the region asks for."""
-    return {loop_of(op) for op in region.walk() if op.name == "kernel.index"}
+    return {loop_of(op) for op in operations_in(region) if op.name == "kernel.index"}
 
 
 def loop_of(op: Operation) -> int:

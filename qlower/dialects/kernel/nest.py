@@ -44,6 +44,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..integers import integers, segment_sizes, values_of
+from ..operations import operations_in
 from ..types import element_type
 from .copy import CopyOp
 from .maps import verify_maps
@@ -354,7 +355,7 @@ class NestOp(IRDLOperation):
                 verify_outside_reduction(name, region, self.input_maps, parallel)
                 if any(
                     isinstance(op, IndexOp) and op.dim.value.data >= parallel
-                    for op in region.walk()
+                    for op in operations_in(region)
                 ):
                     raise VerifyException(f"{name} uses the index of a reduction loop")
         verify_captured(self, self.tables)

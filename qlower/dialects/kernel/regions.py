@@ -9,6 +9,8 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
+from ..operations import operations_in
+
 
 def verify_region(
     name: str,
@@ -50,9 +52,13 @@ def verify_outside_reduction(
 def verify_captured(op: Operation, tables: Collection[SSAValue]) -> None:
     """Refuse regions that use values from above, `tables` excepted."""
     for region in op.regions:
-        for inner in region.walk():
+        for inner in operations_in(region):
             for value in inner.operands:
-                if not op.is_ancestor(value.owner) and value not in tables:
+                owner = value.owner
+                block = owner.parent if isinstance(owner, Operation) else owner
+                if block is inner.parent or op.is_ancestor(owner):
+                    continue
+                if value not in tables:
                     raise VerifyException(
                         "regions may use values from above as tables only, found a "
                         f"value of type {value.type}"

@@ -19,6 +19,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from qlower.dialects.integers import values_of
 from qlower.dialects.kernel import CopyOp, IndexOp, NestOp
+from qlower.dialects.operations import operations_in
 from qlower.transforms.drop_channels.spans import (
     Spans,
     over_loops,
@@ -252,7 +253,7 @@ def _loop_uses(nest: NestOp) -> NestUses:
             for loop in expression.used_dims():
                 uses[loop].is_rigid = True
     for region in nest.regions:
-        for op in region.walk():
+        for op in operations_in(region):
             if isinstance(op, IndexOp):
                 uses[op.dim.value.data].is_rigid = True
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FloatAttr,
@@ -21,10 +21,12 @@ from xdsl.utils.exceptions import VerifyException
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import CopyOp, NestOp
 from qlower.dialects.kernel.maps import verify_maps
+from qlower.dialects.operations import operations_in
 from qlower.dialects.types import AnyTensor, shape_of, tensor_type
 from qlower.emit.reassociation import Reassociation, reassociation
 from qlower.transforms.form_kernels.regions import (
     build_region,
+    scalar,
     scalar_constant,
     substitute,
     take,
@@ -45,14 +47,15 @@ def convert_operations(block: Block) -> None:
                 convert_insert(op)
             case _:
                 pass
+    # Then nests, and what is filled for others than those that start from its value.
     for op in tuple(block.ops):
-        match op:
-            case linalg.FillOp():
-                _replace(op, convert_fill(op))
-            case linalg.GenericOp():
-                _replace(op, convert_generic(op))
-            case _:
-                pass
+        if isinstance(op, linalg.GenericOp):
+            _replace(op, convert_generic(op))
+    for op in tuple(block.ops):
+        if isinstance(op, linalg.FillOp) and op.results[0].first_use:
+            _replace(op, convert_fill(op))
+        elif isinstance(op, linalg.FillOp):
+            Rewriter.erase_op(op)
 
 
 def _replace(op: Operation, new: Operation) -> None:
@@ -72,11 +75,6 @@ def convert_fill(op: linalg.FillOp) -> NestOp:
             op.location,
         )
 
-    def constant(into: Block) -> Sequence[SSAValue]:
-        clone = arith.ConstantOp(value)
-        into.add_op(clone)
-        return clone.results
-
     shape = result.get_shape()
     return NestOp(
         (),
@@ -87,7 +85,7 @@ def convert_fill(op: linalg.FillOp) -> NestOp:
         (AffineMap.identity(len(shape)),),
         Region(),
         Region(),
-        build_region((), constant),
+        build_region((), lambda into: [scalar(value, into)]),
         (result,),
     )
 
@@ -96,7 +94,8 @@ def convert_generic(op: linalg.GenericOp) -> NestOp:
     """A nest with the loops of the generic, the parallel ones first.
 
     Tensors that give only a shape (windows, initial tensors that are not read) are left
-    out. The initial tensors of a reduction become inputs that `init` yields.
+    out. The initial tensors of a reduction become inputs that `init` yields, or the
+    number that all elements of one are.
     """
     bounds = op.get_static_loop_ranges()
     if DYNAMIC_INDEX in bounds:
@@ -112,11 +111,19 @@ def convert_generic(op: linalg.GenericOp) -> NestOp:
     arguments = dict(zip(body.args, zip(op.operands, maps, strict=True), strict=True))
     accumulators = body.args[len(op.inputs) :]
     # With reduction loops the initial tensors are read even if the body does not.
+    initial = frozenset(accumulators if reduction else ())
+    starts = {
+        argument: value
+        for argument in initial
+        if (value := uniform_value(arguments[argument][0])) is not None
+        and value.type == argument.type
+    }
     read = [
         argument
         for argument, (operand, _) in arguments.items()
         if isinstance(operand.type, TensorType)
-        and (argument.uses or (reduction and argument in accumulators))
+        and argument not in starts
+        and (argument.first_use or argument in initial)
     ]
     scalars = {
         argument: operand
@@ -138,7 +145,12 @@ def convert_generic(op: linalg.GenericOp) -> NestOp:
         return {a: _clone_constant(v, op, into) for a, v in scalars.items()}
 
     def start(into: Block) -> Sequence[SSAValue]:
-        return [into.args[read.index(argument)] for argument in accumulators]
+        return [
+            scalar(starts[argument], into)
+            if argument in starts
+            else into.args[read.index(argument)]
+            for argument in accumulators
+        ]
 
     def step(into: Block) -> Sequence[SSAValue]:
         values = constants(into) | dict(zip(read, into.args, strict=False))
@@ -169,9 +181,7 @@ def _clone_constant(value: SSAValue, op: Operation, into: Block) -> SSAValue:
             f"'{op.name}' has a scalar operand of type {value.type}, not constant",
             op.location,
         )
-    clone = arith.ConstantOp(attribute)
-    into.add_op(clone)
-    return clone.result
+    return scalar(attribute, into)
 
 
 def captured_tensors(op: Operation) -> list[SSAValue]:
@@ -180,7 +190,7 @@ def captured_tensors(op: Operation) -> list[SSAValue]:
         dict.fromkeys(
             operand
             for region in op.regions
-            for inner in region.walk()
+            for inner in operations_in(region)
             for operand in inner.operands
             if isinstance(operand.type, TensorType)
         )

@@ -21,7 +21,6 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 from xdsl.rewriter import Rewriter
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from qlower.dialects.kernel import NestOp, YieldOp
 from qlower.model.layers import layer_name
@@ -37,6 +36,7 @@ from qlower.transforms.form_kernels.regions import (
 )
 from qlower.transforms.form_kernels.simplify import simplify
 from qlower.transforms.form_kernels.uncollapse import read_uncollapsed
+from qlower.transforms.tidying import is_dead
 
 
 def fuse_nests(block: Block) -> None:
@@ -52,7 +52,7 @@ def fuse_nests(block: Block) -> None:
 def remove_unused(block: Block) -> None:
     """Erases the ops without effects whose results have no uses."""
     for op in reversed(tuple(block.ops)):
-        if is_trivially_dead(op):
+        if is_dead(op):
             Rewriter.erase_op(op)
 
 
@@ -91,14 +91,14 @@ def merge_nests(producer: NestOp, consumer: NestOp, index: int) -> NestOp | None
     else:
         return None
     simplified = simplify(merged)
-    if is_trivially_dead(producer):
+    if is_dead(producer):
         Rewriter.erase_op(producer)
     return simplified
 
 
 def _replace(nest: NestOp, new: NestOp, location: LocationAttr) -> NestOp:
     new.location = location
-    for old, result in zip(nest.res, new.res, strict=True):
+    for old, result in zip(nest.results, new.results, strict=True):
         result.name_hint = old.name_hint
     Rewriter.replace_op(nest, new)
     return new
@@ -125,13 +125,13 @@ def _is_constant(nest: NestOp) -> bool:
 
 def _can_move_into(producer: NestOp, consumer: NestOp, index: int) -> bool:
     """Whether the elementwise producer may be computed where input `index` is read."""
-    if producer.reduction_bounds or len(producer.res) != 1:
+    if producer.reduction_bounds or len(producer.results) != 1:
         return False
     if consumer.body.blocks and consumer.body.block.args[index].uses:
         return False
     if _is_constant(producer):
         return True
-    return producer.res[0].has_one_use() and _reads_once(
+    return producer.results[0].has_one_use() and _reads_once(
         consumer.input_maps[index], consumer.parallel_bounds
     )
 
@@ -209,7 +209,7 @@ def loops_of_consumer(
         return None
     loops: dict[int, AffineExpr] = {}
     reads = consumer.input_maps
-    for result, written in zip(producer.res, producer.result_maps, strict=True):
+    for result, written in zip(producer.results, producer.result_maps, strict=True):
         for use in result.uses:
             if use.operation is not consumer or use.index >= len(reads):
                 return None
@@ -264,7 +264,7 @@ def _extend(producer: NestOp, consumer: NestOp, loops: Sequence[AffineExpr]) -> 
         _insert_arguments(region.block, len(own), [code.args[i] for i in added])
     end = block.last_op
     assert isinstance(end, YieldOp)
-    yielded = pair(producer.res, end.arguments)
+    yielded = pair(producer.results, end.arguments)
     new = dict(zip(added, block.args[len(own) :], strict=False))
     scalars = [
         new[i] if i in new else yielded[value] for i, (value, _) in enumerate(reads)

@@ -21,6 +21,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import IndexOp, YieldOp
+from qlower.model.nests import constant
 
 ZERO = AffineExpr.constant(0)
 
@@ -197,6 +198,13 @@ def uniform_value(value: SSAValue) -> IntegerAttr | FloatAttr | None:
             return _splat(dense)
         case _:
             return None
+
+
+def scalar(value: IntegerAttr | FloatAttr, into: Block) -> SSAValue:
+    """Appends a constant to a region's code."""
+    op = constant(value)
+    into.add_op(op)
+    return op.result
 
 
 def scalar_constant(value: SSAValue) -> IntegerAttr | FloatAttr | None:

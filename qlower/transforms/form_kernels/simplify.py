@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qlower.dialects.kernel import NestOp, YieldOp
+from qlower.model.nests import constant
 from qlower.transforms.form_kernels.regions import uniform_value
 
 
@@ -20,61 +20,57 @@ def simplify(nest: NestOp) -> NestOp:
     A constant tensor of equal elements that only `init` and `epilogue` read becomes a
     scalar constant.
     """
-    keep = [i for i, result in enumerate(nest.res) if result.uses] or [0]
+    results = nest.results
+    keep = [i for i, result in enumerate(results) if result.first_use] or [0]
     _, body, epilogue = nest.regions
-    regions = [region for region in nest.regions if region.blocks]
-    blocks = [region.block for region in regions]
-    reads = list(zip(nest.inputs, nest.input_maps, strict=True))
-    used = [any(block.args[i].uses for block in blocks) for i in range(len(reads))]
-    scalars = {
-        i: value
-        for i, (tensor, _) in enumerate(reads)
-        if used[i]
-        and not (body.blocks and body.block.args[i].uses)
-        and (value := uniform_value(tensor)) is not None
-    }
-    kept_reads = list(
-        dict.fromkeys(
-            read for i, read in enumerate(reads) if used[i] and i not in scalars
-        )
-    )
-    kept = [reads.index(read) if read in kept_reads else None for read in reads]
+    blocks = [block for region in nest.regions for block in region.blocks]
+    inputs, maps = nest.inputs, nest.input_maps
+    distinct = len(set(inputs)) == len(inputs)
+    first: dict[object, int] = {}
+    scalars: dict[int, IntegerAttr | FloatAttr] = {}
+    kept: list[int | None] = []
+    for i, (tensor, map) in enumerate(zip(inputs, maps, strict=True)):
+        readers = [block for block in blocks if block.args[i].first_use]
+        value = None
+        if readers and (not body.blocks or body.block not in readers):
+            value = uniform_value(tensor)
+        if value is not None:
+            scalars[i] = value
+        is_kept = readers and value is None
+        read = tensor if distinct else (tensor, map)
+        kept.append(first.setdefault(read, i) if is_kept else None)
     for block in blocks:
         _replace_arguments(block, kept, scalars)
         _leave_out(block, keep if block.parent is epilogue else None)
     before = nest.tables
-    tables = [table for table in before if _reads(regions, table)]
-    if (len(kept_reads), len(tables), len(keep)) == (
-        len(reads),
-        len(before),
-        len(nest.res),
-    ):
+    tables = [table for table in before if _reads(blocks, table)]
+    if (len(first), len(tables), len(keep)) == (len(inputs), len(before), len(results)):
         return nest
     result_maps = nest.result_maps
     init, body, epilogue = (nest.detach_region(r) for r in tuple(nest.regions))
     new = nest.rebuilt(
-        inputs=[value for value, _ in kept_reads],
+        inputs=[inputs[i] for i in first.values()],
         tables=tables,
-        maps=[*(map for _, map in kept_reads), *(result_maps[i] for i in keep)],
+        maps=[*(maps[i] for i in first.values()), *(result_maps[i] for i in keep)],
         init=init,
         body=body,
         epilogue=epilogue,
-        result_types=[nest.res[i].type for i in keep],
+        result_types=[results[i].type for i in keep],
     )
     Rewriter.insert_op(new, InsertPoint.before(nest))
     for i, result in zip(keep, new.res, strict=True):
-        result.name_hint = nest.res[i].name_hint
-        nest.res[i].replace_all_uses_with(result)
+        result.name_hint = results[i].name_hint
+        results[i].replace_all_uses_with(result)
     Rewriter.erase_op(nest)
     return new
 
 
-def _reads(regions: Sequence[Region], table: SSAValue) -> bool:
-    """Whether an operation in the regions has a tensor from above as its operand."""
+def _reads(blocks: Sequence[Block], table: SSAValue) -> bool:
+    """Whether an operation in the blocks has a tensor from above as its operand."""
     return any(
         operand is table
-        for region in regions
-        for op in region.walk()
+        for block in blocks
+        for op in block.walk()
         for operand in op.operands
     )
 
@@ -90,10 +86,10 @@ def _replace_arguments(
     assert first is not None
     arguments = block.args[: len(kept)]
     for i, (argument, own) in enumerate(zip(arguments, kept, strict=True)):
-        if i in scalars and argument.uses:
-            constant = arith.ConstantOp(scalars[i])
-            block.insert_op_before(constant, first)
-            argument.replace_all_uses_with(constant.result)
+        if i in scalars and argument.first_use:
+            number = constant(scalars[i])
+            block.insert_op_before(number, first)
+            argument.replace_all_uses_with(number.result)
         elif own is not None and own != i:
             argument.replace_all_uses_with(arguments[own])
     for i, argument in enumerate(arguments):
@@ -108,6 +104,10 @@ def _leave_out(block: Block, keep: Sequence[int] | None) -> None:
     if keep is not None and len(keep) < len(terminator.arguments):
         kept = [terminator.arguments[index] for index in keep]
         Rewriter.replace_op(terminator, YieldOp(*kept))
-    for op in reversed(tuple(block.ops)[:-1]):
-        if not any(result.uses for result in op.results):
-            Rewriter.erase_op(op)
+    last = block.last_op
+    op = None if last is None else last.prev_op
+    while op is not None:
+        before = op.prev_op
+        if not any([result.first_use for result in op.results]):
+            block.erase_op(op)
+        op = before

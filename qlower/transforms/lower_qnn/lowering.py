@@ -21,6 +21,7 @@ from qlower.dialects.types import element_type
 from qlower.emit.inline_rule import inline_rule
 from qlower.emit.tensors import pad, reshape, storage_type
 from qlower.interp.values import Array
+from qlower.model.cloning import clone_in_order
 from qlower.model.nests import Index, Nest, narrow, row_major_index, widen
 from qlower.transforms.lowered_function import Lower, LoweredFunction
 
@@ -89,8 +90,7 @@ class Lowering(LoweredFunction):
         """A copy of an equal operation's lowered code, for other operands."""
         values = dict(zip(lowered.operands, operands, strict=True))
         for op in lowered.ops:
-            clone = op.clone if op.regions else op.clone_without_regions
-            self.emit.add(clone(values))
+            self.block.add_op(clone_in_order(op, values, self.emit.location))
         results = [values[value] for value in lowered.results]
         for result, value, name in zip(
             results, lowered.results, lowered.names, strict=True

@@ -113,20 +113,20 @@ class Kind(NamedTuple):
         accumulator, scale, offset = given
         add = code.add
 
-        single = add(arith.SIToFPOp(accumulator, f32))
+        single = code.make(arith.SIToFPOp, [accumulator], f32)
         if self.odd:
             offset = add(math.CopySignOp(offset, single))
         if self.fused:
-            real = add(math.FmaOp(single, scale, offset))
+            real = code.make(math.FmaOp, [single, scale, offset], f32)
         else:
-            product = add(arith.MulfOp(single, scale))
-            real = add(arith.AddfOp(product, offset))
+            product = code.make(arith.MulfOp, [single, scale], f32)
+            real = code.make(arith.AddfOp, [product, offset], f32)
         result = add(ConvertOp(real, i32, RoundingMode.HALF_EVEN))
         if self.shifted:
-            result = add(arith.AddiOp(result, next(integers)))
+            result = code.make(arith.AddiOp, [result, next(integers)], i32)
         result = mended(code, accumulator, result, exceptions)
-        result = add(arith.MaxSIOp(result, next(integers)))
-        add(arith.MinSIOp(result, next(integers)))
+        result = code.make(arith.MaxSIOp, [result, next(integers)], i32)
+        code.make(arith.MinSIOp, [result, next(integers)], i32)
 
     def values(
         self, scale: Singles, offset: Singles, x: Integers, integers: Sequence[Array]

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.hints import isa
 
 from qlower.dialects.fixed import SaturateOp
@@ -33,6 +32,7 @@ from qlower.transforms.prove_epilogues.forms import LineForm, Lines
 from qlower.transforms.prove_epilogues.integer_lines import IntegerForm
 from qlower.transforms.prove_epilogues.staircase import Located
 from qlower.transforms.prove_epilogues.substitutes import Substitute
+from qlower.transforms.tidying import is_dead
 
 _ELEMENTS = {"float32": f32, "int32": i32, "int64": i64}
 
@@ -164,7 +164,7 @@ def replace_value(value: SSAValue, result: SSAValue) -> None:
 def erase_dead_code(block: Block) -> None:
     """Erase the operations of a region that nothing needs."""
     for op in reversed(tuple(block.ops)):
-        if is_trivially_dead(op):
+        if is_dead(op):
             Rewriter.erase_op(op)
 
 
@@ -199,7 +199,7 @@ def _simplified(nest: NestOp, before: Sequence[SSAValue] | None = None) -> NestO
     before = tuple(nest.inputs) if before is None else before
     new = simplify(nest)
     for input in dict.fromkeys(before):
-        if isinstance(input.owner, Operation) and is_trivially_dead(input.owner):
+        if isinstance(input.owner, Operation) and is_dead(input.owner):
             Rewriter.erase_op(input.owner)
     return new
 
