@@ -66,7 +66,7 @@ def check_reading(model: Model, contract: str | None) -> None:
     reading = model.module.attributes.get(QDQ)
     if name is None or reading in (None, StringAttr(DEVICE)):
         return
-    _check_additions(model, name)
+    _check_openvino(model, name)
     stated = load_contract(name).qdq
     if stated == DEVICE and any(_REAL in remark for remark in model.remarks):
         warn(
@@ -82,14 +82,17 @@ def check_reading(model: Model, contract: str | None) -> None:
         )
 
 
-def _check_additions(model: Model, contract: str) -> None:
-    """Warn of additions within convolutions, which files of ONNX have otherwise than
-    those that the contract was compared in."""
-    ops = [op for op in layers(model.module) if isinstance(op, qnn.FusedAddOp)]
+def _check_openvino(model: Model, contract: str) -> None:
+    """Warn of layers of ONNX files that OpenVINO rounds otherwise than in the graphs
+    that its contracts were compared in."""
+    if "conv2d_add" not in load_contract(contract).rules:
+        return
+    others = qnn.FusedAddOp | qnn.LinearOp
+    ops = [op for op in layers(model.module) if isinstance(op, others)]
     if ops:
         warn(
-            f"OpenVINO has other near ties than {contract} in additions of ONNX files, "
-            f"one of 12,544 where that was counted: here in {len(ops)}, the first is "
+            f"OpenVINO has other near ties than {contract} in additions and linear "
+            f"layers of ONNX files: here in {len(ops)}, the first is "
             f"{layer_name(ops[0]) or ops[0].name!r}",
             ops[0].location,
         )

@@ -62,7 +62,7 @@ def test_additions(lines: list[str], second: str, kinds: list[str]) -> None:
     assert as_run_by(model, []) is model
 
 
-def test_additions_of_onnx_files(caplog: pytest.LogCaptureFixture) -> None:
+def test_layers_of_onnx_files(caplog: pytest.LogCaptureFixture) -> None:
     """OpenVINO computes some of them otherwise, which nobody has stated."""
     text = HEAD + "\n".join([CONV, ADD, "return %s, %x : !t, !t", "}"])
     model = Model(parse_module(text, "model.mlir"))
@@ -70,4 +70,5 @@ def test_additions_of_onnx_files(caplog: pytest.LogCaptureFixture) -> None:
     check_reading(model, "onnxruntime")
     assert not caplog.records
     check_reading(as_run_by(model, ["openvino"]), "openvino")
-    assert "other near ties than openvino in additions of ONNX files" in caplog.text
+    assert "other near ties than openvino in additions and linear" in caplog.text
+    assert "here in 1, the first is" in caplog.text
