@@ -19,7 +19,8 @@ from qlower.emulation.elf import ElfObject, Relocation, Section, Symbol
 from qlower.emulation.image import Fixup, LinkError, link
 from qlower.frontends.load import named
 from qlower.inspection.lint import lint
-from qlower.model.layers import layers
+from qlower.model.entry import main_function, signature_of
+from qlower.model.layers import expose_layers, hide_layers, layers
 from qlower.observe.layer_run import Evaluation
 from qlower.operators.movement import Pad
 from qlower.text.parsing import parse_module
@@ -138,6 +139,18 @@ def test_sums_stay_in_the_narrower_register(
     given = None if contract is None else load_contract(contract)
     found = vars(import_module("qlower.inspection.lint"))["_width"](given, op, asked)
     assert found.bits == width
+
+
+def test_results_that_are_shown_and_hidden_again() -> None:
+    """With the attributes of the results that are left."""
+    module = named(parse_module(PRODUCTS), None).module
+    exposed, names = expose_layers(module)
+    assert (names, len(signature_of(exposed).outputs)) == ({"y": 1, "z": 2, "r": 0}, 3)
+    hidden = hide_layers(exposed, 1)
+    attributes = main_function(hidden).res_attrs
+    assert attributes is not None
+    assert len(attributes) == 1
+    assert signature_of(hidden) == signature_of(module)
 
 
 def test_weights_of_depthwise_convolutions_in_pytorch() -> None:

@@ -479,3 +479,22 @@ def test_blocks_cover_each_point_once() -> None:
     assert (seen == 1).all()
     assert list(loops.reduction_points()) == [(0,), (1,), (2,), (3,)]
     assert len(list(itertools.islice(loops.blocks(), 100))) == 6
+
+
+def test_what_a_nest_does_not_write_stays() -> None:
+    (found,) = run(
+        """
+func.func @main(%x: tensor<2xi32>, %o: tensor<2x3xi32>) -> tensor<2x3xi32> {
+  %r = linalg.generic {
+    indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i, 1)>],
+    iterator_types = ["parallel"]
+  } ins(%x : tensor<2xi32>) outs(%o : tensor<2x3xi32>) {
+  ^bb0(%a: i32, %b: i32):
+    linalg.yield %a : i32
+  } -> tensor<2x3xi32>
+  return %r : tensor<2x3xi32>
+}""",
+        np.array([7, 8], np.int32),
+        np.arange(6, dtype=np.int32).reshape(2, 3),
+    )
+    assert found.tolist() == [[0, 7, 2], [3, 8, 5]]
