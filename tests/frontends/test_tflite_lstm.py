@@ -263,6 +263,10 @@ def test_every_gate_is_that_of_litert(
             "fused_activation_function 1 is not supported; expected 4",
         ),
         (Lstm(intermediates=4), "4 intermediate tensors, expected 5"),
+        (
+            Lstm(intermediates=12),
+            "12 intermediate tensors, whose sums of gates have 8 bits, is not",
+        ),
     ],
     ids=lambda value: None if isinstance(value, str) else "",
 )

@@ -125,9 +125,9 @@ class Lstm:
             builder.tensor(f"i{number}", (0,), "int16", scale=self.gate_scale)
             for number in range(min(self.intermediates, 4))
         ]
-        if self.intermediates > 4:
+        for number in range(4, self.intermediates):
             last = builder.tensor(
-                "i4",
+                f"i{number}",
                 (0,),
                 narrow,
                 scale=hidden,

@@ -94,6 +94,12 @@ def _check_form(op: OperatorContext) -> None:
             f"an LSTM of {types[0]} with weights of {types[1]} is not supported;"
             " expected FLOAT32, INT8 or INT16 with INT8"
         )
+    count = len(op.operator.intermediates)
+    if types[0] == "INT8" and count > HIDDEN + 1:
+        raise op.error(
+            f"an LSTM with {count} intermediate tensors, whose sums of gates have 8"
+            f" bits, is not supported; expected {HIDDEN + 1}"
+        )
     op.expect("diagonal_recurrent_tensors", False)
     op.expect("fused_activation_function", TANH)
 
