@@ -20,6 +20,7 @@ from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.mnn_layers import run_mnn
 from support.mnn_worker import run_mnn_on_avx2
 from support.native import machine_levels
+from support.ncnn_layers import run_ncnn
 from support.near_ties import (
     CODES,
     Change,
@@ -37,7 +38,6 @@ from support.phone_systems import (
     is_computed_by_openvino,
     is_computed_in_a_sequence,
     one_of,
-    run_ncnn,
     run_openvino,
     run_openvino_avx2,
     run_openvino_sequence,
