@@ -29,8 +29,8 @@ import lit.TestRunner
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 import filecheck.main
+from support.systems.upstream import find_mlir_opt
 from support.tools_in_process import in_process
-from support.upstream import find_mlir_opt
 
 import qlower.cli
 import qlower.cli.opt

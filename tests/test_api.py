@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.small_model import SMALL_MODEL
-from support.tflite_cases import CASES
+from support.formats.tflite_cases import CASES
+from support.layers.small_model import SMALL_MODEL
 from xdsl.ir import SSAValue
 
 import qlower

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.rounding import rounded
+from support.values.rounding import rounded
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 

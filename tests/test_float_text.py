@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.upstream import find_mlir_opt
+from support.systems.upstream import find_mlir_opt
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     BytesAttr,

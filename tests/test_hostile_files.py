@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import hostile_results
-from support.hostile_files import Kind, kinds, prepare, with_flatbuffer
+from support.damage import hostile_results
+from support.damage.hostile_files import Kind, kinds, prepare, with_flatbuffer
+from support.damage.mutants import judge_all
+from support.formats.tosa import has_tosa
 from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.mutants import judge_all
-from support.tosa import has_tosa
 
 from qlower import cli, load_compiled
 from qlower.cli import opt

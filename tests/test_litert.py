@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.lanes import LEVELS_VARIABLE, is_asked_for
-from support.litert import run_litert
-from support.recordings import make_executors
-from support.tflite_builder import Option
-from support.tflite_cases import (
+from support.formats.tflite_builder import Option
+from support.formats.tflite_cases import (
     CASES,
     WITHOUT_REFERENCE_KERNEL,
     random_inputs,
 )
-from support.tflite_general_cases import model
+from support.formats.tflite_general_cases import model
+from support.lanes import LEVELS_VARIABLE, is_asked_for
+from support.systems.litert import run_litert
+from support.systems.recordings import make_executors
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
+from support.formats.tflite_tensors import tensor_names
 from support.lanes import LARGE_VARIABLE, in_turn, is_asked_for
-from support.native import machine_levels
-from support.tflite_tensors import tensor_names
+from support.machines.native import machine_levels
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.mutant_originals import KINDS, draw, examples
-from support.mutants import judge_all, mutate
-from support.native import guarded_runs
-from support.run_files import SEPARATOR
+from support.damage.mutant_originals import KINDS, draw, examples
+from support.damage.mutants import judge_all, mutate
+from support.layers.run_files import SEPARATOR
+from support.machines.native import guarded_runs
 
 from qlower.codegen.program.module import compile_module
 from qlower.codegen.targets.resolve import host_target

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FileLineColLoc,

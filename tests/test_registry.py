@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.named_ops import EXAMPLES
-from support.run_files import RUN_TESTS
+from support.formats.named_ops import EXAMPLES
+from support.layers.run_files import RUN_TESTS
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect, Operation
 

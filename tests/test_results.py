@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 from support.table_forms import keyed_forms
 
 import qlower

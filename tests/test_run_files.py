@@ -9,7 +9,7 @@ after each pass.
 from __future__ import annotations
 
 import pytest
-from support.run_files import RUN_TESTS, RunTest, bless
+from support.layers.run_files import RUN_TESTS, RunTest, bless
 
 
 @pytest.mark.parametrize(("turn", "test"), list(enumerate(RUN_TESTS)), ids=str)

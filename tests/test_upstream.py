@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support import models_directory
-from support.upstream import find_mlir_opt
+from support.systems.upstream import find_mlir_opt
 from xdsl.printer import Printer
 
 import qlower

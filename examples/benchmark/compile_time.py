@@ -145,7 +145,7 @@ PAGE = """# Seconds to compile against layers
 NETWORKS_PAGE = """# Seconds to compile networks
 
 {text}
-`python tests/support/tensorflow_worker.py FOLDER large.`, by a Python that has
+`python tests/support/systems/tensorflow_worker.py FOLDER large.`, by a Python that has
 TensorFlow, writes these networks, and
 `python examples/benchmark/compile_time.py --write FOLDER/*` made this. Parts of a
 network are what `qlower import --outputs LAYER MODEL -o FOLDER/PART.mlir` cuts off.

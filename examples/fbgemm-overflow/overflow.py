@@ -223,8 +223,8 @@ def torch_lines() -> Iterator[str]:
         return
     sys.path.append(TEST_SUPPORT)
     from record import record
-    from support.random_modules import RandomLayer
-    from support.torch_engines import AVX2_ONLY, run_torch
+    from support.layers.random_modules import RandomLayer
+    from support.systems.torch_engines import AVX2_ONLY, run_torch
 
     same = exact_module(record().module) == ASKED.read_text()
     yield f"asked.mlir is{'' if same else ' not'} what the question's script makes"

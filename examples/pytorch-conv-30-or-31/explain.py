@@ -113,8 +113,8 @@ def answers(contract: str, numbers: Numbers) -> list[int]:
 def torch_answers(engine: str) -> list[list[int]]:
     """The same by PyTorch itself, for all variants."""
     sys.path.append(TEST_SUPPORT)
-    from support.random_modules import RandomLayer
-    from support.torch_engines import run_torch
+    from support.layers.random_modules import RandomLayer
+    from support.systems.torch_engines import run_torch
 
     models = [layer(numbers, len(OUTPUTS)) for numbers in VARIANTS.values()]
     layers = [RandomLayer(model.module, [image()]) for model in models]

@@ -83,7 +83,7 @@ def run(module: ModuleOp, image: Stored, contract: str) -> NDArray[np.int64]:
 def one_multiplier() -> ModuleOp:
     """A layer whose accumulators are its inputs, -128 to 127, times m * 2^(s-31)."""
     sys.path.append(TEST_SUPPORT)
-    from support.rescaling import rescale_by_quotient
+    from support.layers.rescaling import rescale_by_quotient
 
     none = np.zeros(1, np.int32)
     scales = rescale_by_quotient(none, MULTIPLIER, SHIFT)
@@ -176,8 +176,8 @@ def torch_lines() -> Iterator[str]:
         yield "PyTorch isn't installed"
         return
     sys.path.append(TEST_SUPPORT)
-    from support.random_modules import RandomLayer
-    from support.torch_engines import run_torch
+    from support.layers.random_modules import RandomLayer
+    from support.systems.torch_engines import run_torch
 
     yield f"PyTorch {torch.__version__} itself, contiguous"
     pools = [pool(zero_point) for zero_point in range(4)]

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support import edge_layers, models_directory
-from support.small_model import SMALL_MODEL
+from support import models_directory
+from support.formats import edge_layers
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower.bench.cmsis_nn import calls, count

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.stored import random_stored
-from support.tflite_models import conv2d
+from support.formats.tflite_models import conv2d
+from support.values.stored import random_stored
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.mnn_networks import mnn_values, quantized_by_mnn
-from support.ncnn_files import ncnn_answer
-from support.real_networks import ncnn_resnet8, real_network
+from support.formats.ncnn_files import ncnn_answer
+from support.systems.mnn_networks import mnn_values, quantized_by_mnn
+from support.systems.real_networks import ncnn_resnet8, real_network
 
 from qlower.bench.peers import Unavailable, prepare_peer
 from qlower.interp.values import Array

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.recorded_rtl import RECORDED
+from support.circuits.recorded_rtl import RECORDED
 
 from qlower.circuits.rtl import design
 from qlower.circuits.tools import Done

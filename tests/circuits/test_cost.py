@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.circuits import drawn, interpreted, simulated
+from support.circuits.circuits import drawn, interpreted, simulated
 
 import qlower
 from qlower.circuits import cost

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.circuits import drawn, interpreted, pins_of, simulated
-from support.small_model import SIGNED_MODEL, SMALL_MODEL
+from support.circuits.circuits import drawn, interpreted, pins_of, simulated
+from support.layers.small_model import SIGNED_MODEL, SMALL_MODEL
 
 from qlower.circuits.make import Circuit, contract_circuits, model_circuits
 from qlower.circuits.ports import open_function

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.rtl import Double, Requantizer, needs_rtl_tools
+from support.circuits.rtl import Double, Requantizer, needs_rtl_tools
 
 from qlower.circuits.rtl.subject import rule_subject
 from qlower.circuits.rtl.verify import verify_rtl

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.circuits import drawn, interpreted, pins_of
-from support.small_model import SIGNED_MODEL, SMALL_MODEL
+from support.circuits.circuits import drawn, interpreted, pins_of
+from support.circuits.verilog_text import evaluate, ports_of
+from support.layers.small_model import SIGNED_MODEL, SMALL_MODEL
 from support.table_forms import forms
-from support.verilog_text import evaluate, ports_of
 from xdsl.dialects import hw
 
 from qlower.circuits.bench import bench_text, has_vectors

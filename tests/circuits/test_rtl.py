@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.rtl import Requantizer, needs_rtl_tools
+from support.circuits.rtl import Requantizer, needs_rtl_tools
 
 from qlower.circuits.rtl.source import copy_source
 from qlower.circuits.rtl.subject import rule_subject

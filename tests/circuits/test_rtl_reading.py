@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.recorded_rtl import RECORDED, argument, read
+from support.circuits.recorded_rtl import RECORDED, argument, read
 
 from qlower.circuits.rtl import design
 from qlower.circuits.rtl.binding import bind

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.recorded_rtl import RECORDED, SCALE, later, read, scale
-from support.small_model import SIGNED_MODEL
+from support.circuits.recorded_rtl import RECORDED, SCALE, later, read, scale
+from support.layers.small_model import SIGNED_MODEL
 from support.table_forms import forms
 
 from qlower.circuits.rtl import verify

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.circuits import Integers
-from support.small_model import SIGNED_MODEL
+from support.circuits.circuits import Integers
+from support.circuits.verilog_text import evaluate
+from support.layers.small_model import SIGNED_MODEL
 from support.table_forms import forms
-from support.verilog_text import evaluate
 
 from qlower.circuits import area, simulate, table
 from qlower.circuits.area import Area, area_of, luts_of

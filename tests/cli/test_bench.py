@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.random_layers import LAYERS
+from support.layers.random_layers import LAYERS
 
 import qlower
 from qlower.bench.comparison import Comparison, Machine, PeerDifference, Report

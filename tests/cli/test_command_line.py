@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 
 from qlower.cli import TASKS, main
 from qlower.cli.colour import painted, wants_colour

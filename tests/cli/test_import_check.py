@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.tflite_builder import Signature, TFLiteBuilder
+from support.formats.tflite_builder import Signature, TFLiteBuilder
 
 from qlower.cli import main
 

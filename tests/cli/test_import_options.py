@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.small_model import SMALL_MODEL
-from support.tflite_builder import TFLiteBuilder
+from support.formats.tflite_builder import TFLiteBuilder
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main

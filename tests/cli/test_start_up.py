@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 
 from qlower.cli import COMMANDS, make_parser
 

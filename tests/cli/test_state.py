@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tflite_streams import drawn_frames, keyword_spotter
+from support.formats.tflite_streams import drawn_frames, keyword_spotter
 
 import qlower
 from qlower.cli import main

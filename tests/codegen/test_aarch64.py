@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.aarch64 import aarch64_levels
-from support.device_layers import convolution
 from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.native import machine_levels
-from support.near_ties import REFUSING
+from support.layers.device_layers import convolution
+from support.machines.aarch64 import aarch64_levels
+from support.machines.native import machine_levels
+from support.values.near_ties import REFUSING
 
 import qlower
 from qlower.codegen.program.compiled import CompiledObject

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support import models_directory
-from support.native import run_object
-from support.stored import random_stored
+from support.machines.native import run_object
+from support.values.stored import random_stored
 
 import qlower
 from qlower.codegen.targets.resolve import resolve_target

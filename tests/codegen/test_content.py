@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from support.programs import read_program
+from support.layers.programs import read_program
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,

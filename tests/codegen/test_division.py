@@ -6,8 +6,8 @@ from math import inf
 
 import numpy as np
 import pytest
-from support.float_environment import ENVIRONMENTS, call_under, needs_x86
-from support.native import (
+from support.machines.float_environment import ENVIRONMENTS, call_under, needs_x86
+from support.machines.native import (
     compile_text,
     kernel_module,
     levels,

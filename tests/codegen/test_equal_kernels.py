@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from support.native import compile_text
+from support.machines.native import compile_text
 from xdsl.ir import SSAValue
 
 import qlower

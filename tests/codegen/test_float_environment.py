@@ -10,10 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.aarch64 import aarch64_levels
-from support.float_environment import ENVIRONMENTS, FLAGS, call_under, needs_x86
-from support.native import compile_text, kernel_module, run_object
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
+from support.machines.aarch64 import aarch64_levels
+from support.machines.float_environment import (
+    ENVIRONMENTS,
+    FLAGS,
+    call_under,
+    needs_x86,
+)
+from support.machines.native import compile_text, kernel_module, run_object
 
 import qlower
 from qlower.codegen.nests import blocks

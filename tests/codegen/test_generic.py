@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.native import generic_levels, run_object
+from support.machines.native import generic_levels, run_object
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.native import compile_text, guarded_copies, host_target, machine_levels
+from support.machines.native import (
+    compile_text,
+    guarded_copies,
+    host_target,
+    machine_levels,
+)
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 from support.lanes import a_part
-from support.native import (
+from support.layers.windows import Window, build, numbers, sampled
+from support.machines.native import (
     compile_text,
     dense,
     generic_levels,
@@ -16,7 +17,6 @@ from support.native import (
     machine_levels,
     run_object,
 )
-from support.windows import Window, build, numbers, sampled
 
 from qlower.codegen.nests.nest import analyse
 from qlower.codegen.nests.point import Segment, split, split_lanes

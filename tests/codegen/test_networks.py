@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.native import guarded_runs, levels
-from support.random_networks import random_network
-from support.stored import random_stored
+from support.layers.random_networks import random_network
+from support.machines.native import guarded_runs, levels
+from support.values.stored import random_stored
 
 import qlower
 from qlower.compilation.to_arith import lower_to_arith

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.formats.tflite_builder import TFLiteBuilder
 from support.lanes import a_part
-from support.native import compile_text, guarded_runs, levels, run_object
-from support.tflite_builder import TFLiteBuilder
-from support.windows import Window, build
+from support.layers.windows import Window, build
+from support.machines.native import compile_text, guarded_runs, levels, run_object
 
 import qlower
 from qlower.codegen.nests.nest import analyse

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.custom_contracts import run_everywhere
-from support.native import guarded_runs, levels, machine_levels
+from support.layers.custom_contracts import run_everywhere
+from support.machines.native import guarded_runs, levels, machine_levels
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 

@@ -7,14 +7,14 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 from support.lanes import a_part
-from support.native import (
+from support.layers.windows import Window, build
+from support.machines.native import (
     compile_text,
     guarded_copies,
     guarded_runs,
     kernel_module,
     levels,
 )
-from support.windows import Window, build
 
 from qlower.codegen.nests import blocks
 from qlower.codegen.program import team

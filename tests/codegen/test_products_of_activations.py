@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.native import compile_text, generic_levels, guarded_runs, levels
+from support.machines.native import compile_text, generic_levels, guarded_runs, levels
 
 from qlower.codegen.nests.nest import analyse
 from qlower.codegen.skeletons.choose import Skeletons

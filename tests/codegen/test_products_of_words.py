@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.lanes import a_part
-from support.native import compile_text, generic_levels, guarded_runs, levels
-from support.windows import Window, build, numbers, sampled
+from support.layers.windows import Window, build, numbers, sampled
+from support.machines.native import compile_text, generic_levels, guarded_runs, levels
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.native import guarded_runs, machine_levels
-from support.programs import read_program
+from support.layers.programs import read_program
+from support.machines.native import guarded_runs, machine_levels
 
 from qlower.codegen.program.module import compile_module
 from qlower.compilation.to_kernel import lower_to_kernel

@@ -9,17 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import edge_layers, models_directory, random_layers
-from support.native import compile_text, guarded_runs, run_object
-from support.qemu import (
+from support import models_directory
+from support.formats import edge_layers
+from support.layers import random_layers
+from support.layers.run_files import RUN_TESTS, RunTest
+from support.layers.windows import Window, build
+from support.machines.native import compile_text, guarded_runs, run_object
+from support.machines.qemu import (
     ArmNeon,
     CortexM55,
     QemuExecutable,
     RiscvVectors,
     WideRiscvVectors,
 )
-from support.run_files import RUN_TESTS, RunTest
-from support.windows import Window, build
 
 import qlower
 from qlower.codegen.program.machine_code import assembly_text

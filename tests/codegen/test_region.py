@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.lanes import a_part
-from support.native import (
+from support.machines.native import (
     compile_text,
     levels,
     machine_levels,
     run_object,
 )
-from support.rounding import rounded
+from support.values.rounding import rounded
 
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.codegen.values.region import BUILDERS

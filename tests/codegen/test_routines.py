@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.native import compile_text, guarded_runs, levels
-from support.windows import Window, build
+from support.layers.windows import Window, build
+from support.machines.native import compile_text, guarded_runs, levels
 
 from qlower.codegen.nests.nest import analyse
 from qlower.codegen.skeletons.choose import Skeleton, Skeletons

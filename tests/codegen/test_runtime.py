@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from support.native import compile_text
+from support.machines.native import compile_text
 
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import host_target

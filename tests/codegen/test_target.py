@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from support.native import levels, machine_levels
+from support.machines.native import levels, machine_levels
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 

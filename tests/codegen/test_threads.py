@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support import models_directory
 from support.lanes import a_part
-from support.native import guarded_copies
-from support.random_layers import LAYERS, random_layer_inputs
+from support.layers.random_layers import LAYERS, random_layer_inputs
+from support.machines.native import guarded_copies
 
 import qlower
 from qlower.codegen.nests import blocks

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.native import compile_text, guarded_runs
-from support.windows import Window, build, sampled
+from support.layers.windows import Window, build, sampled
+from support.machines.native import compile_text, guarded_runs
 
 import qlower
 from qlower.codegen.skeletons.tile_registers import plan as tile_plan

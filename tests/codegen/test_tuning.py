@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.random_layers import LAYERS, random_layer_inputs
+from support.layers.random_layers import LAYERS, random_layer_inputs
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 

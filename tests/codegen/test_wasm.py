@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.native import compile_text, levels, run_object
+from support.machines.native import compile_text, levels, run_object
 
 _COUNT = 1 << 16
 _CONVERSION = f"""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.litert import run_litert
-from support.native import generic_levels, run_object
-from support.tflite_builder import Option, TFLiteBuilder
+from support.formats.tflite_builder import Option, TFLiteBuilder
+from support.machines.native import generic_levels, run_object
+from support.systems.litert import run_litert
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.stored import random_stored
+from support.values.stored import random_stored
 from xdsl.dialects.arith import AddiOp, ConstantOp
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Region, SSAValue

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i8
 from xdsl.ir import SSAValue

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 
 from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.compilation.compilation import Compilation

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cmsis_nn import Constants, read_sets
-from support.cmsis_nn_models import Layer, make_layers
-from support.native import levels, run_object
+from support.machines.native import levels, run_object
+from support.systems.cmsis_nn import Constants, read_sets
+from support.systems.cmsis_nn_models import Layer, make_layers
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.custom_contracts import write_contract
-from support.recordings import executors_for
-from support.run_files import RUN_TESTS
-from support.side_by_side import side_by_side
+from support.formats.side_by_side import side_by_side
+from support.layers.custom_contracts import write_contract
+from support.layers.run_files import RUN_TESTS
+from support.systems.recordings import executors_for
 from xdsl.dialects.builtin import AnyFloat, IntegerType, i1
 from xdsl.ir import Attribute
 

@@ -16,13 +16,13 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from support.device_layers import convolution
+from support.formats.side_by_side import side_by_side
+from support.formats.tflite_cases import CASES, WITHOUT_CONTRACT, random_inputs
 from support.lanes import LEVELS_VARIABLE, is_asked_for
-from support.near_ties import REFUSING
-from support.recordings import make_executors
-from support.run_files import RUN_TESTS
-from support.side_by_side import side_by_side
-from support.tflite_cases import CASES, WITHOUT_CONTRACT, random_inputs
+from support.layers.device_layers import convolution
+from support.layers.run_files import RUN_TESTS
+from support.systems.recordings import make_executors
+from support.values.near_ties import REFUSING
 
 import qlower
 from qlower.compilation.passes import VERIFY_EACH

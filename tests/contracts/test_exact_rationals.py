@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.rescaling import Rescaling, check_rescalings
+from support.layers.rescaling import Rescaling, check_rescalings
 
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError

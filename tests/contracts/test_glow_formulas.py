@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.formulas import (
+from support.systems.glow import integer_scale
+from support.values.formulas import (
     F,
     Integers,
     Refused,
@@ -22,7 +23,6 @@ from support.formulas import (
     to_integer,
     wrap,
 )
-from support.glow import integer_scale
 
 from qlower.contracts import load_contract
 from qlower.interp.values import Array

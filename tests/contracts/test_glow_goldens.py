@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 import pytest
 from support import golden_directory
-from support.recordings import Recording, check_recording
-from support.rescaling import Rescaling, check_rescalings
+from support.layers.rescaling import Rescaling, check_rescalings
+from support.systems.recordings import Recording, check_recording
 from xdsl.ir import SSAValue
 
 from qlower.contracts import load_contract

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.glow import integer_scale
+from support.systems.glow import integer_scale
 from xdsl.dialects.func import FuncOp
 
 from qlower.contracts import load_contract

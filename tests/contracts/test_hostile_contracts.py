@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.counted_calls import counted_calls
+from support.machines.counted_calls import counted_calls
 
 from qlower.contracts import LARGEST_TEXT, load_contract
 from qlower.contracts.calls import DEEPEST_CALLS, MOST_FUNCTIONS

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.litert import run_litert
-from support.onnx_builder import MICROSOFT, OnnxBuilder
-from support.onnx_models import make_session
-from support.tflite_builder import TFLiteBuilder
-from support.tflite_hybrid_cases import HYBRID, WINDOW
+from support.formats.onnx_builder import MICROSOFT, OnnxBuilder
+from support.formats.onnx_models import make_session
+from support.formats.tflite_builder import TFLiteBuilder
+from support.formats.tflite_hybrid_cases import HYBRID, WINDOW
+from support.systems.litert import run_litert
 
 import qlower
 from qlower.verification.equal import equal

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.formulas import F
+from support.values.formulas import F
 
 from qlower.contracts import load_contract
 from qlower.interp import evaluate_function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.custom_contracts import ADDING
+from support.layers.custom_contracts import ADDING
 
 from qlower.contracts.shorthand import parse_contract_module
 from qlower.kept.beside_bytecode import KeptFunctions

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.rule_values import Layer, LayerValues
+from support.values.rule_values import Layer, LayerValues
 
 from qlower.contracts import load_contract
 from qlower.interp.values import Array

@@ -7,22 +7,22 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from support.all_values import (
-    compare,
-    of_accumulators,
-    of_codes,
-    of_columns,
-    of_pairs,
-    of_products,
-)
-from support.onnx_reference import run_onnx_reference
-from support.random_modules import (
+from support.layers.random_modules import (
     Draw,
     RandomLayer,
     conv2d,
     depthwise_conv2d,
     dequantize,
     quantize,
+)
+from support.systems.onnx_reference import run_onnx_reference
+from support.values.all_values import (
+    compare,
+    of_accumulators,
+    of_codes,
+    of_columns,
+    of_pairs,
+    of_products,
 )
 from xdsl.dialects.builtin import TensorType, f32
 

@@ -7,8 +7,8 @@ that make exact ties; every executor must give the recorded bits.
 from __future__ import annotations
 
 import pytest
-from support.recorded_uint8 import recorded_uint8_operation
-from support.recordings import (
+from support.circuits.recorded_uint8 import recorded_uint8_operation
+from support.systems.recordings import (
     LAYER_COUNT,
     NEEDS_RECORDINGS,
     check_recording,

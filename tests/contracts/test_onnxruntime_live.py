@@ -6,10 +6,10 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from support import random_modules
-from support.native import machine_levels
-from support.onnx_runtime import run_onnx_runtime
-from support.random_modules import Draw
+from support.layers import random_modules
+from support.layers.random_modules import Draw
+from support.machines.native import machine_levels
+from support.systems.onnx_runtime import run_onnx_runtime
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -7,7 +7,10 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from support.all_values import (
+from support.layers.random_modules import Draw, RandomLayer
+from support.machines.native import machine_levels
+from support.systems.onnx_runtime import run_onnx_runtime
+from support.values.all_values import (
     PAIRS,
     compare,
     of_accumulators,
@@ -17,9 +20,6 @@ from support.all_values import (
     of_products,
     of_rows,
 )
-from support.native import machine_levels
-from support.onnx_runtime import run_onnx_runtime
-from support.random_modules import Draw, RandomLayer
 from xdsl.ir import Attribute, SSAValue
 
 from qlower.contracts import load_contract

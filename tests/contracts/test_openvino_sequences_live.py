@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.native import machine_levels
-from support.near_ties import near_tie_layer
-from support.phone_systems import One, OpenVino, one_of, real_of
+from support.machines.native import machine_levels
+from support.systems.phone_systems import One, OpenVino, one_of, real_of
+from support.values.near_ties import near_tie_layer
 from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 

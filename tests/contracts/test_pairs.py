@@ -9,15 +9,15 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
-from support.aarch64 import aarch64_levels
-from support.custom_contracts import (
+from support.formats.side_by_side import side_by_side
+from support.lanes import a_part
+from support.layers.custom_contracts import (
     rule_text,
     run_everywhere,
     run_model_everywhere,
     write_contract,
 )
-from support.lanes import a_part
-from support.side_by_side import side_by_side
+from support.machines.aarch64 import aarch64_levels
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 

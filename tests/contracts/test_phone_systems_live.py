@@ -15,21 +15,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import random_modules
 from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.mnn_layers import run_mnn
-from support.mnn_worker import run_mnn_on_avx2
-from support.native import machine_levels
-from support.ncnn_layers import run_ncnn
-from support.near_ties import (
-    CODES,
-    Change,
-    count_near_ties,
-    marked,
-    mutants,
-    near_tie_layer,
-)
-from support.phone_systems import (
+from support.layers import random_modules
+from support.layers.random_modules import Draw, RandomLayer
+from support.machines.native import machine_levels
+from support.systems.mnn_layers import run_mnn
+from support.systems.mnn_worker import run_mnn_on_avx2
+from support.systems.ncnn_layers import run_ncnn
+from support.systems.phone_systems import (
     SEQUENCE_SIZE,
     One,
     has_one_group,
@@ -42,7 +35,14 @@ from support.phone_systems import (
     run_openvino_avx2,
     run_openvino_sequence,
 )
-from support.random_modules import Draw, RandomLayer
+from support.values.near_ties import (
+    CODES,
+    Change,
+    count_near_ties,
+    marked,
+    mutants,
+    near_tie_layer,
+)
 
 import qlower
 from qlower.compilation.compilation import Compilation

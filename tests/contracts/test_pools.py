@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.custom_contracts import rule_text, run_everywhere, write_contract
-from support.rule_values import Layer, LayerValues
-from support.stored import random_stored
+from support.layers.custom_contracts import rule_text, run_everywhere, write_contract
+from support.values.rule_values import Layer, LayerValues
+from support.values.stored import random_stored
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 

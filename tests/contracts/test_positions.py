@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.custom_contracts import rule_text, run_everywhere, write_contract
-from support.stored import random_stored
+from support.layers.custom_contracts import rule_text, run_everywhere, write_contract
+from support.values.stored import random_stored
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.recorded_uint8 import recorded_uint8_operation
-from support.recordings import (
+from support.circuits.recorded_uint8 import recorded_uint8_operation
+from support.systems.recordings import (
     LAYER_COUNT,
     NEEDS_RECORDINGS,
     agreed_layer,

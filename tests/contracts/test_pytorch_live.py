@@ -8,11 +8,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support import random_modules
 from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.native import machine_levels
-from support.random_modules import Draw
-from support.torch_engines import CONTRACTIONS, ENGINES, Engine, run_torch
+from support.layers import random_modules
+from support.layers.random_modules import Draw
+from support.machines.native import machine_levels
+from support.systems.torch_engines import CONTRACTIONS, ENGINES, Engine, run_torch
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.aarch64 import aarch64_levels
-from support.litert import run_litert
-from support.near_ties import WITHOUT_ZERO_POINTS
-from support.recordings import make_executors
-from support.tflite_builder import TFLiteBuilder
-from support.tflm import run_tflm
+from support.formats.tflite_builder import TFLiteBuilder
+from support.machines.aarch64 import aarch64_levels
+from support.systems.litert import run_litert
+from support.systems.recordings import make_executors
+from support.systems.tflm import run_tflm
+from support.values.near_ties import WITHOUT_ZERO_POINTS
 
 import qlower
 from qlower.compilation.compilation import Compilation

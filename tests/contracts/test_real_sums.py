@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.litert import run_litert
-from support.onnx_builder import OnnxBuilder
-from support.onnx_models import make_session
-from support.tflite_builder import TFLiteBuilder
+from support.formats.onnx_builder import OnnxBuilder
+from support.formats.onnx_models import make_session
+from support.formats.tflite_builder import TFLiteBuilder
+from support.systems.litert import run_litert
 
 import qlower
 from qlower.frontends.load import load

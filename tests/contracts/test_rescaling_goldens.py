@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support import golden_directory
-from support.rescaling import (
+from support.layers.rescaling import (
     Rescaling,
     check_rescalings,
     rescale_by_multiplier,

@@ -1,11 +1,12 @@
 """Every rule of every contract gives the answers that are written in `answers/`.
 
-A file holds a rule: what each contract gives for each layer of `support.rule_values`,
-ten results and a checksum of all. `pytest tests/contracts/test_rule_answers.py --bless`
-records what the rules give now; explain a line that changes before you record it. The
-recording itself is vouched for by formulas (`test_*_formulas.py`), recorded answers of
-systems and, where they are installed, the systems. `limits.txt` says which ratios of
-scales each rule refuses, and has a checksum of what it gives near them.
+A file holds a rule: what each contract gives for each layer of
+`support.values.rule_values`, ten results and a checksum of all. `pytest
+tests/contracts/test_rule_answers.py --bless` records what the rules give now; explain a
+line that changes before you record it. The recording itself is vouched for by formulas
+(`test_*_formulas.py`), recorded answers of systems and, where they are installed, the
+systems. `limits.txt` says which ratios of scales each rule refuses, and has a checksum
+of what it gives near them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.rule_values import LAYERS, LIMITS, answers
+from support.values.rule_values import LAYERS, LIMITS, answers
 from xdsl.dialects.builtin import f32, i64
 
 from qlower.contracts import Contract, contract_names, load_contract

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.device_layers import convolution
-from support.near_ties import REFUSING
+from support.layers.device_layers import convolution
+from support.values.near_ties import REFUSING
 from xdsl.dialects.builtin import StringAttr
 
 import qlower

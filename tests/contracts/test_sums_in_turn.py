@@ -8,7 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.random_modules import Draw, RandomLayer, conv2d, depthwise_conv2d, linear
+from support.layers.random_modules import (
+    Draw,
+    RandomLayer,
+    conv2d,
+    depthwise_conv2d,
+    linear,
+)
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 

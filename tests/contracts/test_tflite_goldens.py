@@ -7,7 +7,7 @@ exact ties; every executor must give the recorded bits.
 from __future__ import annotations
 
 import pytest
-from support.recordings import (
+from support.systems.recordings import (
     LAYER_COUNT,
     NEEDS_RECORDINGS,
     agreed_layer,

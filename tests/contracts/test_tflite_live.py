@@ -14,14 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.edge_layers import LAYERS as EDGE_LAYERS
-from support.edge_layers import edge_inputs
-from support.lanes import LARGE_VARIABLE, LEVELS_VARIABLE, is_asked_for
-from support.litert import run_litert
-from support.random_layers import LAYERS, random_layer_inputs
-from support.recordings import make_executors
-from support.tflite_builder import TFLiteBuilder
-from support.tflite_cases import (
+from support.formats.edge_layers import LAYERS as EDGE_LAYERS
+from support.formats.edge_layers import edge_inputs
+from support.formats.tflite_builder import TFLiteBuilder
+from support.formats.tflite_cases import (
     CASES,
     OTHER_SUMS,
     OTHER_SUMS_OF_XNNPACK,
@@ -29,7 +25,11 @@ from support.tflite_cases import (
     WITHOUT_OPTIMIZED_KERNEL,
     random_inputs,
 )
-from support.tflm import run_tflm
+from support.lanes import LARGE_VARIABLE, LEVELS_VARIABLE, is_asked_for
+from support.layers.random_layers import LAYERS, random_layer_inputs
+from support.systems.litert import run_litert
+from support.systems.recordings import make_executors
+from support.systems.tflm import run_tflm
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -7,18 +7,18 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.recordings import (
+from support.layers.rescaling import (
+    Rescaling,
+    check_rescalings,
+    rescale_by_multiplier,
+)
+from support.systems.recordings import (
     LAYER_COUNT,
     NEEDS_RECORDINGS,
     RUNTIMES,
     Recording,
     check_recording,
     recorded_layer,
-)
-from support.rescaling import (
-    Rescaling,
-    check_rescalings,
-    rescale_by_multiplier,
 )
 from xdsl.dialects.builtin import StringAttr, TensorType, f32
 from xdsl.ir import SSAValue

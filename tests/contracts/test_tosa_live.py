@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.edge_layers import LAYERS as EDGE_LAYERS
-from support.edge_layers import edge_inputs
-from support.random_layers import LAYERS, random_layer_inputs
-from support.recordings import make_executors
-from support.tosa import NotConverted, has_tosa, run_tosa
+from support.formats.edge_layers import LAYERS as EDGE_LAYERS
+from support.formats.edge_layers import edge_inputs
+from support.formats.tosa import NotConverted, has_tosa, run_tosa
+from support.layers.random_layers import LAYERS, random_layer_inputs
+from support.systems.recordings import make_executors
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.formulas import (
+from support.values.formulas import (
     F,
     Integers,
     Refused,
@@ -28,7 +28,7 @@ from support.formulas import (
     to_integer,
     wrap,
 )
-from support.rule_values import Layer, LayerValues
+from support.values.rule_values import Layer, LayerValues
 
 from qlower.contracts import load_contract
 from qlower.interp.values import Array

@@ -8,14 +8,14 @@ from functools import cache
 import numpy as np
 import pytest
 from support import golden_directory
-from support.recordings import Recording, check_recording
-from support.rescaling import (
+from support.formats.tflite_cases import CASES
+from support.layers.rescaling import (
     Rescaling,
     check_rescalings,
     record_rescaling,
     rescale_by_quotient,
 )
-from support.tflite_cases import CASES
+from support.systems.recordings import Recording, check_recording
 from xdsl.ir import SSAValue
 
 import qlower

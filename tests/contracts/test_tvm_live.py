@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.random_layers import LAYERS, random_layer_inputs
-from support.recordings import make_executors
-from support.tvm import TVM_VARIABLE, has_tvm, run_tvm
+from support.layers.random_layers import LAYERS, random_layer_inputs
+from support.systems.recordings import make_executors
+from support.systems.tvm import TVM_VARIABLE, has_tvm, run_tvm
 
 import qlower
 from qlower.compilation.compilation import Compilation

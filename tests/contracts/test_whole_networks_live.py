@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.mnn_networks import (
+from support.formats.ncnn_files import ncnn_answer
+from support.machines.native import machine_levels
+from support.systems.mnn_networks import (
     layers_of_codes,
     mnn_values,
     module_of,
     quantized_by_mnn,
 )
-from support.native import machine_levels
-from support.ncnn_files import ncnn_answer
-from support.phone_systems import channels_last, openvino_logits
-from support.real_networks import ncnn_resnet8, real_network
+from support.systems.phone_systems import channels_last, openvino_logits
+from support.systems.real_networks import ncnn_resnet8, real_network
 
 import qlower
 from qlower.interp.values import Array

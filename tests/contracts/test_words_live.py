@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.formats.tflite_builder import Option
+from support.formats.tflite_general_cases import model
+from support.formats.tflite_word_cases import WORDS
 from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.litert import run_litert
-from support.recordings import make_executors
-from support.tflite_builder import Option
-from support.tflite_general_cases import model
-from support.tflite_word_cases import WORDS
-from support.tflm import run_tflm
+from support.systems.litert import run_litert
+from support.systems.recordings import make_executors
+from support.systems.tflm import run_tflm
 
 import qlower
 from qlower.compilation.compilation import Compilation

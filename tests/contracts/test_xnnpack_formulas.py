@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.formulas import (
+from support.values.formulas import (
     Elsewhere,
     F,
     Integers,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "benchmark" / "estimates.py"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.native import machine_levels
+from support.machines.native import machine_levels
 
 import qlower
 

@@ -10,9 +10,9 @@ from subprocess import run
 
 import numpy as np
 import pytest
-from support.recordings import make_executors
-from support.rescaling import Rescaling, check_rescalings
-from support.stored import random_stored
+from support.layers.rescaling import Rescaling, check_rescalings
+from support.systems.recordings import make_executors
+from support.values.stored import random_stored
 from xdsl.ir import SSAValue
 
 import qlower

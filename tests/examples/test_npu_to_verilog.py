@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.rtl import needs_rtl_tools
+from support.circuits.rtl import needs_rtl_tools
 
 FOLDER = Path(__file__).parents[2] / "examples" / "npu-to-verilog"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.run_files import RUN_TESTS, RunTest
+from support.layers.run_files import RUN_TESTS, RunTest
 
 import qlower
 from qlower.cli import main

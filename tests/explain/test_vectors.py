@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.device_layers import convolution
-from support.near_ties import REFUSING
+from support.layers.device_layers import convolution
+from support.values.near_ties import REFUSING
 
 import qlower
 from qlower.cli import main

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.espdl_files import EspdlFile, network, packed
+from support.formats.espdl_files import EspdlFile, network, packed
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.named_ops import EXAMPLES, Example
-from support.upstream import find_mlir_opt
+from support.formats.named_ops import EXAMPLES, Example
+from support.systems.upstream import find_mlir_opt
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.tflite_builder import TFLiteBuilder
+from support.formats.tflite_builder import TFLiteBuilder
 from xdsl.dialects.builtin import UnitAttr
 
 import qlower

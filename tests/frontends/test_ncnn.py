@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.ncnn_files import LAST, F, NcnnFile, every_layer, ncnn_answer
+from support.formats.ncnn_files import LAST, F, NcnnFile, every_layer, ncnn_answer
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_builder import MICROSOFT, OnnxBuilder
-from support.onnx_layers import LEVELS, Layers
+from support.formats.onnx_builder import MICROSOFT, OnnxBuilder
+from support.formats.onnx_layers import LEVELS, Layers
 
 import qlower
 from qlower.diagnostics import QlowerError

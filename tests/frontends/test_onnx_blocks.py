@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_models import INT8_ALLOWED, make_session
+from support.formats.onnx_models import INT8_ALLOWED, make_session
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_layers import LEVELS, Layers
+from support.formats.onnx_layers import LEVELS, Layers
 
 import qlower
 from qlower.diagnostics import QlowerError

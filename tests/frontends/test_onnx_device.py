@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_builder import OnnxBuilder
+from support.formats.onnx_builder import OnnxBuilder
 
 import qlower
 from qlower.compilation.compilation import Compilation

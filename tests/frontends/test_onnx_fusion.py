@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support import models_directory
-from support.onnx_builder import OnnxBuilder
-from support.onnx_models import INT8_ALLOWED, operators, optimized_graph
-from support.random_qdq import RandomGraph
+from support.formats.onnx_builder import OnnxBuilder
+from support.formats.onnx_models import INT8_ALLOWED, operators, optimized_graph
+from support.formats.random_qdq import RandomGraph
 
 from qlower.frontends.graph.nodes import Graph, hoist_constants
 from qlower.frontends.import_options import INTEGER, X86

@@ -10,17 +10,17 @@ import random
 from collections import Counter
 
 import pytest
-from support.damage import (
+from support.damage.damage import (
     Damage,
     check_message,
     count_outcomes,
     damaged,
     limited_memory,
 )
-from support.onnx_cases import CASES
-from support.onnx_models import random_feed
-from support.onnx_mutants import mutant
-from support.random_qdq import RandomGraph
+from support.damage.onnx_mutants import mutant
+from support.formats.onnx_cases import CASES
+from support.formats.onnx_models import random_feed
+from support.formats.random_qdq import RandomGraph
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_models import make_session
+from support.formats.onnx_models import make_session
 
 import qlower
 from qlower.diagnostics import QlowerError

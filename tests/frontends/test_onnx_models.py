@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support import models_directory
-from support.onnx_models import compare
-from support.random_qdq import RandomGraph
+from support.formats.onnx_models import compare
+from support.formats.random_qdq import RandomGraph
 
 import qlower
 from qlower.diagnostics import QlowerError

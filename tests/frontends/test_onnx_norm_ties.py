@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_layers import Layers
-from support.onnx_models import make_session
+from support.formats.onnx_layers import Layers
+from support.formats.onnx_models import make_session
 
 from qlower.interp.values import Array
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_cases import CASES
-from support.onnx_models import compare
+from support.formats.onnx_cases import CASES
+from support.formats.onnx_models import compare
 
 import qlower
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.onnx_builder import OnnxBuilder
-from support.qonnx_models import (
+from support.formats.onnx_builder import OnnxBuilder
+from support.formats.qonnx_models import (
     GENERAL,
     one_quantizer,
     one_threshold,
     quantizer,
     run_qonnx,
 )
+from support.lanes import LARGE_VARIABLE, is_asked_for
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_builder import MICROSOFT
-from support.onnx_layers import LEVELS, Layers
-from support.onnx_models import make_session
+from support.formats.onnx_builder import MICROSOFT
+from support.formats.onnx_layers import LEVELS, Layers
+from support.formats.onnx_models import make_session
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_builder import MICROSOFT
-from support.onnx_layers import Layers
+from support.formats.onnx_builder import MICROSOFT
+from support.formats.onnx_layers import Layers
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_builder import MICROSOFT, OnnxBuilder
-from support.onnx_cases import CASES, convolution
-from support.onnx_models import compare, optimized_graph
+from support.formats.onnx_builder import MICROSOFT, OnnxBuilder
+from support.formats.onnx_cases import CASES, convolution
+from support.formats.onnx_models import compare, optimized_graph
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_models import INT8_ALLOWED, make_session
-from support.onnx_singles import SINGLES, Single
+from support.formats.onnx_models import INT8_ALLOWED, make_session
+from support.formats.onnx_singles import SINGLES, Single
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -96,7 +96,7 @@ def test_single_operators(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["QDQ u8s8", "QDQ s8s8", "QOperator", "dynamic"])
 def test_networks(form: str, tmp_path: Path) -> None:
     """A network counts if every reading of it that ONNX Runtime runs is equal."""
-    networks: Any = pytest.importorskip("support.onnx_networks")
+    networks: Any = pytest.importorskip("support.formats.onnx_networks")
     good: list[str] = []
     for name in networks.NETWORKS:
         network, path = networks.quantized(name, form, tmp_path)

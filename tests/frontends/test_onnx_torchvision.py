@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.onnx_models import compare
+from support.formats.onnx_models import compare
 
 from qlower.frontends.import_options import AS_WRITTEN, X86
 from qlower.interp.values import Array

@@ -10,9 +10,9 @@ import random
 from collections import Counter
 
 import pytest
-from support.damage import Damage, count_outcomes, damaged, limited_memory
-from support.pt2_cases import REAL, example, network
-from support.pt2_mutants import mutant
+from support.damage.damage import Damage, count_outcomes, damaged, limited_memory
+from support.damage.pt2_mutants import mutant
+from support.formats.pt2_cases import REAL, example, network
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.pt2_builder import Pt2Builder
+from support.formats.pt2_builder import Pt2Builder
 
 import qlower
 from qlower.interp.values import Array

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.pt2_builder import Name, Pt2Builder
-from support.pt2_cases import REAL, Case, example, network
+from support.formats.pt2_builder import Name, Pt2Builder
+from support.formats.pt2_cases import REAL, Case, example, network
 
 import qlower
 from qlower.dialects.qnn.attributes import module_contract

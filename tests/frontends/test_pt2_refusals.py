@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.pt2_builder import Name, Pt2Builder, archive
-from support.pt2_cases import SHAPE, network
+from support.formats.pt2_builder import Name, Pt2Builder, archive
+from support.formats.pt2_cases import SHAPE, network
 
 import qlower
 from qlower.diagnostics import QlowerError

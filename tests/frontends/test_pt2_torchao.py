@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.pt2_builder import Name, Pt2Builder
+from support.formats.pt2_builder import Name, Pt2Builder
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.onnx_builder import OnnxBuilder
+from support.formats.onnx_builder import OnnxBuilder
 from xdsl.dialects.builtin import StringAttr
 
 import qlower

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support import golden_directory
-from support.stablehlo import has_interpreter, run_interpreter
+from support.formats.stablehlo import has_interpreter, run_interpreter
 
 import qlower
 from qlower.cli import main

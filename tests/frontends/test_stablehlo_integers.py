@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.stablehlo import has_interpreter, run_interpreter
+from support.formats.stablehlo import has_interpreter, run_interpreter
 
 import qlower
 from qlower.interp.values import Array

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.litert import run_litert
-from support.tflite_builder import Option, TFLiteBuilder
-from support.tflite_general_cases import model
+from support.formats.tflite_builder import Option, TFLiteBuilder
+from support.formats.tflite_general_cases import model
+from support.systems.litert import run_litert
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tflite_general_cases import model
+from support.formats.tflite_general_cases import model
 
 import qlower
 from qlower.interp.values import Array

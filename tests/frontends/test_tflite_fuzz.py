@@ -11,10 +11,10 @@ import random
 import numpy as np
 import pytest
 from support import models_directory
-from support.damage import check_message, count_outcomes, damaged, limited_memory
+from support.damage.damage import check_message, count_outcomes, damaged, limited_memory
+from support.formats.tflite_cases import CASES, random_inputs
 from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.recordings import executors_for
-from support.tflite_cases import CASES, random_inputs
+from support.systems.recordings import executors_for
 
 import qlower
 from qlower.codegen.targets.resolve import host_target

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.formats.tflite_builder import TFLiteBuilder
+from support.formats.tflite_cases import CASES
+from support.formats.tflite_hybrid_cases import HYBRID
 from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.litert import run_litert
-from support.tflite_builder import TFLiteBuilder
-from support.tflite_cases import CASES
-from support.tflite_hybrid_cases import HYBRID
+from support.systems.litert import run_litert
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.litert import run_litert
-from support.tflite_builder import TFLiteBuilder
-from support.tflite_cases import (
+from support.formats.tflite_builder import TFLiteBuilder
+from support.formats.tflite_cases import (
     CASES,
     WITHOUT_REFERENCE_KERNEL,
     random_inputs,
 )
-from support.tflite_models import conv2d, fully_connected, split, strided_slice
-from support.tflite_word_cases import WORDS
+from support.formats.tflite_models import conv2d, fully_connected, split, strided_slice
+from support.formats.tflite_word_cases import WORDS
+from support.systems.litert import run_litert
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,

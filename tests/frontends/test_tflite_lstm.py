@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.formats.tflite_lstm import PEEPHOLE, PROJECTION, Lstm
 from support.lanes import seeds
-from support.litert import run_litert_steps
-from support.tflite_lstm import PEEPHOLE, PROJECTION, Lstm
-from support.tflm import run_tflm_steps
+from support.systems.litert import run_litert_steps
+from support.systems.tflm import run_tflm_steps
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -1,7 +1,7 @@
 """Files whose tables say something else are refused, or mean one thing to everyone.
 
-Mutants (`support/tflite_mutants.py`) are tried in processes of their own, which may use
-only so much memory and time. What is read equals LiteRT's list of operators and
+Mutants (`support/damage/tflite_mutants.py`) are tried in processes of their own, which
+may use only so much memory and time. What is read equals LiteRT's list of operators and
 tensors; native code and interpreter give the same bits, or refuse in the same words;
 what they give has the shapes and types of LiteRT's outputs.
 
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.tflite_builder import TFLiteBuilder
+from support.formats.tflite_builder import TFLiteBuilder
 
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
@@ -38,7 +38,7 @@ class Worker:
     def __init__(self) -> None:
         tests = str(Path(__file__).parents[1])
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "support.tflite_trial"],
+            [sys.executable, "-m", "support.damage.tflite_trial"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -4,8 +4,8 @@
         tests/frontends/test_tflite_networks.py
 
 `$QLOWER_TENSORFLOW_PYTHON` is a Python that has TensorFlow, by which
-`tests/support/tensorflow_worker.py` writes them; `$QLOWER_NETWORKS` is a folder where
-they are kept, or are already.
+`tests/support/systems/tensorflow_worker.py` writes them; `$QLOWER_NETWORKS` is a folder
+where they are kept, or are already.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.litert import run_litert, run_litert_steps
-from support.tflite_cases import random_inputs
+from support.formats.tflite_cases import random_inputs
+from support.systems.litert import run_litert, run_litert_steps
 
 import qlower
 from qlower.diagnostics import QlowerError
 
 PYTHON = os.environ.get("QLOWER_TENSORFLOW_PYTHON")
 FOLDER = os.environ.get("QLOWER_NETWORKS")
-WORKER = Path(__file__).parents[1] / "support" / "tensorflow_worker.py"
+WORKER = Path(__file__).parents[1] / "support" / "systems" / "tensorflow_worker.py"
 INPUTS, STEPS = 3, 50
 LEAST_SHARE = 0.95
 """Of the networks that LiteRT runs, how many have to be imported."""

@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.litert import run_litert
-from support.native import levels, run_object
-from support.tflite_builder import Option, TFLiteBuilder
-from support.tflite_cases import random_inputs
+from support.formats.tflite_builder import Option, TFLiteBuilder
+from support.formats.tflite_cases import random_inputs
+from support.machines.native import levels, run_object
+from support.systems.litert import run_litert
 
 import qlower
 from qlower.codegen.skeletons.products.nibbles import Nibbles, SelectedNibbles

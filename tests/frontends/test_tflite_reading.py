@@ -45,12 +45,12 @@ from typing import cast
 import numpy as np
 import pytest
 from support import models_directory
-from support.litert import run_litert
-from support.litert_reading import litert_reading, our_reading
-from support.tflite_builder import OPTIONS_KINDS, TFLiteBuilder
-from support.tflite_cases import CASES, WITHOUT_REFERENCE_KERNEL
-from support.tflite_models import binary, layout
-from support.tflite_objects import litert_schema, pack, unpack
+from support.formats.tflite_builder import OPTIONS_KINDS, TFLiteBuilder
+from support.formats.tflite_cases import CASES, WITHOUT_REFERENCE_KERNEL
+from support.formats.tflite_models import binary, layout
+from support.formats.tflite_objects import litert_schema, pack, unpack
+from support.systems.litert import run_litert
+from support.systems.litert_reading import litert_reading, our_reading
 
 import qlower
 from qlower.compilation.compilation import Compilation

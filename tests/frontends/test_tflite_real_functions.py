@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.litert import run_litert
-from support.tflite_builder import TFLiteBuilder
+from support.formats.tflite_builder import TFLiteBuilder
+from support.systems.litert import run_litert
 
 import qlower
 from qlower.interp.values import Array

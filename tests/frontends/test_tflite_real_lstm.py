@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.formats.tflite_builder import Option
+from support.formats.tflite_real_lstm import RealLstm
 from support.lanes import seeds
-from support.litert import run_litert_steps
-from support.tflite_builder import Option
-from support.tflite_real_lstm import RealLstm
+from support.systems.litert import run_litert_steps
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
-from support.tflite_builder import Option, TFLiteBuilder
-from support.tflite_general_cases import model, transpose_conv
-from support.tflite_models import (
+from support.formats.tflite_builder import Option, TFLiteBuilder
+from support.formats.tflite_general_cases import model, transpose_conv
+from support.formats.tflite_models import (
     binary,
     conv2d,
     depthwise_conv2d,

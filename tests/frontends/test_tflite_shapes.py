@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.litert import run_litert
-from support.tflite_builder import TFLiteBuilder
-from support.tflite_models import split_v
+from support.formats.tflite_builder import TFLiteBuilder
+from support.formats.tflite_models import split_v
+from support.systems.litert import run_litert
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tflite_builder import Signature, TFLiteBuilder
+from support.formats.tflite_builder import Signature, TFLiteBuilder
 
 import qlower
 from qlower.cli import main

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.litert import run_litert_steps
-from support.tflite_builder import TFLiteBuilder
-from support.tflite_streams import drawn_frames, keyword_spotter
+from support.formats.tflite_builder import TFLiteBuilder
+from support.formats.tflite_streams import drawn_frames, keyword_spotter
+from support.systems.litert import run_litert_steps
 
 import qlower
 from qlower.diagnostics import QlowerError

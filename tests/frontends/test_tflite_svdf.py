@@ -8,10 +8,10 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.litert import run_litert_steps
-from support.tflite_builder import TFLiteBuilder
-from support.tflite_streams import drawn_frames, svdf
-from support.tflm import run_tflm_steps
+from support.formats.tflite_builder import TFLiteBuilder
+from support.formats.tflite_streams import drawn_frames, svdf
+from support.systems.litert import run_litert_steps
+from support.systems.tflm import run_tflm_steps
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.eager_networks import NETWORKS, Network, Stubs, nn, quantization, torch
+from support.systems.eager_networks import (
+    NETWORKS,
+    Network,
+    Stubs,
+    nn,
+    quantization,
+    torch,
+)
 
 import qlower
 from qlower.contracts import load_contract

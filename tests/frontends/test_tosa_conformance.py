@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tosa import has_reference_model, installed, reference_outputs
+from support.formats.tosa import has_reference_model, installed, reference_outputs
 
 import qlower
 from qlower.compilation.compilation import Compilation

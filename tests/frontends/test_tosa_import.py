@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tosa import TOSA_LAYER
+from support.formats.tosa import TOSA_LAYER
 
 import qlower
 from qlower.cli import main

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.tosa import convert_to_tosa, has_tosa
+from support.formats.tosa import convert_to_tosa, has_tosa
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.recordings import make_executors
-from support.tosa import has_reference_model, run_reference_model
+from support.formats.tosa import has_reference_model, run_reference_model
+from support.systems.recordings import make_executors
 
 import qlower
 from qlower.interp.values import Array

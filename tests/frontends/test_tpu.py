@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tpu_files import TpuFile, network
+from support.formats.tpu_files import TpuFile, network
 
 import qlower
 from qlower.compilation.compilation import Compilation

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from support import random_modules
-from support.native import machine_levels
-from support.random_modules import Draw, RandomLayer
-from support.random_networks import random_network
-from support.stored import random_stored
+from support.layers import random_modules
+from support.layers.random_modules import Draw, RandomLayer
+from support.layers.random_networks import random_network
+from support.machines.native import machine_levels
+from support.values.stored import random_stored
 
 import qlower
 from qlower.codegen.program.flavour import Flavour

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from hunt.hunting import NETWORK, Quarry, Tally
-from support.native import machine_levels
-from support.onnx_runtime import run_onnx_runtime
-from support.random_modules import Draw
-from support.torch_engines import ENGINES, run_torch
+from support.layers.random_modules import Draw
+from support.machines.native import machine_levels
+from support.systems.onnx_runtime import run_onnx_runtime
+from support.systems.torch_engines import ENGINES, run_torch
 
 ONNX_RUNTIME = "onnxruntime"
 ONNX_KINDS = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.litert import run_litert
-from support.tflite_builder import TFLiteBuilder
+from support.formats.tflite_builder import TFLiteBuilder
+from support.systems.litert import run_litert
 
 import qlower
 from qlower.interp.values import Array

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
-from support.scalars import evaluate_text
+from support.values.scalars import evaluate_text
 
 from qlower.interp import Array, InterpretationError
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.scalars import evaluate_text
+from support.values.scalars import evaluate_text
 
 from qlower.interp import InterpretationError
 

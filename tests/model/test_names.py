@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support import models_directory
-from support.counted_calls import counted_calls
+from support.machines.counted_calls import counted_calls
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower

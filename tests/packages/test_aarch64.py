@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.small_model import SMALL_MODEL
-from support.stored import random_stored
-from support.tflite_models import conv2d, pad
+from support.formats.tflite_models import conv2d, pad
+from support.layers.small_model import SMALL_MODEL
+from support.values.stored import random_stored
 
 import qlower
 from qlower.codegen.program.interface import STATUS_CODES

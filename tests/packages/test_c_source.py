@@ -11,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import edge_layers, models_directory, random_layers
-from support.c_compilers import AVR, COMPILERS
-from support.c_programs import Compiler, portable
-from support.run_files import RUN_TESTS, RunTest
-from support.small_model import SMALL_MODEL
-from support.stored import random_stored
-from support.tflite_models import conv2d, fully_connected
+from support import models_directory
+from support.formats import edge_layers
+from support.formats.tflite_models import conv2d, fully_connected
+from support.layers import random_layers
+from support.layers.run_files import RUN_TESTS, RunTest
+from support.layers.small_model import SMALL_MODEL
+from support.machines.c_compilers import AVR, COMPILERS
+from support.machines.c_programs import Compiler, portable
+from support.values.stored import random_stored
 
 import qlower
 from qlower.cli import main

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support import models_directory
-from support.machines import start, words
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
+from support.machines.machines import start, words
 
 import qlower
 from qlower.cli import main

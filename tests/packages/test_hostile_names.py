@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.random_layers import LAYERS
-from support.small_model import SMALL_MODEL
+from support.layers.random_layers import LAYERS
+from support.layers.small_model import SMALL_MODEL
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,

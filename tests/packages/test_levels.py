@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.levels import on_processor
-from support.stored import random_stored
-from support.tflite_models import conv2d
+from support.formats.tflite_models import conv2d
+from support.machines.levels import on_processor
+from support.values.stored import random_stored
 
 import qlower
 from qlower.codegen.llvm.binding import BINDING

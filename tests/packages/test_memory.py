@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.qemu import ArmNeon
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
+from support.machines.qemu import ArmNeon
 
 import qlower
 from qlower.cli import main

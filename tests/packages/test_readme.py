@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.stored import random_stored
-from support.tflite_models import conv2d
+from support.formats.tflite_models import conv2d
+from support.values.stored import random_stored
 
 import qlower
 from qlower.packages.link import compiler_driver

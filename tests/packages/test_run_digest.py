@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.native import levels, run_object
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
+from support.machines.native import levels, run_object
 
 import qlower
 from qlower.cli import main

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.small_model import SMALL_MODEL
-from support.tflite_streams import keyword_spotter
+from support.formats.tflite_streams import keyword_spotter
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower.packages.self_test import SEEDS, digest, drawn_inputs, room

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.machines import start, words
-from support.tflite_streams import drawn_frames, keyword_spotter
+from support.formats.tflite_streams import drawn_frames, keyword_spotter
+from support.machines.machines import start, words
 
 import qlower
 from qlower.codegen.program.interface import STATUS_CODES

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.browser import known_browser
+from support.machines.browser import known_browser
 
 import qlower
 from qlower.cli import main

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.machines import start, words
-from support.stored import random_stored
-from support.tflite_models import conv2d
+from support.formats.tflite_models import conv2d
+from support.machines.machines import start, words
+from support.values.stored import random_stored
 
 import qlower
 from qlower.cli import main

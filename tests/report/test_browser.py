@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.browser import known_browser
+from support.machines.browser import known_browser
 
 import qlower
 

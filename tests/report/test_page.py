@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main

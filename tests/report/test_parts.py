@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 
 from qlower.codegen.program.compiled import Kernel
 from qlower.frontends.import_options import ImportOptions

@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from support.custom_contracts import ADDING
-from support.small_model import SMALL_MODEL
+from support.layers.custom_contracts import ADDING
+from support.layers.small_model import SMALL_MODEL
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.custom_contracts import ADDING
-from support.small_model import SMALL_MODEL
+from support.layers.custom_contracts import ADDING
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower import contracts

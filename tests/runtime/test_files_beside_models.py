@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.custom_contracts import ADDING
-from support.onnx_cases import CASES
-from support.small_model import SMALL_MODEL
+from support.formats.onnx_cases import CASES
+from support.layers.custom_contracts import ADDING
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main

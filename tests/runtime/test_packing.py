@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.random_layers import LAYERS
-from support.tflite_cases import random_inputs
-from support.tflite_word_cases import WORDS
+from support.formats.tflite_cases import random_inputs
+from support.formats.tflite_word_cases import WORDS
+from support.layers.random_layers import LAYERS
 
 import qlower
 from qlower.codegen.targets.resolve import Target, host_target, resolve_target

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.small_model import SMALL_MODEL
+from support.layers.small_model import SMALL_MODEL
 
 from qlower.compilation.compilation import Compilation
 from qlower.runtime.executable import Executable

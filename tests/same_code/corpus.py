@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 from support import models_directory
-from support.onnx_builder import OnnxBuilder
-from support.onnx_cases import CASES as ONNX
-from support.pt2_builder import Pt2Builder
-from support.pt2_cases import REAL as PT2
-from support.pt2_cases import network
-from support.random_layers import LAYERS
-from support.run_files import RUN_TESTS
-from support.tflite_cases import CASES as TFLITE
-from support.tflite_lstm import Lstm
-from support.tflite_real_lstm import RealLstm
-from support.tflite_streams import keyword_spotter, looped, svdf
-from support.tflite_word_cases import WORDS
+from support.formats.onnx_builder import OnnxBuilder
+from support.formats.onnx_cases import CASES as ONNX
+from support.formats.pt2_builder import Pt2Builder
+from support.formats.pt2_cases import REAL as PT2
+from support.formats.pt2_cases import network
+from support.formats.tflite_cases import CASES as TFLITE
+from support.formats.tflite_lstm import Lstm
+from support.formats.tflite_real_lstm import RealLstm
+from support.formats.tflite_streams import keyword_spotter, looped, svdf
+from support.formats.tflite_word_cases import WORDS
+from support.layers.random_layers import LAYERS
+from support.layers.run_files import RUN_TESTS
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from same_code.compare import ROOT, compare, main
-from support.tflite_cases import CASES
+from support.formats.tflite_cases import CASES
 
 SUM = """\
   %both = arith.addi %a, %b : i32

@@ -14,8 +14,8 @@ from pathlib import Path, PureWindowsPath
 import numpy as np
 import pytest
 from support import models_directory
-from support.small_model import SMALL_MODEL
-from support.tflite_cases import CASES
+from support.formats.tflite_cases import CASES
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main

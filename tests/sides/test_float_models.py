@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.onnx_builder import OnnxBuilder
-from support.tflite_builder import TFLiteBuilder
+from support.formats.onnx_builder import OnnxBuilder
+from support.formats.tflite_builder import TFLiteBuilder
 
 import qlower
 from qlower.cli import main

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.litert import run_litert
+from support.systems.litert import run_litert
 from training.test_write_back import small_model
 
 import qlower

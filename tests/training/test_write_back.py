@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.litert import run_litert
+from support.systems.litert import run_litert
 
 import qlower
 from qlower.diagnostics import QlowerError

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.native import machine_levels
+from support.machines.native import machine_levels
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from support.native import guarded_runs, levels
-from support.random_networks import random_network
-from support.stored import random_stored
+from support.layers.random_networks import random_network
+from support.machines.native import guarded_runs, levels
+from support.values.stored import random_stored
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.programs import read_program
+from support.layers.programs import read_program
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import CollapseShapeOp

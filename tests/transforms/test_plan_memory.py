@@ -34,7 +34,7 @@ def test_arena_is_no_larger(name: str, capfd: pytest.CaptureFixture[str]):
     TFLM's has inputs and outputs too, which the caller has here.
     """
     pytest.importorskip("tflite_micro")
-    from support.tflm import print_allocations
+    from support.systems.tflm import print_allocations
 
     path = MODELS / name / "model.tflite"
     if name.endswith("uint8"):

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import models_directory
-from support.native import kernel_module
-from support.random_networks import random_network
-from support.windows import Window, build
+from support.layers.random_networks import random_network
+from support.layers.windows import Window, build
+from support.machines.native import kernel_module
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import models_directory
-from support.onnx_builder import OnnxBuilder
-from support.onnx_cases import weights_as_floats
+from support.formats.onnx_builder import OnnxBuilder
+from support.formats.onnx_cases import weights_as_floats
 
 import qlower
 from qlower.cli import main

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support import models_directory
+from support.formats.tflite_builder import TFLiteBuilder
+from support.formats.tflite_models import fully_connected
 from support.lanes import LARGE_VARIABLE, is_asked_for
-from support.tflite_builder import TFLiteBuilder
-from support.tflite_models import fully_connected
 from xdsl.dialects.func import FuncOp
 
 from qlower.cli import main

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 import pytest
-from support.forgeries import forged, forgeries
+from support.damage.forgeries import forged, forgeries
 
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode

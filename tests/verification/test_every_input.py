@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.every_input import KINDS, EveryInput, draw_layer
-from support.forgeries import forged, forgeries
+from support.damage.forgeries import forged, forgeries
+from support.values.every_input import KINDS, EveryInput, draw_layer
 
 import qlower
 from qlower.codegen.targets.resolve import host_target

@@ -273,7 +273,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x4x!s> {
 
 
 def test_a_model_with_its_own_arithmetic_is_not_called_fitting() -> None:
-    path = Path(__file__).parents[1] / "support" / "tosa_layer.mlir"
+    path = Path(__file__).parents[1] / "support" / "formats" / "tosa_layer.mlir"
     found = fits(path, 32)
     assert not found.holds
     assert {other.why for other in found.others} == {"TOSA states its own arithmetic"}

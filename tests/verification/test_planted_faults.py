@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support import models_directory
-from support.planted_faults import FAULTS, Plant, PlantPass, entry_of_table
+from support.damage.planted_faults import FAULTS, Plant, PlantPass, entry_of_table
 from xdsl.passes import ModulePass
 
 from qlower.codegen.targets.base import Target

@@ -1,0 +1,1 @@
+"""Writing small files of each format."""

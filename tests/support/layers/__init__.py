@@ -1,0 +1,1 @@
+"""Small models: drawn, written out, or of one layer."""

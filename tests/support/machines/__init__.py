@@ -1,0 +1,1 @@
+"""Running compiled code: C compilers, emulators, levels of this machine."""

@@ -1,0 +1,1 @@
+"""Running the systems that contracts are compared with."""

@@ -1,0 +1,1 @@
+"""Values to test arithmetic with, and what it gives."""
