@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     search_rarely()
     import_quickly()
-    handler = _log_to_stderr()
+    level, handler = LOGGER.level, _log_to_stderr()
 
     def run() -> int:
         options = make_parser(*given[:1]).parse_args(given)
@@ -76,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ending(run, "qlower", given, debug="--debug" in given)
     finally:
         LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)  # a program that calls this has its own
 
 
 def make_parser(first: str | None = None) -> ArgumentParser:

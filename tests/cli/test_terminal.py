@@ -12,6 +12,7 @@ from support.layers.small_model import SMALL_MODEL
 
 from qlower.cli import main
 from qlower.cli.progress import CLEAR_LINE, progress
+from qlower.diagnostics import LOGGER
 
 NAME = "a\x1b]0;mine\x07\x9b31m\u202eb"
 CONTROLS = {"\x1b", "\x07", "\x9b", "\u202e"}
@@ -150,6 +151,8 @@ def test_what_is_under_way_goes_before_the_answer_comes(
     error.is_error = True
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", error)
+    level = LOGGER.level
     assert main(line.split()) in (0, 1)
     assert out.getvalue()
     assert not mixed
+    assert LOGGER.level == level

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -128,11 +129,14 @@ def test_how_elements_came_about(layers: Any) -> None:
     assert len(found) == 8
     assert found["[0,0,1,0]"]["value"] == "-119, exact -119.3046875"
     assert found["[0,0,1,0]"]["cell"] == [0, 0, 1]
-    assert found["[0,0,1,0]"]["lines"] == [
+    lines = [
+        re.sub(r"\.mlir:\d+", ".mlir:LINE", one) for one in found["[0,0,1,0]"]["lines"]
+    ]
+    assert lines == [
         "accumulator 4452: the sum of 1 product and the bias, 100",
         "tflite: exact 8.6953125 before the zero point -128 -> 9 "
-        "(half_away, tflite.mlir:151)",
-        "tvm: exact 8.6953125 before the zero point -128 -> 9 (half_up, tvm.mlir:111)",
+        "(half_away, tflite.mlir:LINE)",
+        "tvm: exact 8.6953125 before the zero point -128 -> 9 (half_up, tvm.mlir:LINE)",
     ]
     (both,) = found["[0,0,1,0]"]["blocks"]
     assert both["title"] == "tflite and tvm"
