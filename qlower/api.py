@@ -240,7 +240,7 @@ def _reading(
     shapes: ShapesOfInputs,
     qdq: str | None = None,
 ) -> ImportOptions:
-    """How a model's file is read for inputs of these shapes."""
+    """The options by which a model's file is read for inputs of these shapes."""
     if isinstance(model, Model):
         raise QlowerError("shapes are for a model's file: this one is read already")
     from qlower.frontends.load import reading_by

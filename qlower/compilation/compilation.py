@@ -70,7 +70,7 @@ class Compilation:
     with_layers: bool = False
     layer_contracts: Mapping[str, str] = field(default_factory=dict[str, str])
     reading: ImportOptions | None = None
-    """How the file is read; None is as the contract's system reads it."""
+    """The options by which the file is read; None: as the contract's system does."""
 
     observers: tuple[Observer, ...] = field(default_factory=present_observers)
     passes: tuple[ModulePass, ...] = ()

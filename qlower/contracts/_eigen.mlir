@@ -388,7 +388,7 @@ func.func private @product_in_two(%x: f32, %x_low: f32, %y: f32) -> (f32, f32) {
   func.return %high, %rest : f32, f32
 }
 
-// The sum of two numbers in two, of which x is the larger
+// The sum of two numbers in two parts each; x is the larger
 func.func private @sum_of_pairs(%x: f32, %x_low: f32, %y: f32, %y_low: f32) -> (f32, f32) {
   %sum, %lost = func.call @sum_in_two(%x, %y) : (f32, f32) -> (f32, f32)
   %with_y = arith.addf %y_low, %lost : f32

@@ -896,7 +896,7 @@ func.func private @acosf(%x: f32) -> f32 {
   %result = arith.select %is_inside, %inside, 0x7FC00000 : f32
 }
 
-// What a root lacks of that of z, of which `high` are the leading bits.
+// The difference between the root of z and a rounded one, whose leading bits are `high`.
 func.func private @rest_of_root(%z: f32, %root: f32, %high: f32) -> f32 {
   %high_square = arith.mulf %high, %high : f32
   %left = arith.subf %z, %high_square : f32

@@ -183,7 +183,7 @@ def _keeps(contract: Contract, op: Product, sums: Array) -> bool:
 
 
 def _places(contract: Contract, op: Product) -> NDArray[np.int32]:
-    """The places among a pixel's channels that the rule tells apart."""
+    """The places among a pixel's channels that the rule distinguishes."""
     is_placed = "input_channel" in contract.rule("accumulate").values
     return np.arange(input_channels(op) if is_placed else 1, dtype=np.int32)
 

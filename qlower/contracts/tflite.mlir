@@ -2219,7 +2219,7 @@ func.func private @lstm_peephole(%cell: i32, %before: i32, %weight: i32, %weight
 }
 
 // internal/reference/portable_tensor_utils.cc, PortableApplyLayerNorm: the mean in steps of 2^-10
-// and the reciprocal root of the variance, of which the number of elements is divided off first.
+// and the reciprocal root of the variance, which is divided by the number of elements first.
 func.func private @lstm_square(%x: i64) -> i64 { %result = arith.muli %x, %x : i64 }
 
 func.func private @lstm_rows(%sum: i64, %squares: i64, %count: i32, %scale: f32) -> (i32, i32, i32) {

@@ -125,7 +125,7 @@ def as_model(
 def reading_by(
     path: str | PathLike[str], contracts: Sequence[str] = ()
 ) -> ImportOptions:
-    """How the systems of these contracts read a file."""
+    """The options by which the systems of these contracts read a file."""
     if not contracts or Path(path).suffix != ".onnx":
         return ImportOptions()
     from qlower.frontends.readings import reading_of

@@ -230,7 +230,7 @@ class Compiled:
 
 
 _OF_SHAPES = ("obj", "header", "shared", "asm", "llvm")
-"""What there is of a model for inputs of several shapes."""
+"""The outputs for a model for inputs of several shapes."""
 
 _TEXTS = "mlir, llvm, asm, c, header, selftest or c-example"
 
@@ -293,7 +293,7 @@ def compile_shapes(
 
 
 def _interface(name: str, levels: Mapping[str, Compilation]) -> Interface:
-    """How C code calls a model, whose symbols begin with `name`."""
+    """The interface of a model whose symbols begin with `name`."""
     first = next(iter(levels.values()))
     model, alignment = first.model, first.target.alignment
     functions = [main_function(level.kernels) for level in levels.values()]
@@ -316,8 +316,8 @@ def _interface(name: str, levels: Mapping[str, Compilation]) -> Interface:
 
 
 def _labels(signatures: Sequence[Signature]) -> list[str]:
-    """What tells apart the names of models that are one for inputs of several shapes:
-    the shapes that differ, such as `_1x16`. Raises QlowerError where none do."""
+    """The ends of the names of models that are one for inputs of several shapes: the
+    shapes that differ, such as `_1x16`. Raises QlowerError where none do."""
     if len(signatures) == 1:
         return [""]
     shapes = [[spec.shape for spec in one.inputs] for one in signatures]

@@ -48,7 +48,7 @@ TIE, SAME, MEAN = "tie", "same", "mean"
 
 @dataclass(frozen=True)
 class Chain:
-    """Layers in a row, one of which has near ties; SAME changes some codes by one.
+    """Layers in a row, one with near ties; SAME changes some codes by one.
 
     `together` are the layers whose results a kernel of several quantizes. The ties have
     `units` of `inputs` each; a result may have a second reader.

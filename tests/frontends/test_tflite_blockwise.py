@@ -63,7 +63,7 @@ class Layer:
 
 
 def drawn(layer: Layer, seed: int) -> NDArray[np.float32]:
-    """Rows of any size, some of which are 0, or whole numbers whose codes are ties."""
+    """Rows of any size; some are 0, or whole numbers whose codes are ties."""
     random = np.random.default_rng(seed)
     x = random.standard_normal((*layer.rows, layer.depth))
     x *= np.exp(random.uniform(-5, 5, (*layer.rows, 1)))

@@ -30,7 +30,7 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Weights of which each `size` along a row have a scale: the tensor of those."""
+    """The tensor of scales of weights that have one for each `size` along a row."""
 
     scales: int
     size: int

@@ -60,8 +60,8 @@ def _reciprocal(steps: Scalars, x: SSAValue, exponent: SSAValue) -> SSAValue:
 def _squares_in_turn(
     node: NodeContext, value: Value, size: int, share: float
 ) -> SSAValue:
-    """What is added to sums of windows of channels, with its sign: of the first window
-    all, of each other what enters it and what leaves the one before."""
+    """Return the terms of the windows' running sums, with their signs: all channels of
+    the first window, then for each other the one that enters and that which leaves."""
     batch, channels, *image = value.shape
     window = np.arange(size) - (size - 1) // 2
     later = np.arange(1, channels)[:, None] + [window[-1], window[0] - 1]

@@ -24,7 +24,7 @@ from ..nests import start
 from .real import reshaped
 
 INPUT_WEIGHTS, STATE_WEIGHTS, PEEPHOLE, BIASES, NORMALIZATION = 1, 5, 9, 12, 20
-"""The first operand of each kind, of which there is one a gate."""
+"""The first operand of each kind; each gate has one."""
 
 PROJECTION, PROJECTION_BIAS, STATE, CELL = 16, 17, 18, 19
 
