@@ -86,13 +86,13 @@ def _prepared(options: argparse.Namespace) -> tuple[Compilation, InputSet]:
     try:
         return compilation, input_set(wanted, arrays)
     except QlowerError as error:
+        if options.shape or options.model == "-":
+            raise
         shapes = [
             f"{name}={'x'.join(map(str, array.shape))}"
             for name, array in arrays.items()
             if array.shape
         ]
-        if options.shape or options.model == "-":
-            raise
         options.shape = shapes
         try:
             compilation = make_compilation(options)

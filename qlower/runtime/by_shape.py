@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import TypeAlias
@@ -37,9 +36,7 @@ class FunctionByShape:
         self._default_inputs = default_inputs
         self._most = most
         self._inputs: Sequence[TensorSpec] = ()
-        self._functions: OrderedDict[
-            frozenset[tuple[str, tuple[int, ...]]], JitFunction
-        ] = OrderedDict()
+        self._functions: dict[frozenset[tuple[str, tuple[int, ...]]], JitFunction] = {}
         self._lock = RLock()
 
     @property
@@ -61,7 +58,7 @@ class FunctionByShape:
             self._functions[key] = found
             self._inputs = self._inputs or found.inputs
             if len(self._functions) > self._most:
-                self._functions.popitem(last=False)
+                del self._functions[next(iter(self._functions))]
             return found
 
     def __call__(

@@ -140,7 +140,7 @@ class Reach:
         self.seconds: dict[str, float] = {}
         self._tests: defaultdict[Place, set[str]] = defaultdict(set)
         self._blocks: defaultdict[tuple[str, str], set[Place]] = defaultdict(set)
-        # A name with a path of the recorded tree is another one in a worker's.
+        # A worker has another tree: tests named after a path in this one aren't there.
         is_long = {
             test: long
             for test, long in json.loads((reach.parent / COLLECTED).read_text()).items()

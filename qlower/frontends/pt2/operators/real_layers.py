@@ -16,8 +16,8 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import shape_of
-from qlower.emit.inline_rule import call_function, call_results, library_function
-from qlower.emit.reductions import ranges_of_rows
+from qlower.emit.inline_rule import call_function, library_function
+from qlower.emit.quantized_rows import steps_of_rows
 from qlower.files.arrays import Array
 from qlower.interp import evaluate_function
 from qlower.model.nests import Nest, dense
@@ -246,12 +246,7 @@ def import_quantized_rows(node: NodeContext) -> None:
     matrix = rows_of(node, value, columns)
     shape = (math.prod(value.shape) // columns, columns)
     emit = node.builder.emitter(node.place(), "codes")
-    ends = ranges_of_rows(emit, matrix)
-    nest = Nest(emit, shape[:1])
-    range_of = call_results(
-        nest, CONTRACT, "hybrid_range", *(nest.input(end, (0,)) for end in ends)
-    )
-    made = nest.build([*range_of])
+    made = steps_of_rows(emit, CONTRACT, matrix)
     nest = Nest(emit, shape)
     scale, factor, point = (nest.input(each, (0,)) for each in made)
     element = nest.input(matrix, (0, 1))

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import SSAValue
 
 from qlower.dialects.types import shape_of
-from qlower.emit.inline_rule import call_function, call_results
-from qlower.emit.reductions import ranges_of_rows
+from qlower.emit.inline_rule import call_function
+from qlower.emit.quantized_rows import steps_of_rows
 from qlower.emit.sums import multiply_accumulate
 from qlower.files.arrays import Array
 from qlower.model.nests import narrow, widen
@@ -124,17 +124,10 @@ def _coded(
     op: OperatorContext, values: SSAValue
 ) -> tuple[SSAValue, SSAValue, SSAValue]:
     """Codes, i8, of rows by their range, and scales and zero points of the rows."""
-    ends = ranges_of_rows(emitter(op), values)
-    nest = start(op, shape_of(ends[0]))
-    each = [nest.input(end, [0]) for end in ends]
-    scales, factors, points = nest.build(
-        call_results(nest, CONTRACT, "hybrid_range", *each)
-    )
+    scales, factors, points = steps_of_rows(emitter(op), CONTRACT, values)
     nest = start(op, shape_of(values))
-    x, (factor, point) = (
-        nest.input(values, (0, 1)),
-        (nest.input(one, (0,)) for one in (factors, points)),
-    )
+    x = nest.input(values, (0, 1))
+    factor, point = (nest.input(one, (0,)) for one in (factors, points))
     code = call_function(nest, CONTRACT, "hybrid_code", x, factor, point)
     return nest.build([narrow(nest, code, i8)])[0], scales, points
 
