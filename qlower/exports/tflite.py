@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from qlower.diagnostics import QlowerError
 from qlower.exports.changes import Changes, Rescaled
 from qlower.process.extras import install_line
@@ -29,9 +31,9 @@ def patch_tflite(data: bytes, changes: Changes) -> bytes:
         for tensor in (graph.Tensors(n) for n in range(graph.TensorsLength())):
             readers.setdefault(tensor.Buffer(), []).append(tensor.Name().decode())
     content = {
-        number: file.Buffers(number).DataAsNumpy()
+        number: array
         for number in range(file.BuffersLength())
-        if file.Buffers(number).DataLength()
+        if (array := _content(written, file.Buffers(number))).size
     }
     before = {number: array.tobytes() for number, array in content.items()}
     wanted: dict[int, dict[str, bytes]] = {}
@@ -58,6 +60,15 @@ def patch_tflite(data: bytes, changes: Changes) -> bytes:
     for one in changes.scales:
         _rescale(file, one)
     return bytes(written)
+
+
+def _content(written: bytearray, buffer: Any) -> Any:
+    """A view of the bytes of a constant, which large files have behind their tables."""
+    if buffer.DataLength():
+        return buffer.DataAsNumpy()
+    start = buffer.Offset()
+    size = buffer.Size() if start > 1 else 0
+    return np.frombuffer(written, np.uint8)[start : start + size]
 
 
 def _rescale(file: Any, one: Rescaled) -> None:

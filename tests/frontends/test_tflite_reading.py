@@ -25,7 +25,7 @@ a file leaves out:
 | `QuantizationParameters.Scale*` | none | means not quantized, always |
 | `QuantizationParameters.ZeroPoint*` | none | 64 bits, of which LiteRT keeps 32 |
 | `QuantizationParameters.DetailsType` | 0 | not affine where set |
-| `Buffer.Offset` | 0 | 1 means none as well; only where there is no data |
+| `Buffer.Offset`, `Size` | 0 | an offset of 1 is none as well; only without data |
 | options | as the schema says | 1 for dilations, not 0 |
 
 Fields that no accessor of ours reads: `Operator.builtin_options_2`, which no operator

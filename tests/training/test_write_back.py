@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.formats.tflite_objects import with_constants_behind
 from support.systems.litert import run_litert
 
 import qlower
@@ -166,6 +167,24 @@ def test_bytes_that_are_shared(tmp_path: Path) -> None:
     model = qlower.load(original)
     with pytest.raises(QlowerError, match="share their bytes in the file"):
         qlower.to_tflite(changed(model), original, tmp_path / "new.tflite")
+
+
+def test_constants_behind_the_tables(tmp_path: Path) -> None:
+    """Large files have them there."""
+    original, path = source(tmp_path, ".tflite"), tmp_path / "new.tflite"
+    inside = original.read_bytes()
+    pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
+    original.write_bytes(with_constants_behind(inside))
+    read = qlower.load(original)
+    x = np.random.default_rng(0).integers(-128, 128, read.inputs[0].shape, np.int8)
+    expected = litert(inside, x)
+    assert np.array_equal(qlower.interpret(read, x), expected)
+    model = changed(read)
+    qlower.to_tflite(model, original, path)
+    foretold = qlower.interpret(model, x)
+    assert not np.array_equal(foretold, expected)
+    assert np.array_equal(foretold, qlower.interpret(qlower.load(path), x))
+    assert np.array_equal(foretold, litert(path.read_bytes(), x))
 
 
 def test_numbers_stay_in_the_fields_that_hold_them() -> None:

@@ -61,6 +61,17 @@ class File:
             )
         self.budget -= size
 
+    def behind(self, what: str, start: int, size: int) -> bytes:
+        """Bytes that lie at a place of the file, outside of its tables."""
+        end = start + size
+        if end > len(self.data):
+            raise self.error(
+                f"damaged file: {what}: the file ends after {len(self.data):,} of at"
+                f" least {end:,} bytes"
+            )
+        self.charge(what, size)
+        return self.data[start:end]
+
     def root(self) -> Table:
         """The table that all others are reached from."""
         model = self.get("model", lambda: self.package.Model.GetRootAs(self.data))

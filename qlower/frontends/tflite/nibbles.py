@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .schema import Buffer, Model, Operator
+from .schema import Model, Operator
 
 WEIGHTS = 1
 """The operand that holds the weights of a layer."""
@@ -32,15 +32,14 @@ def unpack_weights(model: Model) -> Model:
         given = tensor.quantization
         if tensor.type != "INT4" and given is not None and given.blocks is not None:
             continue
-        buffer = buffers[tensor.buffer]
-        if buffer.is_external or not buffer.data:
+        if not (data := buffers[tensor.buffer]):
             continue
         width = WIDTHS[tensor.type]
         unused = -math.prod(tensor.shape) % (8 // width)
         key = tensor.buffer, width, unused
         if key not in unpacked:
             unpacked[key] = len(buffers)
-            buffers.append(Buffer(_unpacked(buffer.data, width, unused), False))
+            buffers.append(_unpacked(data, width, unused))
         tensors[index] = replace(
             tensor, type="INT8", buffer=unpacked[key], is_narrow=True
         )

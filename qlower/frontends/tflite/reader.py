@@ -29,7 +29,6 @@ from .file_tables import File, Table
 from .options import options_of, read_options
 from .schema import (
     Blocks,
-    Buffer,
     Model,
     Operator,
     OptionValue,
@@ -252,10 +251,15 @@ class _Reader:
         found = vector.typed(kind).vector("values", 4) if vector and kind else None
         return np.empty(0, np.int64) if found is None else found.astype(np.int64)
 
-    def buffer(self, table: Table) -> Buffer:
+    def buffer(self, table: Table) -> bytes:
+        """The bytes in the table, or behind all tables, where large ones are."""
         data = table.vector("data", 1)
-        return Buffer(
-            data=b"" if data is None else data.tobytes(),
-            # An offset of 0 or 1 is none: 1 is a placeholder that writers leave.
-            is_external=data is None and table.number("offset") > 1,
+        if data is not None:
+            return data.tobytes()
+        start = table.number("offset")
+        # 0 and 1 are none: 1 is a placeholder that writers leave.
+        return (
+            self.file.behind(table.what, start, table.number("size"))
+            if start > 1
+            else b""
         )

@@ -87,14 +87,6 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
-    """The bytes of a constant; empty for tensors that are computed."""
-
-    data: bytes
-    is_external: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Operator:
     """One operator: its schema name ("CONV_2D"), operand tensors and options.
 
@@ -138,7 +130,8 @@ class Model(Subgraph):
 
     filename: str
     size: int
-    buffers: tuple[Buffer, ...]
+    buffers: tuple[bytes, ...]
+    """Of constants; empty for tensors that are computed."""
     others: Mapping[int, Subgraph] = field(default_factory=dict[int, Subgraph])
     arguments: Mapping[str, int] = field(default_factory=dict[str, int])
     """Inputs by the names that signatures of the subgraph have for them."""

@@ -123,13 +123,7 @@ class TensorTable(ABC):
             return None
         buffers = self.model.buffers
         site.check_range(f"{tensor}: buffer index", tensor.buffer, 0, len(buffers) - 1)
-        buffer = buffers[tensor.buffer]
-        if buffer.is_external:
-            raise site.error(
-                f"{tensor}: buffer {tensor.buffer} is stored outside of the flatbuffer,"
-                " which is not supported; expected one inside"
-            )
-        return buffer.data or None
+        return buffers[tensor.buffer] or None
 
     def value(self, tensor: Tensor, type: TensorType[Element], site: Site) -> SSAValue:
         """The value of `tensor`: one computed before, or a constant of type `type`."""
