@@ -13,7 +13,7 @@ from qlower.codegen.targets.c99 import PORTABLE_C
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.diagnostics import QlowerError
 from qlower.files.replacing import replacing_files
-from qlower.packages.compiled import check_emitted, compile_shapes
+from qlower.packages.compiled import check_emitted, check_shared, compile_shapes
 from qlower.packages.link import compiler_driver
 from qlower.tables.json_text import json_text
 
@@ -47,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
     given = each_shape(options.shape)
     if len(given) > 1 and options.model == "-":
         raise QlowerError("several shapes are for a model's file, not for text")
+    if len(given) > 1:
+        check_shared(emit)
     with replacing_files(folder) as temporary:
         shapes = [
             make_levels(argparse.Namespace(**{**vars(options), "shape": shape}))

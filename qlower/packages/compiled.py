@@ -185,7 +185,7 @@ class Compiled:
         """Write the files into an existing folder, C source with its header; returns
         their names."""
         if self.others:
-            _check_shared(emit)
+            check_shared(emit)
         names: list[str] = []
         kinds = [*emit]
         if "c" in emit and "header" not in emit:
@@ -259,6 +259,8 @@ def compile_shapes(
     if name is not None:
         check_name(name)
     first = next(iter(shapes[0].values()))
+    if first.target.is_source and len(shapes) > 1:
+        raise QlowerError("C source is for inputs of one shape")
     _check_section(weights_section, first.target)
     path = first.model.path
     name = name or c_identifier("model" if path is None else path.stem)
@@ -272,8 +274,6 @@ def compile_shapes(
     interfaces = [interface for interface, _ in models]
     start = perf_counter()
     if first.target.is_source:
-        if len(shapes) > 1:
-            raise QlowerError("C source is for inputs of one shape")
         size = interfaces[0].arena_bytes
         package = CompiledObject((), first.model.signature, size, first.target)
     else:
@@ -329,8 +329,8 @@ def _labels(signatures: Sequence[Signature]) -> list[str]:
     return labels
 
 
-def _check_shared(emit: Sequence[str]) -> None:
-    """Refuse what is of a single shape."""
+def check_shared(emit: Sequence[str]) -> None:
+    """Raise QlowerError for outputs that a model for inputs of several shapes lacks."""
     for kind in emit:
         if kind not in _OF_SHAPES:
             raise QlowerError(

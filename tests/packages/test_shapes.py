@@ -12,6 +12,7 @@ from support.formats.onnx_builder import OnnxBuilder
 
 import qlower
 from qlower import cli
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 
 pytest.importorskip("onnx")
@@ -113,6 +114,10 @@ def test_several_levels_and_shapes(path: Path) -> None:
         ),
         (
             ["--shape", "x=1x3,1x4", "--emit", "c"],
+            "--emit c is for inputs of one shape; several take obj, header",
+        ),
+        (
+            ["--shape", "x=1x3,1x4", "--target", "c99-none"],
             "C source is for inputs of one shape",
         ),
     ],
@@ -123,7 +128,12 @@ def test_refusals(
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
     message: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a model is lowered")
+
+    monkeypatch.setattr(Compilation, "kernels", property(refuse))
     out = tmp_path / "out"
     assert cli.main(["compile", str(path), "-o", str(out), *arguments]) == 1
     assert message in capsys.readouterr().err
