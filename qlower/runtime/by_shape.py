@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from threading import RLock
+from threading import Lock
 from typing import TypeAlias
 
 from qlower.model.signature import Array, TensorSpec, assign_inputs
@@ -12,6 +12,8 @@ from qlower.runtime.executors import JitFunction, Outputs
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 """The shape of each input, by name."""
+
+_Key: TypeAlias = frozenset[tuple[str, tuple[int, ...]]]
 
 
 class FunctionByShape:
@@ -23,7 +25,8 @@ class FunctionByShape:
     that is loaded with these shapes. At most `most` functions stay loaded, each with a
     copy of the weights; the one that wasn't called for the longest time goes first.
 
-    Thread-safe: of several threads with new shapes one compiles, and the others wait.
+    Thread-safe: of several threads with new shapes one compiles, and the others wait;
+    those whose shapes have code don't.
     """
 
     def __init__(
@@ -36,8 +39,8 @@ class FunctionByShape:
         self._default_inputs = default_inputs
         self._most = most
         self._inputs: Sequence[TensorSpec] = ()
-        self._functions: dict[frozenset[tuple[str, tuple[int, ...]]], JitFunction] = {}
-        self._lock = RLock()
+        self._functions: dict[_Key, JitFunction] = {}
+        self._lock, self._compiling = Lock(), Lock()
 
     @property
     def shapes(self) -> list[dict[str, tuple[int, ...]]]:
@@ -53,13 +56,28 @@ class FunctionByShape:
         Raises `QlowerError` for shapes that the model doesn't take.
         """
         key = frozenset((name, tuple(shape)) for name, shape in shapes.items())
+        found = self._loaded(key)
+        if found is None:
+            with self._compiling:
+                found = self._loaded(key)  # another thread may have had these shapes
+                if found is None:
+                    found = self._make(shapes)
+                    self._keep(key, found)
+        return found
+
+    def _loaded(self, key: _Key) -> JitFunction | None:
         with self._lock:
-            found = self._functions.pop(key, None) or self._make(shapes)
-            self._functions[key] = found
-            self._inputs = self._inputs or found.inputs
+            found = self._functions.pop(key, None)
+            if found is not None:
+                self._functions[key] = found
+            return found
+
+    def _keep(self, key: _Key, function: JitFunction) -> None:
+        with self._lock:
+            self._functions[key] = function
+            self._inputs = self._inputs or function.inputs
             if len(self._functions) > self._most:
                 del self._functions[next(iter(self._functions))]
-            return found
 
     def __call__(
         self, *inputs: Array, state: State | None = None, **named_inputs: Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -15,6 +15,8 @@ from qlower import cli
 from qlower.diagnostics import QlowerError
 from qlower.frontends import load as reading
 from qlower.model.signature import Array
+from qlower.runtime.by_shape import Shapes
+from qlower.runtime.executors import JitFunction
 
 pytest.importorskip("onnx")
 
@@ -90,6 +92,35 @@ def test_threads_wait_for_one_that_compiles(path: Path) -> None:
         thread.join()
     assert len(results) == 4
     assert len(run.shapes) == 1
+
+
+def test_known_shapes_wait_for_none(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = qlower.jit_by_shape(path)
+    ready = run(*drawn((1, 3)))
+    begun, may_go_on = Event(), Event()
+    original = run._make
+
+    def slow(shapes: Shapes) -> JitFunction:
+        begun.set()
+        assert may_go_on.wait(60)
+        return original(shapes)
+
+    monkeypatch.setattr(run, "_make", slow)
+    other = Thread(target=lambda: run(*drawn((2, 5))))
+    other.start()
+    assert begun.wait(60)
+    found: list[Array] = []
+    known = Thread(target=lambda: found.append(run(*drawn((1, 3)))))
+    known.start()
+    known.join(30)
+    may_go_on.set()
+    other.join()
+    known.join()
+    assert len(run.shapes) == 2
+    assert run.shapes[-1]["codes"] == (2, 5), "the known shapes waited"
+    np.testing.assert_array_equal(found[0], ready)
 
 
 def test_refusals(path: Path) -> None:
