@@ -6,9 +6,10 @@ BEFORE and AFTER are commits; AFTER is the working tree unless it is given. The 
 level of every model of the corpus is hashed under every contract, as text with names
 and locations. Where it moved, the kernel level is hashed; where that moved, too, the
 machine code for x86-64 and AArch64. The machine code of the real models is always
-hashed. Each line that is printed names a model, a contract and the lowest level that
-moved. The exit code is 1 if machine code moved, if a refusal came or went, or if the
-patterns match no case.
+hashed; with `--code` that of every model, after changes below the arith level, which
+takes several times as long. Each line that is printed names a model, a contract and
+the lowest level that moved. The exit code is 1 if machine code moved, if a refusal came
+or went, or if the patterns match no case.
 """
 
 from __future__ import annotations
@@ -88,9 +89,12 @@ def compare(
     files: Sequence[str],
     contracts: str = "*",
     jobs: int = 2,
+    *,
+    code_of_all: bool = False,
 ) -> Comparison:
     """Compare what the packages in two folders make of files of a corpus, under the
-    contracts whose names match a pattern."""
+    contracts whose names match a pattern; of all of them with `code_of_all` the machine
+    code, else of those alone that moved above it and of the real models."""
     result = Comparison()
 
     def differing(names: Sequence[str], level: str) -> list[str]:
@@ -120,7 +124,9 @@ def compare(
     moved = differing(moved, "kernels") if moved else []
     real = [f"{name} (its own)" for name in files if name.startswith(REAL_MODELS)]
     real = [name.replace(".onnx ", ".onnx integer ") for name in real]
-    if moved or real:
+    if code_of_all:
+        differing(files, "code")
+    elif moved or real:
         differing(sorted({*moved, *real}), "code")
     return result
 
@@ -175,6 +181,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("after", metavar="AFTER", nargs="?", default=WORKING_TREE)
     parser.add_argument("--files", default="*", help="files of the corpus to compare")
     parser.add_argument("--contracts", default="*", help="contracts to compare")
+    parser.add_argument(
+        "--code", action="store_true", help="compare the machine code of every model"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
@@ -191,7 +200,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise SystemExit(f"no file of the corpus matches {options.files!r}")
         commits = (options.before, options.after)
         before, after = (check_out(*pair) for pair in zip(commits, trees, strict=True))
-        found = compare(before, after, corpus, names, options.contracts, options.jobs)
+        found = compare(
+            before,
+            after,
+            corpus,
+            names,
+            options.contracts,
+            options.jobs,
+            code_of_all=options.code,
+        )
     if not found.compared:
         raise SystemExit(
             f"none of {len(names)} files has a case of a contract that matches"

@@ -70,6 +70,15 @@ def test_a_name_leaves_code_as_it_was(package: Path, corpus: Path) -> None:
 
 
 @pytest.mark.long
+def test_code_that_moves_alone(package: Path, corpus: Path) -> None:
+    edit(package, "codegen/targets/x86.py", "vector_bits=bits", "vector_bits=128")
+    assert not compare(ROOT, package, corpus, ["add.tflite"], CONTRACTS).moved["arith"]
+    found = compare(ROOT, package, corpus, ["add.tflite"], CONTRACTS, code_of_all=True)
+    assert not found.is_same
+    assert found.moved["code"] == ["add.tflite tvm"]
+
+
+@pytest.mark.long
 def test_a_refusal(package: Path, corpus: Path) -> None:
     edit(package, "contracts/tvm.mlir", "func.func @add(", "func.func @added(")
     found = compare(ROOT, package, corpus, ["add.tflite"], CONTRACTS)
