@@ -83,6 +83,7 @@ def drawn(layer: Layer, seed: int) -> NDArray[np.float32]:
         Layer((4,), 9, 96, 16),
         Layer((1,), 32, 1024, 32),
         Layer((5,), 4, 34, 17),
+        Layer(activation=1),
     ],
     ids=str,
 )
@@ -100,11 +101,38 @@ def test_all_bits_are_those_of_litert(layer: Layer) -> None:
             np.testing.assert_array_equal(one.view(np.int32), wanted.view(np.int32))
 
 
+def test_a_function_that_is_left_out_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    import_tflite(Layer(activation=3).build(), name="model.tflite")
+    assert "operator 0 FULLY_CONNECTED: relu6 is left out, as LiteRT's" in caplog.text
+
+
+@needs_litert
+@pytest.mark.parametrize("bits", [4, 2])
+def test_rows_of_a_table(bits: int) -> None:
+    """The reference kernel has these."""
+    rows, depth, size = 11, 24, 8
+    random = np.random.default_rng(bits)
+    builder = TFLiteBuilder()
+    x = builder.tensor("x", (6,), "int32")
+    scales = random.standard_normal((rows, depth // size)).astype(np.float16)
+    table = builder.tensor("s", scales.shape, "float16", data=scales)
+    codes = random.integers(0, 256, rows * depth * bits // 8, np.uint8).tobytes()
+    blocks = Blocks(table, size)
+    w = builder.tensor("w", (rows, depth), f"int{bits}", data=codes, blocks=blocks)
+    y = builder.tensor("y", (6, depth), "float32")
+    builder.operator("EMBEDDING_LOOKUP", [x, w], [y])
+    data = builder.build([x], [y])
+    model = qlower.Model(import_tflite(data, name="model.tflite"))
+    for indices in random.integers(0, rows, (3, 6), np.int32):
+        (wanted,) = run_litert(data, [indices])
+        for found in (qlower.jit(model)(indices), qlower.interpret(model, indices)):
+            np.testing.assert_array_equal(found.view(np.int32), wanted.view(np.int32))
+
+
 @pytest.mark.parametrize(
     ("layer", "message"),
     [
-        (Layer(activation=1), "weights in blocks with an activation function"),
-        (Layer(bits=2), "or of another type than INT4, are not supported"),
+        (Layer(bits=2), "INT2 weights in blocks are not supported: all of LiteRT's"),
         (Layer(units=3), "rows 3 is out of range [4, "),
         (Layer(depth=16, block=16), "columns 16 is out of range [32, "),
         (Layer(block=0), "size of a block 0 is out of range [1, 16384]"),

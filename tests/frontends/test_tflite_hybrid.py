@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from support.formats.tflite_builder import TFLiteBuilder
 from support.formats.tflite_cases import CASES
-from support.formats.tflite_hybrid_cases import HYBRID
+from support.formats.tflite_hybrid_cases import HYBRID, WINDOW, layer
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.systems.litert import run_litert
 
@@ -68,6 +68,14 @@ def test_remark(tmp_path: Path) -> None:
         remarks = qlower.load(path).remarks
         assert len(remarks) == count
         assert all("nothing in this model is quantized" in text for text in remarks)
+
+
+def test_filters_without_scales_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "layer.tflite"
+    shapes = (1, 4, 4, 6), (1, 3, 3, 6), (1, 2, 4, 6)
+    path.write_bytes(layer("DEPTHWISE_CONV_2D", *shapes, WINDOW)())
+    with pytest.raises(QlowerError, match="one scale of 6 filters on FLOAT32"):
+        qlower.load(path)
 
 
 def test_bias_of_minus_zero(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .schema import Model, Operator
+from .schema import Model, Operator, Tensor
 
 WEIGHTS = 1
 """The operand that holds the weights of a layer."""
@@ -17,7 +17,8 @@ WIDTHS = {"INT4": 4, "INT2": 2}
 
 LAYERS = {"CONV_2D": ("INT4",), "FULLY_CONNECTED": tuple(WIDTHS)}
 """The packed weights that layers take: LiteRT's CONV_2D has no kernel for INT2, and
-reads such weights of a layer on float32 as if they were float32."""
+reads such weights of a layer on float32 as if they were float32. In blocks none has
+INT2."""
 
 
 def unpack_weights(model: Model) -> Model:
@@ -28,9 +29,6 @@ def unpack_weights(model: Model) -> Model:
     for index in _weights(model):
         tensor = tensors[index]
         if not 0 <= tensor.buffer < len(model.buffers):
-            continue
-        given = tensor.quantization
-        if tensor.type != "INT4" and given is not None and given.blocks is not None:
             continue
         if not (data := buffers[tensor.buffer]):
             continue
@@ -54,22 +52,24 @@ def _weights(model: Model) -> set[int]:
         for number, index in enumerate(operator.inputs):
             if not 0 <= index < len(model.tensors):
                 continue
-            type = model.tensors[index].type
-            if _takes_packed(operator, number, type, model):
+            if _takes_packed(operator, number, model.tensors[index], model):
                 found.add(index)
             else:
                 others.add(index)
     return {i for i in found - others if model.tensors[i].type in WIDTHS}
 
 
-def _takes_packed(operator: Operator, number: int, type: str, model: Model) -> bool:
+def _takes_packed(
+    operator: Operator, number: int, tensor: Tensor, model: Model
+) -> bool:
     """Whether LiteRT unpacks an operand, which then is one of the weights."""
     if operator.name == "DEQUANTIZE":
         return True
     if number != WEIGHTS:
         return False
     if operator.name in LAYERS:
-        return type in LAYERS[operator.name]
+        has_blocks = tensor.quantization is not None and tensor.quantization.blocks
+        return tensor.type in LAYERS[operator.name][: 1 if has_blocks else None]
     if operator.name == "EMBEDDING_LOOKUP":
         return any(
             0 <= result < len(model.tensors) and model.tensors[result].type == "FLOAT32"
@@ -79,7 +79,7 @@ def _takes_packed(operator: Operator, number: int, type: str, model: Model) -> b
     given = operator.inputs[0]
     return (
         operator.name == "DEPTHWISE_CONV_2D"
-        and type == "INT4"
+        and tensor.type == "INT4"
         and 0 <= given < len(model.tensors)
         and model.tensors[given].type == "INT8"
     )

@@ -1,8 +1,9 @@
-"""FULLY_CONNECTED of float32 with weights of 4 bits in blocks, each with a scale.
+"""Weights in blocks, each with a scale: of FULLY_CONNECTED on float32, where they have
+4 bits, and of EMBEDDING_LOOKUP.
 
-The arithmetic is that of EvalBlockwise4Bit in LiteRT's fully_connected.cc, which its
-optimized kernels run. The reference kernels have none: they read no scale, and leave
-the bias alone.
+The arithmetic of the first is that of EvalBlockwise4Bit in LiteRT's fully_connected.cc,
+which its optimized kernels run; a fused activation function is left out there. The
+reference kernels have none: they read no scale, and leave the bias alone.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import SSAValue
 
+from qlower.diagnostics import warn
 from qlower.dialects.types import shape_of
 from qlower.emit.inline_rule import call_function
 from qlower.emit.quantized_rows import steps_of_rows
 from qlower.emit.sums import multiply_accumulate
 from qlower.files.arrays import Array
-from qlower.model.nests import narrow, widen
+from qlower.model.nests import extract, narrow, widen
 
+from ...scalars import Scalars, nearest
 from ..context import OperatorContext
-from ..nests import emitter, finish, start
+from ..nests import emitter, finish, read, start
 from ..schema import Blocks
 from ..types import checked_shape
 from .real import reshaped
@@ -37,6 +41,11 @@ FilterDepth)."""
 LARGEST_BLOCK = 1 << 14
 """Sums of a block are exact in float32, as which LiteRT adds them."""
 
+CHANNELWISE = (
+    "ask the quantizer for channelwise weights, such as dynamic_wi4c_afp32 of"
+    " ai-edge-quantizer"
+)
+
 NOTHING = -0.0
 """A bias that leaves every number as it is."""
 
@@ -49,7 +58,7 @@ def blocks_of(op: OperatorContext) -> Blocks | None:
 
 def import_blockwise(op: OperatorContext, blocks: Blocks) -> None:
     """Rows are quantized by their range; sums of blocks become real one by one."""
-    weights, scales = _read(op, blocks)
+    weights, scales = _layer(op, blocks)
     units, count, size = weights.shape
     given = op.shape(0)
     rows, depth = math.prod(given) // (count * size), count * size
@@ -87,27 +96,58 @@ def import_blockwise(op: OperatorContext, blocks: Blocks) -> None:
     finish(op, reshaped(op, nest.build([real])[0], shape))
 
 
-def _read(op: OperatorContext, blocks: Blocks) -> tuple[Array, Array]:
-    """The constant weights [units, blocks, size], int8, and their scales [units,
-    blocks], float32."""
+def import_rows_of_blocks(op: OperatorContext, blocks: Blocks) -> None:
+    """Rows of a table, whose numbers are multiplied by the scale of their block
+    (embedding_lookup.cc, EvalBlockwise). Indices out of range are brought into it."""
+    codes, scales = _read(op, blocks)
+    op.check_range(f"{op.input(WEIGHTS)}: block modulo 4", blocks.size % 4, 0, 0)
+    (count,), (rows, *inner) = op.shape(0), codes.shape
+    steps = Scalars(start(op, (count, *inner)))
+    nest, emit = steps.nest, emitter(op)
+    row = nearest(nest, read(op, nest, 0, [0]), rows)
+    code = widen(nest, extract(nest, emit.constant(codes, i8), [row, 1, 2]), i32)
+    scale = extract(nest, emit.constant(scales, f32), [row, 1])
+    number = steps.multiply(steps.step(arith.SIToFPOp(code, f32)), scale)
+    shape = (count, math.prod(inner))
+    op.result_type(shape)
+    finish(op, reshaped(op, nest.build([number])[0], shape))
+
+
+def _layer(op: OperatorContext, blocks: Blocks) -> tuple[Array, Array]:
+    """The weights and scales of a layer that LiteRT has a kernel for."""
     tensor = op.input(WEIGHTS)
     op.expect_type(0, "FLOAT32")
-    if tensor.type != "INT8" or not tensor.is_narrow or op.activation() is not None:
+    if tensor.type != "INT8" or not tensor.is_narrow:
         raise op.error(
-            f"{tensor}: weights in blocks with an activation function, or of another"
-            " type than INT4, are not supported: LiteRT's kernels leave the products"
-            " or the function out; expected INT4 and NONE",
-            help="ask the quantizer for channelwise weights, such as"
-            " dynamic_wi4c_afp32 of ai-edge-quantizer",
+            f"{tensor}: {tensor.type} weights in blocks are not supported: all of"
+            " LiteRT's kernels leave their products out, and give the bias; expected"
+            " INT4",
+            help=CHANNELWISE,
         )
+    if (function := op.activation()) is not None:
+        warn(
+            f"operator {op.operator.index} {op.operator.name}: {function} is left out,"
+            " as LiteRT's kernel for weights in blocks does; its XNNPACK delegate,"
+            " which rounds otherwise, applies it",
+            op.location,
+        )
+    weights, scales = _read(op, blocks)
+    units, count, size = weights.shape
+    op.check_range(f"{tensor}: rows", units, LEAST_UNITS, 1 << 30)
+    op.check_range(f"{tensor}: columns", count * size, LEAST_DEPTH, 1 << 30)
+    op.check_range(f"{tensor}: columns modulo 2", count * size % 2, 0, 0)
+    return weights, scales
+
+
+def _read(op: OperatorContext, blocks: Blocks) -> tuple[Array, Array]:
+    """The constant numbers [rows, blocks, size], int8, and their scales [rows, blocks],
+    float32."""
+    tensor = op.input(WEIGHTS)
     shape = checked_shape(tensor, op)
     op.check_range(f"rank of {tensor}", len(shape), 2, 2)
     units, depth = shape
-    op.check_range(f"{tensor}: rows", units, LEAST_UNITS, 1 << 30)
-    op.check_range(f"{tensor}: columns", depth, LEAST_DEPTH, 1 << 30)
     op.check_range(f"{tensor}: size of a block", blocks.size, 1, LARGEST_BLOCK)
     op.check_range(f"{tensor}: columns modulo a block", depth % blocks.size, 0, 0)
-    op.check_range(f"{tensor}: columns modulo 2", depth % 2, 0, 0)
     count = depth // blocks.size
     table = op.graph.tensor(blocks.scales, op)
     op.check_type(table, "FLOAT16")

@@ -103,6 +103,13 @@ def _operands(
     """The factors of a layer, and its bias: quantized or real numbers."""
     if is_hybrid(op):
         weights = hybrid_weights(op, axis)
+        if axis == 3 and filters > 1 and quantized_element(weights.type).is_per_tensor:
+            raise op.error(
+                f"{op.input(1)}: one scale of {filters} filters on FLOAT32 is not"
+                " supported: LiteRT reads one for each, behind the end of its list;"
+                f" expected {filters} scales",
+                help="ask the quantizer for channelwise weights",
+            )
         return op.value(0), weights, read_real_bias(op, 2, filters)
     if is_real(op):
         return op.value(0), op.value(1), read_real_bias(op, 2, filters)

@@ -24,6 +24,7 @@ from ..context import OperatorContext
 from ..nests import finish, read, start, take
 from ..types import MAX_RANK
 from ..weights import check_weights
+from .blockwise import blocks_of, import_rows_of_blocks
 from .layout import MAX_REPEATS
 
 
@@ -95,10 +96,13 @@ def import_gather(op: OperatorContext) -> None:
 def import_embedding_lookup(op: OperatorContext) -> None:
     """Rows of a table; the indices come first. Of a table of int8 they may be float32:
     the stored numbers times their scale (embedding_lookup.cc, EvalHybrid)."""
+    is_real = op.output().type == "FLOAT32" and op.input(1).type == "INT8"
+    if is_real and (blocks := blocks_of(op)) is not None:
+        import_rows_of_blocks(op, blocks)
+        return
     (count,), source = op.shape(0), op.shape(1)
     result = (count, *source[1:])
     op.result_type(result)
-    is_real = op.output().type == "FLOAT32" and op.input(1).type == "INT8"
     nest = start(op, result)
     index = read(op, nest, 0, [0])
     table = op.stored(op.value(1)) if is_real else op.elements(1)
