@@ -1,7 +1,8 @@
 """The pages of contracts: what a file's comments say and what it defines, in markdown.
 
-A file begins with a comment in markdown: a paragraph, then sections. Every contract
-that comes with qlower has those of `REQUIRED`, in the order of `SECTIONS`.
+A file begins with a comment in markdown: a paragraph, then sections, in the order of
+`SECTIONS`. Every contract that comes with qlower has those of `REQUIRED`, but one that
+is based on another leaves out those of `INHERITED` that hold as they are there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ SECTIONS = (
     "Checked against",
     "Sources",
 )
-REQUIRED = ("Formula", "Ties", "Operands", "Checked against", "Sources")
+INHERITED = ("Formula", "Ties", "Operands")
+REQUIRED = (*INHERITED, "Checked against", "Sources")
 
 INDEX = "README.md"
 PAGES = "pages"
@@ -149,11 +151,27 @@ def _page_lines(contract: Contract) -> Iterator[str]:
     yield f"- base: {_base_link(contract)}"
     yield f"- text: [{contract.name}.mlir](../{contract.name}.mlir)"
     yield ""
-    for line in header(contract.text).splitlines():
-        yield f"#{line}" if line.startswith("# ") else line
-    yield ""
+    for title, lines in _sections(contract).items():
+        yield from [f"## {title}", *lines] if title else lines
+        yield ""
     yield from _rule_lines(contract)
     yield ""
+
+
+def _sections(contract: Contract) -> dict[str, list[str]]:
+    """The lines of the contract's comment by heading, the first without one; where the
+    base's hold, a reference to it."""
+    parts = re.split(r"^# (.*)\n", header(contract.text), flags=re.MULTILINE)
+    titles, texts = ["", *parts[1::2]], parts[::2]
+    found = {
+        title: text.rstrip().splitlines()
+        for title, text in zip(titles, texts, strict=True)
+    }
+    if contract.origin is None:
+        return found
+    others = [one for one in SECTIONS if one in found or one in INHERITED]
+    as_there = [f"As {_base_link(contract)}."]
+    return {one: found.get(one, as_there) for one in ("", *others)}
 
 
 def _base_link(contract: Contract) -> str:
@@ -173,7 +191,7 @@ def _rule_lines(contract: Contract) -> Iterator[str]:
         yield from _item(_names(served), meaning)
     if not rules:
         yield "It defines none itself."
-    base = contract.origin
+    base = _base_with_rules(contract)
     inherited = function_texts(base.source) if base is not None else {}
     replaced = [name for name in own if name in inherited and name not in rules]
     if replaced:
@@ -193,11 +211,16 @@ def _rule_lines(contract: Contract) -> Iterator[str]:
         ]
         if names:
             yield ""
-            yield from _paragraph(
-                f"As in [{base.name}]({base.name}.md): {_names(names)}."
-            )
+            file = f"../{base.name}.mlir" if base.is_library else f"{base.name}.md"
+            yield from _paragraph(f"As in [{base.name}]({file}): {_names(names)}.")
         told.update(names)
-        base = base.origin
+        base = _base_with_rules(base)
+
+
+def _base_with_rules(contract: Contract) -> Contract | None:
+    """The contract, or library, that one inherits rules from."""
+    base = contract.base
+    return base if base is not None and base.rules else None
 
 
 def _rules_of(

@@ -108,8 +108,16 @@ class Contract:
 
     @property
     def origin(self) -> Contract | None:
-        """The contract that this one is based on; a base of steps alone is none."""
-        return self.base if self.base is not None and self.base.rules else None
+        """The contract that this one is based on; a library is none, nor is a base of
+        steps alone."""
+        if self.base is None or self.base.is_library or not self.base.rules:
+            return None
+        return self.base
+
+    @property
+    def is_library(self) -> bool:
+        """Whether it only has steps and rules for contracts that are based on it."""
+        return self.name.startswith("_")
 
     @cached_property
     def of_words(self) -> Contract:

@@ -51,6 +51,18 @@ func.func private @store_with_zero_point_inside(%real: f32) -> i32 {
   %result = func.call @clamp_code(%rounded) : (i32) -> i32
 }
 
+// F(x F(1 / s))
+func.func private @steps_by_inverse(%real: f32, %output_scale: f32) -> f32 {
+  %inverse = arith.divf 1.0, %output_scale : f32
+  %result = arith.mulf %real, %inverse : f32
+}
+
+// F(x + z)
+func.func private @plus_zero_point(%steps: f32, %output_zero_point: i32) -> f32 {
+  %point = arith.sitofp %output_zero_point : i32 to f32
+  %result = arith.addf %steps, %point : f32
+}
+
 // ---------------------------------------------------------------- operands
 
 // F((q - z) s)
@@ -151,14 +163,25 @@ func.func private @by_sign(%x: i32, %not_negative: i32, %negative: i32) -> i32 {
   %result = arith.select %is_not_negative, %not_negative, %negative : i32
 }
 
-// The fraction of a float64, by its bits, as an integer of 31 bits, rounded half away from zero;
-// `exponent` is its own or, if it is rounded up to 2^31, one more.
-func.func private @round_mantissa(%bits: i64, %exponent: i64) -> (i64, i64) {
+// The fraction of a positive float64 as an integer of 53 bits.
+func.func private @mantissa_of(%bits: i64) -> i64 {
   %fraction_mask = arith.constant 4503599627370495 : i64
   %fraction = arith.andi %bits, %fraction_mask : i64
   %hidden_bit = arith.constant 4503599627370496 : i64
-  %mantissa = arith.ori %fraction, %hidden_bit : i64
-  %rounded = fixed.shift_right %mantissa, 22 {rounding = half_away} : i64
+  %result = arith.ori %fraction, %hidden_bit : i64
+}
+
+// That, and the exponent as the bits have it.
+func.func private @split_real(%real: f64) -> (i64, i64) {
+  %bits = arith.bitcast %real : f64 to i64
+  %exponent = arith.shrui %bits, 52 : i64
+  return @mantissa_of(%bits), %exponent : i64, i64
+}
+
+// The fraction of a float64, by its bits, as an integer of 31 bits, rounded half away from zero;
+// `exponent` is its own or, if it is rounded up to 2^31, one more.
+func.func private @round_mantissa(%bits: i64, %exponent: i64) -> (i64, i64) {
+  %rounded = fixed.shift_right @mantissa_of(%bits), 22 {rounding = half_away} : i64
   %two_to_31 = arith.constant 2147483648 : i64
   %overflow = arith.cmpi eq, %rounded, %two_to_31 : i64
   %halved = arith.shrui %rounded, 1 : i64

@@ -1,5 +1,5 @@
 // The arithmetic of ESP-DL on the ESP32 (esp-dl 12c0616d): powers of two, shifts that round half
-// up.
+// up. The ESP32-P4 rounds to even: `esp-dl-p4`. The ESP32-S3 saturates: `esp-dl-s3`.
 // # Formula
 // - conv2d, depthwise_conv2d, linear, matmul: `y = clamp((acc + 2^(n - 1)) >> n)`, n of the
 //   exponents; of int16 too, with weights of 16 bits, whose sums have 64 bits
@@ -10,18 +10,14 @@
 // # Operands
 // Exponents: a ratio of scales that isn't a power of two is refused, and so are zero points, and
 // one of 2^16 or more for int16. Additions of int16 have one exponent.
-// # Quirks
-// - The ESP32-P4 rounds to even instead: `esp-dl-p4`. The ESP32-S3 saturates: `esp-dl-s3`.
 // # Not matched
 // - Operations that aren't named here have the arithmetic of `pow2-shift`, read in no source; of
 //   int16 they are refused.
 // # Checked against
-// Compiled source: `shift_and_round` without CONFIG_ROUND_HALF_EVEN_ENABLED, by
-// `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
-// a tie, and 200,000 sums of 64 bits for int16, 150,000 of them; no mismatch. Files of int16 that
-// esp-ppq wrote, by `tests/frontends/test_espdl.py`: values of single layers that differ are next
-// to a tie, where its simulator's float32 sums can't tell. The rest from source. Nothing ran on a
-// chip.
+// Compiled source, `shift_and_round`, as `requant-shift` says, and 200,000 sums of 64 bits for
+// int16, 150,000 of them at or next to a tie: no mismatch. In files of int16 that esp-ppq wrote
+// (`tests/frontends/test_espdl.py`) single layers differ next to ties, where its simulator's float32
+// sums can't tell. The rest from source. Nothing ran on a chip.
 // # Sources
 // - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp, dl_base_avg_pool2d.cpp,
 //   dl_base_add.cpp, dl_base_conv2d.cpp, dl_define_private.hpp (DL_S16_BUFFER_TYPE)

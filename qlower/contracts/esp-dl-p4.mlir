@@ -1,11 +1,9 @@
-// The arithmetic of ESP-DL on the ESP32-P4 (esp-dl 12c0616d): as `esp-dl-esp32`, but half to even.
-// # Formula
-// As `esp-dl-esp32`, with shifts and averages that round to the nearest, half to even.
+// The arithmetic of ESP-DL on the ESP32-P4 (esp-dl 12c0616d): as `esp-dl-esp32`, with shifts and
+// averages that round half to even.
 // # Ties
 // Half to even.
-// # Operands
-// As `esp-dl-esp32`; convolutions and linear layers have an exponent for each channel.
 // # Quirks
+// - Convolutions and linear layers have an exponent for each channel.
 // - Sums of int8 have 32 bits and more: nothing saturates. Lanes of int16 have 64, but output
 //   channels beyond the last multiple of 8 are summed in a register of 40, which saturates after
 //   each 8 products of a pixel and after its last; depthwise convolutions sum all in lanes.
@@ -13,10 +11,7 @@
 // - Operations other than convolutions, linear layers and averages have the arithmetic of
 //   `pow2-shift`, with this rounding: read in no source.
 // # Checked against
-// Compiled source: `shift_and_round` with CONFIG_ROUND_HALF_EVEN_ENABLED, by
-// `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
-// a tie, and 200,000 sums of 64 bits for int16, 150,000 of them; no mismatch. Files of int16 as for
-// `esp-dl-esp32`. The rest from source. Nothing ran on a chip.
+// As `esp-dl-esp32`, with CONFIG_ROUND_HALF_EVEN_ENABLED.
 // # Sources
 // - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp, esp-dl/dl/base/isa/esp32p4/
 //   dl_esp32p4_s16_unaligned_conv2d.S; tools/agents/skills/esp32p4-pie-simd (ESP.VMULAS.S16.XACC)

@@ -2,20 +2,14 @@
 // sums in lanes, which saturate: of 20 bits for elements of 8, of 40 for those of 16.
 // # Formula
 // acc = the bias; then after each product acc = clamp(acc + x w, -2^19, 2^19 - 1), in the order of the
-// weights: row, column, channel; in a product of matrices in the order of the shared dimension. Then
-// as `esp-dl-esp32`.
-// # Ties
-// Half up.
-// # Operands
-// As `esp-dl-esp32`.
+// weights: row, column, channel; in a product of matrices in the order of the shared dimension.
 // # Quirks
 // - 33 products of 127 * 127 fill a lane, 513 of 32767 * 32767 one of 40 bits. `lint` names the layers
 //   whose sums can reach its ends, and `verify --equal esp-dl-esp32 esp-dl-s3` those that give other
 //   results then.
-// - Output channels beyond the last multiple of 16 are summed one by one in a register of 40 bits,
-//   which no int8 layer fills; depthwise convolutions sum all in lanes.
-// - Output channels of int16 beyond the last multiple of 8 are, too: that register takes 8 products
-//   of a pixel at a time and saturates after each 8, and after the last of a pixel.
+// - Output channels beyond the last multiple of 16 (8 of int16) are summed one by one in a register
+//   of 40 bits, which no int8 layer fills. For int16 it takes 8 products of a pixel at a time and
+//   saturates after each 8, and after the last of a pixel. Depthwise convolutions sum all in lanes.
 // # Not matched
 // - Weights of several scales: the assembly adds their bias behind the sum.
 // # Checked against

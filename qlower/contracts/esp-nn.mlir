@@ -1,11 +1,5 @@
 // The arithmetic of ESP-NN, Espressif's kernels for TFLite Micro on ESP32 chips, in its portable
 // C (esp-nn d45b843c): that of `tflm`, which a name of its own lets you compare and prove.
-// # Formula
-// As `tflm`.
-// # Ties
-// As `tflm`.
-// # Operands
-// As `tflm`.
 // # Quirks
 // - The option NN_SKIP_NUDGE, said to be not bit-exact, was equal in 59.7 million samples with
 //   multipliers of 31 bits.
@@ -14,9 +8,8 @@
 //   lies: a fault of those kernels, no rounding.
 // # Checked against
 // Compiled source: `esp_nn_multiply_by_quantized_mult` and its fast form, 59.7 million
-// (accumulator, multiplier, shift), no mismatch; the first again by
-// `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
-// a tie. The pools and other operations from source.
+// (accumulator, multiplier, shift), and as `requant-shift` says: no mismatch. The pools and other
+// operations from source.
 // # Sources
 // - espressif/esp-nn at d45b843c, src/common/common_functions.h
 

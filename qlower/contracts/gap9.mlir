@@ -3,10 +3,8 @@
 // # Formula
 // - conv2d, depthwise_conv2d, linear: M 2^-n nearest to the ratio of the scales, M of 8 bits and
 //   odd; `y = clamp(((acc M + 2^(n - 1)) >> n) + z)`
-// # Ties
-// Half up, before the zero point; the multiplier's own half up, too.
 // # Operands
-// The ratio in float64.
+// The ratio in float64; M is rounded half up, too.
 // # Not matched
 // - Products have 32 bits and wrap; NORM_ROUND undefined is a floor; other operations than these
 //   have the arithmetic of `pow2-shift`.
@@ -20,13 +18,8 @@ module attributes {contract.family = "GreenWaves", contract.base = "requant-shif
 
 // floor(f 2^8 + 1/2) for the fraction f in [1/2, 1): its trailing zeros make no difference.
 func.func private @multiplier_and_places(%ratio: f64) -> (i64, i64) replaces {
-  %bits = arith.bitcast %ratio : f64 to i64
-  %fraction_mask = arith.constant 4503599627370495 : i64
-  %fraction = arith.andi %bits, %fraction_mask : i64
-  %hidden_bit = arith.constant 4503599627370496 : i64
-  %mantissa = arith.ori %fraction, %hidden_bit : i64
+  %mantissa, %exponent = func.call @split_real(%ratio) : (f64) -> (i64, i64)
   %multiplier = fixed.shift_right %mantissa, 45 {rounding = half_up} : i64
-  %exponent = arith.shrui %bits, 52 : i64
   %places = arith.subi 1030, %exponent : i64
   %not_left = arith.cmpi sge, %places, 0 : i64
   %not_far = arith.cmpi sle, %places, 54 : i64

@@ -2,11 +2,9 @@
 // product in float32, half to even, no zero points.
 // # Formula
 // - conv2d, depthwise_conv2d, linear, matmul: `y = clamp(rne(F(F(relu(acc)) M)))` with
-//   M = F(F(x w) / y) of the scales
-// # Ties
-// Half to even.
+//   M = F(F(x w) / y) of the scales; that the activation comes before the scale changes nothing
 // # Operands
-// float32 as written; the activation comes before the scale, which changes nothing.
+// float32 as written.
 // # Not matched
 // - Configurations with an integer shift, half to even; zero points are refused; other operations
 //   have the arithmetic of `exact`.

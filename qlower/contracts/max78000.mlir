@@ -1,15 +1,7 @@
 // The arithmetic of Analog Devices' MAX78000 and MAX78002 as ai8x-synthesis simulates it
-// (ab4f4c0): powers of two, half up.
-// # Formula
-// - conv2d, depthwise_conv2d, linear: `y = clamp(floor(acc / 2^n + 1/2))`; the bias, in steps of
-//   128, is one of the sum's
-// - avg_pool2d, mean: `y = sum / count`, toward zero
-// # Ties
-// Half up; averages truncate.
-// # Operands
-// Shifts of the output: other ratios of scales, and zero points, are refused.
+// (ab4f4c0): powers of two, half up. The bias is in steps of 128; the sum is clamped to 8 bits
+// before an activation.
 // # Quirks
-// - The sum is clamped to 8 bits before an activation.
 // - "Full resolution for both products and sums" is what the maker publishes: no width, and nothing
 //   about an overflow. The largest layer that the MAX78002 takes, 2,048 channels of 3x3, needs 30 bits
 //   (the MAX78000's, 1,024 channels, 29). A layer whose sums can leave 30 bits is refused.

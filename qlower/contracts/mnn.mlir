@@ -39,14 +39,13 @@
 // - source/backend/cpu/x86_x64/avx512/GemmInt8.cpp, GemmInt8_VNNI.cpp
 // - source/backend/cpu/compute/Int8FunctionsOpt.cpp, MNNBinaryAddInt8; CPUPoolInt8.cpp
 
-module attributes {contract.family = "MNN", contract.base = "_steps",
+module attributes {contract.family = "MNN", contract.base = "_real_operands",
     contract.summary = "MNN (x86): codes 128 above, which float32 takes out again"} {
 
 // A ReLU bounds codes at the one given, if there is one.
-func.func private @least_code(%bound: i32, %activation_max: f32) -> i32 {
+func.func private @least_code(%bound: i32) -> i32 {
   func.call @require_signed() : () -> ()
-  %open = arith.cmpf oeq, %activation_max, 0x7F800000 : f32
-  cf.assert %open, "an activation other than ReLU, which MNN computes in other ways"
+  func.call @require_relu() : () -> ()
   %bounded = arith.cmpf oeq, %activation_min, 0.0 : f32
   %result = arith.select %bounded, %bound, %storage_min : i32
 }
@@ -54,6 +53,14 @@ func.func private @least_code(%bound: i32, %activation_max: f32) -> i32 {
 func.func private @least() -> i32 {
   cf.assert %weights_symmetric, "weights with a zero point, which MNN computes in other ways"
   %result = func.call @least_code(%output_zero_point) : (i32) -> i32
+}
+
+func.func private @clamp_and_round(%steps: f32, %least: i32, %most: i32) -> i32 {
+  %low = arith.sitofp %least : i32 to f32
+  %high = arith.sitofp %most : i32 to f32
+  %above = arith.maximumf %steps, %low : f32
+  %clamped = arith.minimumf %above, %high : f32
+  %result = func.call @round_by_adding_half(%clamped) : (f32) -> i32
 }
 
 // What 128 and the zero point add to each weight.
@@ -67,36 +74,32 @@ func.func private @float_bias() -> f32 {
   %real = arith.mulf %shifted, %input_scale : f32
   %rest = arith.subf %real_bias, %real : f32
   %steps = arith.divf %rest, %output_scale : f32
-  %point = arith.sitofp %output_zero_point : i32 to f32
-  %result = arith.addf %steps, %point : f32
+  %result = func.call @plus_zero_point(%steps) : (f32) -> f32
 }
+
+func.func private @ratio() -> f32 { %result = arith.divf %input_scale, %output_scale : f32 }
 
 func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, linear {
   %zeros = arith.muli @shift, %weight_sum : i32
   %stored = arith.addi %accumulator, %zeros : i32
   %sum = arith.sitofp %stored : i32 to f32
   %scaled = arith.mulf %sum, %weight_scale : f32
-  %ratio = arith.divf %input_scale, %output_scale : f32
-  %steps = arith.mulf %scaled, %ratio : f32
+  %steps = arith.mulf %scaled, @ratio : f32
   %biased = arith.addf %steps, @float_bias : f32
-  %low = arith.sitofp @least : i32 to f32
-  %high = arith.sitofp %storage_max : i32 to f32
-  %above = arith.maximumf %biased, %low : f32
-  %clamped = arith.minimumf %above, %high : f32
-  %result = func.call @round_by_adding_half(%clamped) : (f32) -> i32
+  %result = func.call @clamp_and_round(%biased, @least, %storage_max) : (f32, i32, i32) -> i32
+}
+
+func.func private @truncated_quotient(%n: f32, %d: f32) -> i32 {
+  %quotient = arith.divf %n, %d : f32
+  %result = fixed.convert %quotient {rounding = toward_zero} : f32 to i32
 }
 
 func.func @depthwise_conv2d(%accumulator: i32) -> i32 {
-  %ratio = arith.divf %input_scale, %output_scale : f32
-  %multiplier = arith.mulf %weight_scale, %ratio : f32
+  %multiplier = arith.mulf %weight_scale, @ratio : f32
   %step = arith.mulf %input_scale, %weight_scale : f32
-  %bias_steps = arith.divf %real_bias, %step : f32
-  %bias = fixed.convert %bias_steps {rounding = toward_zero} : f32 to i32
   %point = arith.sitofp %output_zero_point : i32 to f32
-  %point_steps = arith.divf %point, %multiplier : f32
-  %offset = fixed.convert %point_steps {rounding = toward_zero} : f32 to i32
-  %biased = arith.addi %accumulator, %bias : i32
-  %total = arith.addi %biased, %offset : i32
+  %biased = arith.addi %accumulator, @truncated_quotient(%real_bias, %step) : i32
+  %total = arith.addi %biased, @truncated_quotient(%point, %multiplier) : i32
   %sum = arith.sitofp %total : i32 to f32
   %steps = arith.mulf %sum, %multiplier : f32
   %rounded = func.call @round_by_adding_half(%steps) : (f32) -> i32
@@ -105,36 +108,11 @@ func.func @depthwise_conv2d(%accumulator: i32) -> i32 {
 
 func.func @dequantize_bias() -> f32 { %result = func.call @bias_in_float32() : () -> f32 }
 
-func.func private @operands(%lhs: i32, %rhs: i32) -> (f32, f32) {
-  %a = func.call @dequantize_exactly(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
-  %b = func.call @dequantize_exactly(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
-  return %a, %b : f32, f32
-}
-
-func.func private @store(%real: f32) -> i32 {
-  %inverse = arith.divf 1.0, %output_scale : f32
-  %steps = arith.mulf %real, %inverse : f32
-  // a ReLU is that of the stored code, whatever it means
+// Of sums, differences and products, whose ReLU is that of the stored code, whatever it means.
+func.func private @quantized(%real: f32) -> i32 replaces {
+  %steps = func.call @steps_by_inverse(%real) : (f32) -> f32
   %low = func.call @least_code(0) : (i32) -> i32
   %result = func.call @store_half_away(%steps, %low, %storage_max) : (f32, i32, i32) -> i32
-}
-
-func.func @add(%lhs: i32, %rhs: i32) -> i32 {
-  %a, %b = func.call @operands(%lhs, %rhs) : (i32, i32) -> (f32, f32)
-  %real = arith.addf %a, %b : f32
-  %result = func.call @store(%real) : (f32) -> i32
-}
-
-func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
-  %a, %b = func.call @operands(%lhs, %rhs) : (i32, i32) -> (f32, f32)
-  %real = arith.subf %a, %b : f32
-  %result = func.call @store(%real) : (f32) -> i32
-}
-
-func.func @mul(%lhs: i32, %rhs: i32) -> i32 {
-  %a, %b = func.call @operands(%lhs, %rhs) : (i32, i32) -> (f32, f32)
-  %real = arith.mulf %a, %b : f32
-  %result = func.call @store(%real) : (f32) -> i32
 }
 
 func.func @avg_pool2d(%accumulator: i32, %count: i32) -> i32 {
@@ -150,24 +128,8 @@ func.func @avg_pool2d(%accumulator: i32, %count: i32) -> i32 {
 
 func.func @quantize(%input: f32) -> i32 {
   func.call @require_signed() : () -> ()
-  %inverse = arith.divf 1.0, %output_scale : f32
-  %steps = arith.mulf %input, %inverse : f32
-  %point = arith.sitofp %output_zero_point : i32 to f32
-  %moved = arith.addf %steps, %point : f32
-  %low = arith.sitofp %output_min : i32 to f32
-  %high = arith.sitofp %output_max : i32 to f32
-  %below = arith.minimumf %moved, %high : f32
-  %clamped = arith.maximumf %below, %low : f32
-  %result = func.call @round_by_adding_half(%clamped) : (f32) -> i32
-}
-
-func.func @dequantize(%input: i32) -> f32 {
-  %result = func.call @dequantize_exactly(%input) : (i32) -> f32
-}
-
-// Not used: the least code says what ReLU is.
-func.func @bound(%real: f32) -> i32 {
-  %result = fixed.convert %real {rounding = toward_zero} : f32 to i32
+  %steps = func.call @plus_zero_point(@steps_by_inverse(%input)) : (f32) -> f32
+  %result = func.call @clamp_and_round(%steps, %output_min, %output_max) : (f32, i32, i32) -> i32
 }
 
 }

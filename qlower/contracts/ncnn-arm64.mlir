@@ -1,11 +1,7 @@
-// The arithmetic of ncnn's int8 layers on AArch64 (ncnn a4d2ea1d): as `ncnn`, but each rounding is
-// the processor's half away from zero.
-// # Formula
-// As `ncnn` with r2 for r1 (`fcvtas`).
+// The arithmetic of ncnn's int8 layers on AArch64 (ncnn a4d2ea1d): as `ncnn`, with r2 for each r1,
+// the processor's rounding half away from zero (`fcvtas`).
 // # Ties
 // Half away from zero, exactly: 0.49999997 gives 0.
-// # Operands
-// As `ncnn`.
 // # Not matched
 // - Whether a compiler fuses the product and the bias in depthwise and linear layers was not
 //   seen in an object; packed layouts multiply by a refined reciprocal.

@@ -39,7 +39,7 @@
 // - src/layer/x86/convolutiondepthwise_x86.cpp, convolutiondepthwise_3x3_int8.h
 // - src/layer/x86/x86_usability.h, float2int8
 
-module attributes {contract.family = "ncnn", contract.base = "_steps",
+module attributes {contract.family = "ncnn", contract.base = "_reals",
     contract.summary = "ncnn on x86: one FMA, half away from zero, no zero points, no -128"} {
 
 func.func private @inverse(%scale: f32) -> f32 { %result = arith.divf 1.0, %scale : f32 }
@@ -51,9 +51,7 @@ func.func private @require_plain_codes(%input_zero_point: i32) {
 
 // 1 / (bottom_scale * weight_scale)
 func.func private @step() -> f32 {
-  %x = func.call @inverse(%input_scale) : (f32) -> f32
-  %w = func.call @inverse(%weight_scale) : (f32) -> f32
-  %result = func.call @step_of(%x, %w) : (f32, f32) -> f32
+  %result = func.call @step_of(@inverse(%input_scale), @inverse(%weight_scale)) : (f32, f32) -> f32
 }
 
 // of ncnn's scales, which multiply
@@ -65,11 +63,9 @@ func.func private @step_of(%x: f32, %w: f32) -> f32 {
 // float2int8, whose conversion makes -2^31 of what int32 can't hold.
 func.func private @coded(%real: f32, %scale: f32, %exactly: i1) -> i32 {
   %steps = arith.mulf %real, %scale : f32
-  %approximate = func.call @round_by_adding_half(%steps) : (f32) -> i32
   %exact = fixed.convert %steps {rounding = half_away} : f32 to i32
-  %rounded = arith.select %exactly, %exact, %approximate : i32
-  %limit = arith.constant 2147483648.0 : f32
-  %held = arith.cmpf olt, %steps, %limit : f32
+  %rounded = arith.select %exactly, %exact, @round_by_adding_half(%steps) : i32
+  %held = arith.cmpf olt, %steps, 2147483648.0 : f32
   %number = arith.select %held, %rounded, -127 : i32
   %result = func.call @clamp_code(%number, -127, 127) : (i32, i32, i32) -> i32
 }
@@ -78,10 +74,7 @@ func.func private @coded(%real: f32, %scale: f32, %exactly: i1) -> i32 {
 func.func private @store(%real: f32, %exactly: i1) -> i32 {
   cf.assert %weights_symmetric, "zero points, which this system doesn't have"
   func.call @require_plain_codes(%input_zero_point) : (i32) -> ()
-  %above = arith.maximumf %real, %activation_min : f32
-  %active = arith.minimumf %above, %activation_max : f32
-  %scale = func.call @inverse(%output_scale) : (f32) -> f32
-  %result = func.call @coded(%active, %scale, %exactly) : (f32, f32, i1) -> i32
+  %result = func.call @coded(@active(%real), @inverse(%output_scale), %exactly) : (f32, f32, i1) -> i32
 }
 
 func.func private @real_fused(%accumulator: i32, %step: f32, %bias: f32) -> f32 {
@@ -104,38 +97,34 @@ func.func private @is_last(%element: i32) -> i1 {
 
 func.func @conv2d(%accumulator: i32, %element: i32) -> i32 {
   %real = func.call @real_fused(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
-  %last = func.call @is_last(%element) : (i32) -> i1
-  %result = func.call @store(%real, %last) : (f32, i1) -> i32
+  %result = func.call @store(%real, @is_last(%element)) : (f32, i1) -> i32
 }
 
 // convdw3x3s1_int8_requant_sse, convdw3x3s2_int8_requant_sse
 func.func private @has_own_kernel() -> i1 {
   %three_high = arith.cmpi eq, %kernel_height, 3 : i32
   %three_wide = arith.cmpi eq, %kernel_width, 3 : i32
-  %three = arith.andi %three_high, %three_wide : i1
   %dilation = arith.muli %dilation_height, %dilation_width : i32
   %dense = arith.cmpi eq, %dilation, 1 : i32
   %even = arith.cmpi eq, %stride_height, %stride_width : i32
   %small = arith.cmpi sle, %stride_height, 2 : i32
-  %single = arith.cmpi eq, %channel_count, %input_channels : i32
   %open = arith.cmpf oeq, %activation_max, 0x7F800000 : f32
-  %a = arith.andi %three, %dense : i1
-  %b = arith.andi %even, %small : i1
-  %c = arith.andi %a, %b : i1
-  %d = arith.andi %single, %open : i1
-  %result = arith.andi %c, %d : i1
+  %three = arith.andi %three_high, %three_wide : i1
+  %dense_three = arith.andi %three, %dense : i1
+  %slow = arith.andi %even, %small : i1
+  %fits = arith.andi %dense_three, %slow : i1
+  %result = arith.andi %fits, %open : i1
 }
 
 // Several outputs of a channel are convolutions of a channel each.
 func.func @depthwise_conv2d(%accumulator: i32, %element: i32) -> i32 {
   %fused = func.call @real_fused(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
   %plain = func.call @real_in_two_steps(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
-  %several = arith.cmpi ne, %channel_count, %input_channels : i32
+  %single = arith.cmpi eq, %channel_count, %input_channels : i32
+  %several = arith.xori %single, true : i1
   %fuses = arith.ori @has_own_kernel, %several : i1
   %real = arith.select %fuses, %fused, %plain : f32
-  %single = arith.xori %several, true : i1
-  %last = func.call @is_last(%element) : (i32) -> i1
-  %exactly = arith.ori %single, %last : i1
+  %exactly = arith.ori %single, @is_last(%element) : i1
   %result = func.call @store(%real, %exactly) : (f32, i1) -> i32
 }
 
@@ -153,9 +142,7 @@ func.func @dequantize_bias() -> f32 {
 
 func.func @quantize(%input: f32, %element: i32) -> i32 {
   func.call @require_plain_codes(0) : (i32) -> ()
-  %scale = func.call @inverse(%output_scale) : (f32) -> f32
-  %last = func.call @is_last(%element) : (i32) -> i1
-  %result = func.call @coded(%input, %scale, %last) : (f32, f32, i1) -> i32
+  %result = func.call @coded(%input, @inverse(%output_scale), @is_last(%element)) : (f32, f32, i1) -> i32
 }
 
 // ---------------------------------------------------------------- pools of real numbers
@@ -176,18 +163,13 @@ func.func @real_global_average() -> f32 {
   %result = arith.mulf @elements_in_lanes, @share : f32
 }
 
-func.func @real_max_pool() -> f32 {
-  %result = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
-}
-
 func.func private @share(%count: i32) -> f32 {
   %n = arith.sitofp %count : i32 to f32
-  %result = func.call @inverse(%n) : (f32) -> f32
+  %result = arith.divf 1.0, %n : f32
 }
 
-// Not used: activations bound real numbers.
-func.func @bound(%real: f32) -> i32 {
-  %result = fixed.convert %real {rounding = toward_zero} : f32 to i32
+func.func @real_max_pool() -> f32 {
+  %result = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
 }
 
 }

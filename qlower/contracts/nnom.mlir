@@ -5,16 +5,13 @@
 // - avg_pool2d, mean: `y = sum / count`, toward zero
 // # Ties
 // Half up; averages truncate.
-// # Operands
-// Shifts: other ratios of scales, and zero points, are refused.
 // # Quirks
 // - With NNOM_TRUNCATE defined nothing is added before the shift: the floor.
 // # Not matched
 // - An average whose output has another shift; other operations than these.
 // # Checked against
-// Compiled source: `local_convolve_HWC_q7_nonsquare`, `local_fully_connected_q7`, by
-// `tests/contracts/test_makers_code.py`: 201,960 sums, 102,960 of them at or next to
-// a tie, no mismatch. Averages from source.
+// Compiled source, `local_convolve_HWC_q7_nonsquare`, `local_fully_connected_q7`, as `requant-shift`
+// says: no mismatch. Averages from source.
 // # Sources
 // - majianjia/nnom at 4d1d8fc0, src/backends/nnom_local.c
 

@@ -31,7 +31,7 @@
 // - onnx/onnx, onnx/reference/ops/op_qlinear_conv.py, op_qlinear_matmul.py
 // - onnx/reference/ops/op_quantize_linear.py, op_dequantize_linear.py
 
-module attributes {contract.family = "ONNX", contract.base = "_steps",
+module attributes {contract.family = "ONNX", contract.base = "_real_operands",
     contract.qdq = "as-written",
     contract.summary = "ONNX's reference evaluator: float64 products, matrix products wrap"} {
 
@@ -75,7 +75,7 @@ func.func @matmul(%accumulator: i32) -> i32 serves linear, matmul {
 }
 
 // op_quantize_linear.py; what no int32 holds is the lowest of them, and the sum wraps.
-func.func @quantize(%input: f32) -> i32 serves quantize, quantize_i16 {
+func.func private @quantized(%input: f32) -> i32 replaces serves quantize, quantize_i16 {
   %steps = arith.divf %input, %output_scale : f32
   %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
   %beyond = arith.constant 2147483648.0 : f32
@@ -101,28 +101,7 @@ func.func @bound(%real: f32, %output_scale: f32, %output_zero_point: i32) -> i32
 
 // DequantizeLinear, maybe Clip, Relu or Concat, QuantizeLinear.
 func.func private @rescale(%input: i32) -> i32 serves requantize, clamp, concat {
-  %result = func.call @quantize(@dequantize) : (f32) -> i32
-}
-
-func.func @add(%lhs: i32, %rhs: i32) -> i32 {
-  %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
-  %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
-  %real = arith.addf %a, %b : f32
-  %result = func.call @quantize(%real) : (f32) -> i32
-}
-
-func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
-  %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
-  %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
-  %real = arith.subf %a, %b : f32
-  %result = func.call @quantize(%real) : (f32) -> i32
-}
-
-func.func @mul(%lhs: i32, %lhs_scale: f32, %lhs_zero_point: i32, %rhs: i32) -> i32 {
-  %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
-  %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
-  %real = arith.mulf %a, %b : f32
-  %result = func.call @quantize(%real) : (f32) -> i32
+  %result = func.call @quantized(@dequantize) : (f32) -> i32
 }
 
 // op_leaky_relu.py.
@@ -131,7 +110,7 @@ func.func @leaky_relu(%input: i32) -> i32 {
   %leak = arith.mulf %real, %alpha : f32
   %negative = arith.cmpf olt, %real, 0.0 : f32
   %y = arith.select %negative, %leak, %real : f32
-  %result = func.call @quantize(%y) : (f32) -> i32
+  %result = func.call @quantized(%y) : (f32) -> i32
 }
 
 }

@@ -16,7 +16,9 @@
 // - In ONNX files in QDQ form an activation clips the codes of the layer before it (`--qdq device`),
 //   and layers that stay real are refused.
 // # Checked against
-// No system: it is what others are made of.
+// No system: it is what others are made of. Contracts on it that name a function as compiled source
+// were compared with that in 201,960 sums, 102,960 of them at or next to a tie, by
+// `tests/contracts/test_makers_code.py`.
 // # Sources
 // - arithmetic
 
@@ -27,17 +29,12 @@ func.func private @require_multiplier(%multiplier: i64) { func.return }
 
 // The ratio as M 2^-places, both exactly, with M odd or as it comes.
 func.func private @multiplier_and_places(%ratio: f64) -> (i64, i64) {
-  %bits = arith.bitcast %ratio : f64 to i64
-  %fraction_mask = arith.constant 4503599627370495 : i64
-  %fraction = arith.andi %bits, %fraction_mask : i64
-  %hidden_bit = arith.constant 4503599627370496 : i64
-  %mantissa = arith.ori %fraction, %hidden_bit : i64
+  %mantissa, %exponent = func.call @split_real(%ratio) : (f64) -> (i64, i64)
   // of 53 bits the last 22 are none
   %rest = arith.andi %mantissa, 4194303 : i64
   %exact = arith.cmpi eq, %rest, 0 : i64
   cf.assert %exact, "the ratio of the scales is no integer of 31 bits times a power of two"
   %multiplier = arith.shrui %mantissa, 22 : i64
-  %exponent = arith.shrui %bits, 52 : i64
   %places = arith.subi 1053, %exponent : i64
   %not_left = arith.cmpi sge, %places, 0 : i64
   %not_far = arith.cmpi sle, %places, 62 : i64

@@ -3,7 +3,7 @@
 - An operand may be a number, of the type that the operation gives it: an
   `arith.constant` is put before the operation.
 - It may be the name of a step, `@step`: what that gives, all of whose arguments are
-  values (`calls.py`).
+  values (`calls.py`). Arguments that aren't follow in brackets, `@step(%x)`.
 - It may be of a narrower type where that changes no number: i32 is extended to i64 and
   converted to f64, f32 to f64.
 - The constants that a layer has (`rules.py`) may be used without being listed: they
@@ -34,7 +34,7 @@ So these are the same, and what is printed is always the second:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -111,9 +111,11 @@ class _Literal(UnresolvedOperand):
 
 @dataclass
 class _NamedStep(UnresolvedOperand):
-    """The name of a function in the place of an operand."""
+    """A function in the place of an operand, by its name, and the arguments that are
+    written; it is given the others by name."""
 
     name: str
+    arguments: Sequence[UnresolvedOperand]
 
 
 class _ShorthandParser(LocatingParser):
@@ -129,7 +131,11 @@ class _ShorthandParser(LocatingParser):
     def parse_optional_unresolved_operand(self) -> UnresolvedOperand | None:
         token = self._current_token
         if token.kind == MLIRTokenKind.AT_IDENT:
-            return _NamedStep(token.span, 0, self.parse_symbol_name().data)
+            name = self.parse_symbol_name().data
+            arguments = self.parse_optional_comma_separated_list(
+                self.Delimiter.PAREN, self.parse_unresolved_operand
+            )
+            return _NamedStep(token.span, 0, name, arguments or ())
         if token.kind in _NUMBERS:
             value = self.parse_number()
         else:
@@ -148,7 +154,8 @@ class _ShorthandParser(LocatingParser):
                 self.raise_error(str(error), operand.span)
             return self._result(constant, operand, type)
         if isinstance(operand, _NamedStep):
-            call = CallOp(operand.name, [], [type])
+            arguments = [self._resolve_argument(one) for one in operand.arguments]
+            call = CallOp(operand.name, arguments, [type])
             set_hint(call.results[0], operand.name)
             return self._result(call, operand, type)
         name = operand.operand_name
@@ -165,6 +172,18 @@ class _ShorthandParser(LocatingParser):
             if widening is not None:
                 return self._result(widening(value), operand, type)
         return super().resolve_operand(operand, type)
+
+    def _resolve_argument(self, operand: UnresolvedOperand) -> SSAValue:
+        """An argument of a step that is an operand, whose type isn't written: it is
+        that of the value."""
+        name = operand.operand_name
+        is_name = not isinstance(operand, _Literal | _NamedStep)
+        values = self.ssa_values.get(name, ())
+        if is_name and operand.index < len(values):
+            return values[operand.index]
+        if not is_name or name not in _LAYER_CONSTANTS:
+            self.raise_error("the type of this argument isn't known here", operand.span)
+        return self.resolve_operand(operand, _LAYER_CONSTANTS[name])
 
     def _result(
         self, op: Operation, operand: UnresolvedOperand, type: TypeT

@@ -34,14 +34,13 @@
 // - openxla/stablehlo, docs/spec.md, "Quantization computations"
 // - stablehlo/transforms/StablehloLegalizeQuantToMath.cpp, stablehlo/reference/Element.cpp
 
-module attributes {contract.family = "StableHLO", contract.base = "_steps",
+module attributes {contract.family = "StableHLO", contract.base = "_real_operands",
     contract.summary = "StableHLO's reference interpreter: float32, the zero point rounded along"} {
 
 // ConvertUniformQuantizeOp, matchAndRewriteQuantize.
-func.func @quantize(%input: f32) -> i32 serves quantize, quantize_i16 {
+func.func private @quantized(%input: f32) -> i32 replaces serves quantize, quantize_i16 {
   %steps = arith.divf %input, %output_scale : f32
-  %zero_point = arith.sitofp %output_zero_point : i32 to f32
-  %moved = arith.addf %steps, %zero_point : f32
+  %moved = func.call @plus_zero_point(%steps) : (f32) -> f32
   %result = func.call @store_with_zero_point_inside(%moved) : (f32) -> i32
 }
 
@@ -110,20 +109,6 @@ func.func @add(%lhs: i32, %rhs: i32) -> i32 {
   %result = func.call @sum_of_merged(%lhs, %rhs, %lhs_scale, %rhs_scale, %output_scale) : (i32, i32, f64, f64, f64) -> i32
 }
 
-func.func @sub(%lhs: i32, %rhs: i32) -> i32 {
-  %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
-  %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
-  %real = arith.subf %a, %b : f32
-  %result = func.call @quantize(%real) : (f32) -> i32
-}
-
-func.func @mul(%lhs: i32, %rhs: i32, %lhs_scale: f32, %lhs_zero_point: i32) -> i32 {
-  %a = func.call @dequantize(%lhs, %lhs_scale, %lhs_zero_point) : (i32, f32, i32) -> f32
-  %b = func.call @dequantize(%rhs, %rhs_scale, %rhs_zero_point) : (i32, f32, i32) -> f32
-  %real = arith.mulf %a, %b : f32
-  %result = func.call @quantize(%real) : (f32) -> i32
-}
-
 // The products of dequantized operands, added exactly and rounded once.
 func.func private @exact_product(%accumulator: i32) -> f32 {
   %sum = arith.sitofp %accumulator : i32 to f32
@@ -132,7 +117,7 @@ func.func private @exact_product(%accumulator: i32) -> f32 {
 }
 
 func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d, linear, matmul {
-  %result = func.call @quantize(@exact_product) : (f32) -> i32
+  %result = func.call @quantized(@exact_product) : (f32) -> i32
 }
 
 // ---------------------------------------------------------------- functions of one value

@@ -2,12 +2,9 @@
 // two, half up, and averages by a table of factors.
 // # Formula
 // - conv2d, depthwise_conv2d, linear: `y = clamp((acc + 2^(n - 1)) >> n)`, n of the positions
-// - avg_pool2d: `y = clamp(round_half_up(sum N 2^-M 2^e))`: (N, M) is (7, 6) for 3x3, (10, 8) for
-//   5x5, (7, 8) for 6x6, (21, 10) for 7x7, (21, 12) for 14x14, else M = 6 + ceil(log2(k)), N the
-//   integer nearest to 2^M / k, k the window's size
+// - avg_pool2d: `y = clamp(round_half_up(sum N 2^-M 2^e))`: N and M of `pool_factor` below, else
+//   M = 6 + ceil(log2(k)), N the integer nearest to 2^M / k, k the window's size
 // - add, sub: operands on the finer grid, added, one rounding shift
-// # Ties
-// Half up.
 // # Operands
 // Positions of the binary point: other ratios of scales, and zero points, are refused.
 // # Quirks
@@ -18,8 +15,8 @@
 // # Checked against
 // Source read. Nothing was compiled, and nothing ran on a DPU.
 // # Sources
-// Files of Xilinx/Vitis-AI at b2b22792, src/vai_library/cpu_task:
-// - ops/conv2d-fix, eltwise-fix, pool-fix.cpp, util.hpp
+// - Xilinx/Vitis-AI at b2b22792, src/vai_library/cpu_task: ops/conv2d-fix, eltwise-fix,
+//   pool-fix.cpp, util.hpp
 
 module attributes {contract.family = "AMD", contract.base = "esp-dl-esp32",
     contract.summary = "AMD Vitis AI DPU: powers of two, half up, pools by a table"} {

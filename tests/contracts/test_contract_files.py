@@ -284,6 +284,34 @@ func.func private @store(%x: i32, %output_zero_point: i32) -> i32 replaces {{
     }
 
 
+def test_a_step_is_an_operand_with_its_arguments():
+    contract = parse(
+        """\
+module attributes {contract.summary = "a ratio"} {
+func.func private @ratio(%scale: f32, %output_scale: f32) -> f32 {
+  %result = arith.divf %scale, %output_scale : f32
+}
+func.func @dequantize_bias() -> f32 {
+  %half = arith.mulf %weight_scale, 0.5 : f32
+  %result = arith.addf @ratio(%input_scale, %weight_scale), @ratio(%half, %half) : f32
+}
+}
+"""
+    )
+    (call, _) = [
+        op
+        for op in contract.rule("dequantize_bias").function.body.block.ops
+        if isinstance(op, CallOp)
+    ]
+    assert [name.name_hint for name in call.arguments] == [
+        "input_scale",
+        "weight_scale",
+    ]
+    scales = {"input_scale": np.float32(3), "weight_scale": np.float32(2)}
+    (result,) = contract.rule("dequantize_bias").evaluate(scales)
+    assert result == 2.5
+
+
 def test_the_plain_form_of_a_contract_is_the_same_contract():
     contract = load_contract("pow2-shift")
     text = str(plain_module(contract))
@@ -500,6 +528,13 @@ func.func @avg_pool2d(
         ("%x, %one", "%x, 4294967296", "mine.mlir:4:24: error: integer value 42949"),
         ("%x, %one", "%x, @none", "4:24: error: func.call: '@none' could not be found"),
         ("%x, %one", "%x, @requantize", "function requantize calls itself"),
+        ("%x, %one", "%x, @none(%x)", "4:24: error: func.call: '@none' could not be f"),
+        (
+            "%x, %one",
+            "%x, @none(1)",
+            "4:30: error: the type of this argument isn't kno",
+        ),
+        ("%x, %one", "%x, @none(%inptu)", "4:30: error: the type of this argument isn"),
         ("%x, %one", "%x, %inptu_scale", "value %inptu_scale is used but never"),
         (
             "%y = arith.shrsi %x, %one : i32\n  return %y : i32",
