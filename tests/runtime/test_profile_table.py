@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from qlower.runtime.profile_table import profile_table
 from qlower.runtime.profiling import KernelTime
+from qlower.runtime.reasons import reason
 from qlower.runtime.roof import Roof
 
 ROOF = Roof(peak=100.0, bandwidths={1000: 10.0, 100_000: 5.0}, lanes=8, word_peak=50.0)
@@ -67,6 +69,43 @@ def test_kernels_that_take_twice_their_limit_are_named() -> None:
 
 def test_nothing_is_named_where_all_are_near() -> None:
     assert len(profile_table(TIMES[:1], ROOF).notes) == 2
+
+
+def other(**changed: Any) -> KernelTime:
+    """Of 4 rows of 16 channels, each the sum of 1,000 products."""
+    whole = replace(kernel("l", 1.0, 64_000, 900), results=64, operations=2)
+    return replace(whole, **changed)
+
+
+NO_RULE = "no rule names a reason"
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({}, f"products: {NO_RULE}"),
+        ({"family": "copy"}, "a copy, row by row"),
+        ({"family": "copy", "products": 0, "bytes": 1}, "a copy, row by row"),
+        ({"products": 19_999, "bytes": 1}, "short: most of it is the start"),
+        ({"products": 20_000, "bytes": 1}, f"products: {NO_RULE}"),
+        ({"family": "depthwise", "step": 2}, "depthwise, stride 2: interleaves bytes"),
+        ({"family": "depthwise", "step": 1}, "depthwise: interleaves the bytes of wi"),
+        ({"results": 63}, "weights are used for 3 rows"),
+        ({"results": 32}, "weights are used for 2 rows"),
+        ({"results": 31}, "weights are used once"),
+        ({"channels": 14, "results": 56}, "tail: 14 channels in vectors of 8"),
+        ({"channels": 36, "results": 144}, f"products: {NO_RULE}"),
+        ({"channels": 35, "results": 140}, "tail: 35 channels in vectors of 8"),
+        ({"operations": 125}, "125 operations after a sum of 1000 products"),
+        ({"operations": 124}, f"products: {NO_RULE}"),
+        ({"step": 2}, "stride 2: reads pixels that lie apart"),
+        ({"bytes": 100_000}, "bytes: other layers have taken the cache since"),
+        ({"family": "elementwise"}, "2 operations on each number, which no limit"),
+        ({"products": 0, "results": 0, "bytes": 5000}, "weights are used once"),
+    ],
+)
+def test_the_first_rule_that_holds(changed: dict[str, Any], told: str) -> None:
+    assert reason(other(**changed), ROOF).startswith(told)
 
 
 @pytest.mark.parametrize("column", ["limit_nanoseconds", "bound", "reached", "reason"])
