@@ -54,7 +54,7 @@ class Pieces:
 
     def spread(self, of: Integers) -> Pieces:
         """The functions of channels `of`, one after another."""
-        counts = np.bincount(self.channel, minlength=int(of.max()) + 1)
+        counts = np.bincount(self.channel)
         starts = np.cumsum(counts) - counts
         channel = np.repeat(np.arange(len(of)), counts[of])
         begins = np.cumsum(counts[of]) - counts[of]

@@ -133,6 +133,24 @@ def test_a_domain_in_smaller_intervals(seed: int) -> None:
     assert {*zip(cut.lanes, cut.low, strict=True)} == begins
 
 
+@pytest.mark.parametrize("line", RISING)
+def test_steps_that_are_searched(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first numbers of each level, with a line to go by and without."""
+    random = np.random.default_rng(1)
+    function = function_of(line, random.integers(-9, 9, LANES))
+    domain = drawn_domain(random, 2)
+    for find in (deciding.find_steps, lambda *_: None):
+        monkeypatch.setattr(deciding, "find_steps", find)
+        steps = deciding.steps_of(function, domain)
+        for number, lane, x in numbers_of(domain):
+            own = at(function, lane, x)
+            assert (steps.bottom[number], steps.top[number]) == (own[0], own[-1])
+            levels = range(own[0] + 1, own[-1] + 1)
+            assert steps.places[number, : len(levels)].tolist() == [
+                x[np.argmax(own >= level)] for level in levels
+            ]
+
+
 LOW = np.array([-20, 3, 0, -7])
 HIGH = np.array([30, 3, 40, -1])
 
