@@ -32,7 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--bless",
         action="store_true",
-        help="write results into files of tests/run and tests/contracts/answers",
+        help="write results into files of tests/run, tests/contracts/answers and "
+        "tests/frontends/changed_files",
     )
 
 
