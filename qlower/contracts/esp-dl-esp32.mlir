@@ -66,9 +66,8 @@ func.func private @add_words(%lhs: i32, %rhs: i32, %lhs_scale: f32, %rhs_scale: 
 // Of devices with vector units: whether a channel is one of the last, which fill no vector.
 func.func private @is_alone(
     %lanes: i32, %channel: i32, %channel_count: i32, %groups: i32) -> i1 {
-  %behind = func.call @is_in_tail(%channel, %channel_count, %lanes) : (i32, i32, i32) -> i1
   %not_depthwise = arith.cmpi eq, %groups, 1 : i32
-  %result = arith.andi %behind, %not_depthwise : i1
+  %result = arith.andi @is_in_tail(%channel, %channel_count, %lanes), %not_depthwise : i1
 }
 
 // A lane or register of 40 bits.
@@ -85,8 +84,7 @@ func.func private @word_alone(
   %fills = arith.cmpi eq, %within, 0 : i32
   %ends = arith.cmpi eq, %next, %input_channels : i32
   %cuts = arith.ori %fills, %ends : i1
-  %kept = func.call @in_40_bits(%accumulator) : (i64) -> i64
-  %result = arith.select %cuts, %kept, %accumulator : i64
+  %result = arith.select %cuts, @in_40_bits(%accumulator), %accumulator : i64
 }
 
 // tool::round of a float
@@ -102,8 +100,7 @@ func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 replaces
   %scale = arith.divf %ratio, %n : f32
   %sum = arith.sitofp @centred_sum : i32 to f32
   %steps = arith.mulf %sum, %scale : f32
-  %rounded = func.call @round_mean(%steps) : (f32) -> i32
-  %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
+  %result = func.call @clamp_and_offset(@round_mean(%steps)) : (i32) -> i32
 }
 
 }

@@ -30,8 +30,7 @@ func.func private @round_mean(%steps: f32) -> i32 replaces {
 // A lane of QACC has 64 bits, XACC 40.
 func.func @accumulate_i16(%accumulator: i64) -> i64 {
   %alone = func.call @is_alone(8) : (i32) -> i1
-  %register = func.call @word_alone(%accumulator) : (i64) -> i64
-  %result = arith.select %alone, %register, %accumulator : i64
+  %result = arith.select %alone, @word_alone(%accumulator), %accumulator : i64
 }
 
 func.func private @of_words(%accumulator: i64) -> i32

@@ -38,9 +38,7 @@ func.func @accumulate(%accumulator: i32) -> i32 {
 // QACC and ACCX have 40 bits.
 func.func @accumulate_i16(%accumulator: i64) -> i64 {
   %alone = func.call @is_alone(8) : (i32) -> i1
-  %lane = func.call @in_40_bits(%accumulator) : (i64) -> i64
-  %register = func.call @word_alone(%accumulator) : (i64) -> i64
-  %result = arith.select %alone, %register, %lane : i64
+  %result = arith.select %alone, @word_alone(%accumulator), @in_40_bits(%accumulator) : i64
 }
 
 // A lane saturates at every product.

@@ -17,27 +17,19 @@
 // float32 as written.
 // # Quirks
 // - The range of a type is that of its codes: MNN's own tools write -127 to 127.
-// - A depthwise convolution truncates its bias, and the steps of its zero point.
 // - An average is rounded down, to the unsigned code.
 // - A ReLU in add, sub and mul cuts codes at 0, not at the zero point (a fault of MNN).
 // # Not matched
 // - uint8 activations, weights with zero points and activations other than ReLU are refused.
 // - Pools that count padding: MNN leaves it out of int8's averages, whatever the model says.
 // # Checked against
-// MNN 3.6.1 live, `tests/contracts/test_phone_systems_live.py`: 300,000 outputs of drawn layers of
-// each rule but quantize and dequantize, and 2,621,440 chosen ones of each with weights: 5,169,520
-// of these 7,864,320 are ties, or within 2^-14 steps of one. No mismatch; mutants with one step
-// changed differ. On a processor with AVX2 alone, which QEMU emulates: 82,891 outputs of all kinds of
-// layers, and 98,304 near ties of convolutions, no mismatch; with AVX-512 and without VNNI its source
-// multiplies odd and even codes apart, so that nothing saturates: read alone. Two networks by MNN's
-// own converter and quantizer (KL), from float32 ONNX files with the weights that their TFLite files
-// mean, `tests/contracts/test_whole_networks_live.py`: ResNet8, 200 images, 22,952,400 codes of 14
-// layers, and MobileNetV2, 10 images, 68,967,770 codes of 64 layers, none differs.
+// MNN live, `tests/contracts/test_phone_systems_live.py`: 8.8 million outputs, 5.2 million of them
+// ties or near ties, ResNet8 and MobileNetV2: no mismatch
+// ([more](../../docs/pages/contracts-measured.md#mnn)).
 // # Sources
-// Files of alibaba/MNN at 4d40bdbd:
-// - source/backend/cpu/CPUConvolution.cpp, updateInputOutputScale
-// - source/backend/cpu/x86_x64/avx512/GemmInt8.cpp, GemmInt8_VNNI.cpp
-// - source/backend/cpu/compute/Int8FunctionsOpt.cpp, MNNBinaryAddInt8; CPUPoolInt8.cpp
+// alibaba/MNN at 4d40bdbd, source/backend/cpu:
+// - CPUConvolution.cpp, updateInputOutputScale; compute/Int8FunctionsOpt.cpp, MNNBinaryAddInt8
+// - x86_x64/avx512/GemmInt8.cpp, GemmInt8_VNNI.cpp; CPUPoolInt8.cpp
 
 module attributes {contract.family = "MNN", contract.base = "_real_operands",
     contract.summary = "MNN (x86): codes 128 above, which float32 takes out again"} {

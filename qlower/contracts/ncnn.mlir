@@ -7,37 +7,28 @@
 //   fours
 // - depthwise_conv2d: `y = r2(F(a(F(F(acc u) + b)) t_y))`; with a kernel of 3x3, no dilation and
 //   equal strides of 1 or 2 an FMA, as in conv2d, but for activations other than ReLU
-// - linear: InnerProduct gives real numbers, `a(F(F(acc u) + b))`, which the next layer
-//   quantizes; both together are this rule
+// - linear: real numbers, `a(F(F(acc u) + b))`, and their quantization by the next layer
 // - quantize: `y = r1(F(x t_y))`, r2 after whole fours as in conv2d
-// - real_loop_average_pool: `F(sum / n)`, one element after the other; real_average_pool, of windows
-//   that count padding: `F(sum F(1 / n))`; real_global_average: the same, in four lanes
+// - averages of real numbers: `F(sum / n)`, or `F(sum F(1 / n))` where padding or all is counted
 // # Ties
 // Half away from zero. r1 makes 1 of 0.49999997, the only number where it isn't r2.
 // # Operands
 // float32 as written; there are no zero points, and -128 never occurs. A scale of ncnn's that is
-// no F(1 / s), as one in six, can't be said in types; models read from ncnn's own files have the
-// steps of these rules with the scales of the file.
+// no F(1 / s), as one in six, can't be said in types; models read from ncnn's own files have it.
 // # Quirks
 // - A real number of 2^31 steps or more gives -127.
-// - A graph's int8 chains are those of convolutions alone: ncnn adds, pools and concatenates
-//   what they give as real numbers.
+// - int8 chains are those of convolutions alone: ncnn adds, pools and concatenates real numbers.
 // # Not matched
 // - With `use_packing_layout`, which is on by default, a depthwise convolution of 8n channels
 //   multiplies by `rcpps`, the processor's approximate reciprocal, which AMD and Intel compute
-//   differently: 0.03 to 0.2 % of its outputs differ. All other layers differ only in where r2
-//   takes the place of r1.
+//   differently: 0.03 to 0.2 % of its outputs differ. Others differ only in where r2 is for r1.
 // # Checked against
-// ncnn 1.0.20261020 live, `tests/contracts/test_phone_systems_live.py`: 300,000 outputs of drawn
-// layers of each rule with weights, and 2,621,440 chosen ones of each: 4,435,610 of these 7,864,320
-// are ties, or within 2^-14 steps of one. No mismatch; mutants with one step changed differ.
-// ResNet8 by ncnn's `ncnn2int8` (a4d2ea1d), from the real weights that its TFLite file means and the
-// ranges of that: 200 images, 28,686,800 values of 17 layers, none differs.
+// ncnn live, `tests/contracts/test_phone_systems_live.py`: 8.8 million outputs, half of them ties or
+// near ties, and ResNet8: no mismatch ([more](../../docs/pages/contracts-measured.md#ncnn)).
 // # Sources
-// Files of Tencent/ncnn at a4d2ea1d:
-// - src/layer/x86/requantize_x86.cpp, convolution_x86.cpp, innerproduct_x86.cpp, quantize_x86.cpp
-// - src/layer/x86/convolutiondepthwise_x86.cpp, convolutiondepthwise_3x3_int8.h
-// - src/layer/x86/x86_usability.h, float2int8
+// Tencent/ncnn at a4d2ea1d, src/layer/x86:
+// - requantize_x86.cpp, convolution_x86.cpp, innerproduct_x86.cpp, quantize_x86.cpp
+// - convolutiondepthwise_x86.cpp, convolutiondepthwise_3x3_int8.h, x86_usability.h (float2int8)
 
 module attributes {contract.family = "ncnn", contract.base = "_reals",
     contract.summary = "ncnn on x86: one FMA, half away from zero, no zero points, no -128"} {

@@ -12,17 +12,13 @@
 // is read. Here they are the ratio of the scales, which is M 2^-n exactly. F(1 / s) is that of the
 // text's scale, in double precision before it is rounded.
 // # Quirks
-// - A MatMul of the `tpu` dialect says `round_mode HalfAwayFromZero` and rounds half up. So does a
-//   Conv2D, which says HalfUp, and does it whatever is written there.
+// - MatMul says `round_mode HalfAwayFromZero` and rounds half up, as does Conv2D whatever it says.
 // - TPU-MLIR's interpreter holds sums in float32: beyond 2^24 they are rounded.
 // # Not matched
 // - CV18xx, which multiplies in float32 or rounds twice; other operations than these.
 // # Checked against
-// Live, tpu_mlir 1.30.2's interpreter, `tests/frontends/test_tpu.py` (needs Python 3.10): 23,540
-// codes of ten drawn networks, none differs, many at ties: half away would change 215 of MatMul's
-// 3,840 and 122 of MulShift's 1,280. Once, of six networks that TPU-MLIR lowered itself, and one of
-// them for the BM1688: 414,468 values read from its text, none differs. And once by the formula:
-// 195,840 outputs, and 1,440 of the BM1684X's own model, without a tie.
+// tpu_mlir's interpreter live, `tests/frontends/test_tpu.py` (needs Python 3.10): 23,540 codes of
+// ten networks, no mismatch ([more](../../docs/pages/contracts-measured.md#tpu-mlir)).
 // # Sources
 // - sophgo/tpu-mlir at 00058f6d, lib/Support/MathUtils.cpp
 // - lib/Dialect/Tpu/Interfaces/Common: Conv2D.cpp (00b7154c), MatMul.cpp, Add.cpp, Pool2D.cpp
@@ -31,9 +27,7 @@ module attributes {contract.family = "Sophgo", contract.base = "requant-shift",
     contract.summary = "TPU-MLIR (BM1684X): integer multiplier and shift of the model, half up"} {
 
 func.func @quantize(%input: f32) -> i32 {
-  %inverse = arith.divf 1.0, %output_scale : f32
-  %steps = arith.mulf %input, %inverse : f32
-  %result = func.call @store_half_away(%steps) : (f32) -> i32
+  %result = func.call @store_half_away(@steps_by_inverse(%input)) : (f32) -> i32
 }
 
 // ---------------------------------------------------------------- numbers of the file
@@ -56,8 +50,8 @@ func.func private @clamped(%x: i64, %least: i32, %most: i32) -> i32 {
 
 func.func private @requantized(
     %sum: i32, %multiplier: i64, %places: i64, %least: i32, %most: i32) -> i32 {
-  %number = func.call @rescaled(%sum, %multiplier, %places) : (i32, i64, i64) -> i64
-  %result = func.call @clamped(%number, %least, %most) : (i64, i32, i32) -> i32
+  %scaled = func.call @rescaled(%sum, %multiplier, %places) : (i32, i64, i64) -> i64
+  %result = func.call @clamped(%scaled, %least, %most) : (i64, i32, i32) -> i32
 }
 
 // Each operand is rounded before they are added.
@@ -65,8 +59,7 @@ func.func private @added(
     %a: i32, %multiplier_a: i64, %places_a: i64, %b: i32, %multiplier_b: i64, %places_b: i64,
     %least: i32, %most: i32) -> i32 {
   %x = func.call @rescaled(%a, %multiplier_a, %places_a) : (i32, i64, i64) -> i64
-  %y = func.call @rescaled(%b, %multiplier_b, %places_b) : (i32, i64, i64) -> i64
-  %sum = arith.addi %x, %y : i64
+  %sum = arith.addi %x, @rescaled(%b, %multiplier_b, %places_b) : i64
   %result = func.call @clamped(%sum, %least, %most) : (i64, i32, i32) -> i32
 }
 

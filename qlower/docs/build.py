@@ -223,6 +223,7 @@ def navigation(copied: Mapping[Path, str]) -> Navigation:
         {"One answer on every machine": "one-answer.md"},
         {"Where do two systems part": "where-systems-part.md"},
         {"Whose arithmetic is it": "whose-arithmetic.md"},
+        {"Contracts, measured": "contracts-measured.md"},
         {"For all inputs": "verifying.md"},
         {"Verilog": "hardware.md"},
         {"Proofs, measured": "proofs-measured.md"},
