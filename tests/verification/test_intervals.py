@@ -258,7 +258,9 @@ def test_pieces_of_too_many_numbers() -> None:
     waving, rising = (function_of(text, NO_OFFSET) for text in (WAVING[1], RISING[1]))
 
     def reason(function: RuleFunction, low: int, high: int) -> object:
-        return pieces_of(function, Domain(*map(np.array, ([0], [low], [high]))), 8)
+        return pieces_of(
+            function, Domain(np.array([0]), np.array([low]), np.array([high])), 8
+        )
 
     most = deciding.AFFORDABLE
     assert f"{most + 1:,} numbers are too many" in str(reason(waving, 0, most))

@@ -27,6 +27,14 @@ def real_constant(node: NodeContext, number: int) -> Reals:
     return array.astype(np.float32)
 
 
+def real_bias(node: NodeContext, number: int, count: int) -> Reals:
+    """A constant as `real_constant` has it, one number for each of `count` channels."""
+    bias = real_constant(node, number)
+    if bias.shape != (count,):
+        raise node.error(f"a bias of shape {list(bias.shape)}; expected [{count}]")
+    return bias
+
+
 def _source(node: NodeContext, number: int) -> NodeContext | None:
     """The dequantization of a constant that an operand comes from."""
     producer = node.graph.producer(node.name(number))

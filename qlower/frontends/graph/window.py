@@ -89,6 +89,10 @@ def read_window(
     """
     rank = len(node.shape(0)) - 2
     still = len(image) - rank
+    if len(kernel) != len(image):
+        raise node.error(
+            f"a window of {len(kernel) - still} dimensions; expected {rank}"
+        )
     declared = node.integer_list("kernel_shape", kernel[still:], 1)
     if declared != list(kernel[still:]):
         raise node.error(f"kernel_shape {declared}, expected {list(kernel)}")

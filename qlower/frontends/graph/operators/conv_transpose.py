@@ -26,7 +26,7 @@ from qlower.operators.windows import window_extent
 from ...entry import takes
 from ...import_options import AS_WRITTEN
 from ..context import NodeContext
-from ..real_constants import Reals, real_constant
+from ..real_constants import Reals, real_bias, real_constant
 from ..values import Value, real_value, slice_of
 from ..window import MAX_DILATION, MAX_PAD, MAX_STRIDE
 from .real import real_operand
@@ -100,7 +100,7 @@ def import_transposed(node: NodeContext) -> None:
         node.define(whole)
         return
     nest = node.nest(result)
-    bias = nest.constant(real_constant(node, 2), f32, [1])
+    bias = nest.constant(real_bias(node, 2, count), f32, [1])
     x = nest.input(whole.ssa, range(rank))
     (moved,) = nest.build([nest.add(AddfOp(x, bias)).result])
     node.define(real_value(moved))

@@ -24,7 +24,7 @@ from .. import volumes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..orders import channels_last
-from ..real_constants import is_real_constant, real_constant
+from ..real_constants import is_real_constant, real_bias, real_constant
 from ..values import Value, real_value
 from ..window import as_image, read_window
 from .contraction import filters_of, group_count
@@ -137,9 +137,7 @@ def layer(
 def _bias(node: NodeContext, count: int) -> SSAValue | None:
     if not node.has(2):
         return None
-    bias = real_constant(node, 2)
-    if bias.shape != (count,):
-        raise node.error(f"a bias of shape {list(bias.shape)}; expected [{count}]")
+    bias = real_bias(node, 2, count)
     return node.builder.constant(bias, f32, node.place(node.name(2)))
 
 
