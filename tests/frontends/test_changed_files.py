@@ -16,10 +16,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.damage.file_changes import tflite_changes
-from support.formats import tflite_cases
+from support.damage.file_changes import onnx_changes, tflite_changes
+from support.formats import onnx_cases, tflite_cases
+from support.formats.onnx_singles import SINGLES
 
 from qlower.diagnostics import QlowerError
+from qlower.frontends.onnx import FORMAT as ONNX
 from qlower.frontends.tflite import import_tflite
 from qlower.kept.fingerprint import fingerprint
 
@@ -42,8 +44,23 @@ def _read_tflite(data: bytes) -> bytes:
     return fingerprint(import_tflite(data, name="m.tflite"), locations=False)
 
 
+def _read_onnx(data: bytes) -> bytes:
+    return fingerprint(ONNX.module(data, name="m.onnx"), locations=False)
+
+
+def _onnx_files() -> dict[str, Callable[[], bytes]]:
+    found = {
+        name: lambda c=case: c().build() for name, case in onnx_cases.CASES.items()
+    }
+    for one in SINGLES:
+        name = f"{one.operator} {one.variant}".strip()
+        found[name] = lambda c=one: c.build("i1").build()
+    return found
+
+
 KINDS = {
     "tflite": Kind(tflite_cases.CASES, tflite_changes, _read_tflite, "ai_edge_litert"),
+    "onnx": Kind(_onnx_files(), onnx_changes, _read_onnx, "onnx"),
 }
 
 
@@ -122,7 +139,7 @@ PARTS = 24
 """Tests of a format, each of every so many cases."""
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", KINDS)
 def test_changed_files(name: str, part: int) -> None:
@@ -135,3 +152,26 @@ def test_changed_files(name: str, part: int) -> None:
             for change in recorded(name)[case]
         }
         assert found == recorded(name)[case], case
+
+
+@pytest.mark.parametrize(
+    ("operator", "change", "told"),
+    [
+        (
+            "Conv volume",
+            "constant 4 is [1, ...]",
+            "a window of 4 dimensions; expected 3",
+        ),
+        (
+            "MaxPool volume",
+            "2.kernel_shape = [2, 2, 2, 1]",
+            "a window of 4 dimensions; expected 3",
+        ),
+        ("ConvTranspose", "3.input more", "a bias of shape [4, 5, 3, 3]; expected [5]"),
+    ],
+)
+def test_other_ranks(operator: str, change: str, told: str) -> None:
+    """They were an internal error once."""
+    data = KINDS["onnx"].cases[operator]()
+    given = onnx_changes(data, change)[change]
+    assert told in answer(KINDS["onnx"], given, None)
