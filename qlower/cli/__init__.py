@@ -7,12 +7,20 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from typing import cast
 
 from qlower.cli.exit_codes import ExitCode, ending, exit_codes
-from qlower.cli.options import add_command, add_common, add_help, make_observers
+from qlower.cli.options import (
+    Action,
+    add_command,
+    add_common,
+    add_help,
+    add_options,
+    make_observers,
+)
 from qlower.cli.parser import (
     COMMAND,
     GENERAL,
@@ -114,7 +122,13 @@ def add_usage(commands: Commands, common: ArgumentParser, file: str) -> None:
     name = file.rstrip("_")
     parser = add_command(commands, common, name, usage.SUMMARY, usage.EXAMPLE)
     parser.set_defaults(run=runner(f"qlower.cli.{file}:run"))
-    usage.add_options(parser)
+    if actions := cast("Mapping[str, Action]", getattr(usage, "ACTIONS", {})):
+        words = parser.add_subparsers(title="actions", metavar="ACTION")
+        for word, action in actions.items():
+            own = add_command(words, common, word, action.summary, action.example)
+            own.set_defaults(run=runner(f"qlower.cli.{action.run}"))
+            add_options(own, action.options)
+    add_options(parser, usage.OPTIONS)
 
 
 def _task(command: str) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def given_model(options: argparse.Namespace) -> ModelOrPath:
-    """The file of `add_model`, or the model that standard input has."""
+    """The file of MODEL, or the model that standard input has."""
     return model_of(options.model, options)
 
 
@@ -125,9 +125,10 @@ def _sides(option: str, form: str, arguments: Sequence[str]) -> list[tuple[str, 
 
 
 def make_compilation(options: argparse.Namespace) -> Compilation:
-    """The compilation that the options of `add_model`, `add_contract`, `add_machine` or
-    `add_target` and, if the command has them, `add_tune` and `add_threads` describe."""
-    target = resolve_target(options.target, options.cpu, options.features)
+    """The compilation that the options on model, contract and machine, with or without
+    a target, and, if the command has them, --tune and --threads describe."""
+    triple: str = vars(options).get("target", "host")
+    target = resolve_target(triple, options.cpu, options.features)
     return _compilation(options, target)
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from qlower.cli.parser import OUTPUT, section
 from qlower.cli.progress import clear_status
 from qlower.diagnostics import QlowerError, printable_lines
 from qlower.files.replacing import write_text
-from qlower.tables.table import FORMATS, Format, Row, Table
+from qlower.tables.table import Row, Table
 
 if TYPE_CHECKING:
     from qlower.cli.tables.junit import Case
@@ -28,48 +27,6 @@ class Drawn(Protocol):
         ...
 
 
-def add_format(parser: argparse.ArgumentParser, default: Format = "plain") -> None:
-    """The options that say how a table is written."""
-    group = section(parser, OUTPUT)
-    group.add_argument(
-        "--format",
-        choices=FORMATS,
-        default=default,
-        help=f"how a table is written (default: {default}); plain is as wide as the "
-        "terminal",
-    )
-    group.add_argument(
-        "--json",
-        action="store_const",
-        const="json",
-        dest="format",
-        help="the same as --format json",
-    )
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """The option of commands whose text isn't one table."""
-    section(parser, OUTPUT).add_argument(
-        "--json", action="store_true", help="write everything as JSON"
-    )
-
-
-def add_junit(parser: argparse.ArgumentParser) -> None:
-    """The option of commands that give verdicts."""
-    section(parser, OUTPUT).add_argument(
-        "--junit",
-        metavar="FILE",
-        help="also write the verdicts as JUnit's XML, for continuous integration",
-    )
-
-
-def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
-    """The option that draws what is found."""
-    section(parser, OUTPUT).add_argument(
-        "--plot", metavar="FILE", help=f"draw {what}, as .svg or .png"
-    )
-
-
 def check_plot(options: argparse.Namespace) -> None:
     """Refuse a picture's file in another format, before anything is computed."""
     if options.plot is not None and Path(options.plot).suffix not in (".svg", ".png"):
@@ -77,7 +34,7 @@ def check_plot(options: argparse.Namespace) -> None:
 
 
 def write_plot(options: argparse.Namespace, found: Drawn) -> None:
-    """Draw the picture of `add_plot`, if it was asked for."""
+    """Draw the picture of --plot, if it was asked for."""
     if options.plot is not None:
         found.plot(Path(options.plot))
 
@@ -85,7 +42,7 @@ def write_plot(options: argparse.Namespace, found: Drawn) -> None:
 def write_junit(
     options: argparse.Namespace, cases: Callable[[], Sequence[Case]]
 ) -> None:
-    """Write the file of `add_junit`, if it was asked for."""
+    """Write the file of --junit, if it was asked for."""
     if options.junit is None:
         return
     from qlower.cli.tables.junit import junit_text
@@ -95,7 +52,7 @@ def write_junit(
 
 
 def print_table(table: Table[Row], options: argparse.Namespace) -> None:
-    """Print in the format of `add_format`, in a terminal no wider than that."""
+    """Print in the format of --format, in a terminal no wider than that."""
     show(table.render(options.format, terminal_width()))
 
 

@@ -13,15 +13,12 @@ from qlower.process.lazy import lazy
 COMMAND = "command"
 """Where the chosen command is in the parsed arguments."""
 
-INPUTS = "inputs"
-ARITHMETIC = "whose arithmetic"
-READING = "how the model is read"
-CODE = "how code is generated"
-OUTPUT = "output"
-COMPILER = "what the compiler shows"
 GENERAL = "general"
 
-SECTIONS = (INPUTS, ARITHMETIC, READING, CODE, OUTPUT, COMPILER, GENERAL)
+SECTIONS = (
+    *("inputs", "whose arithmetic", "how the model is read", "how code is generated"),
+    *("output", "what the compiler shows", GENERAL),
+)
 """Titles of options that commands share, in the help's order, after a command's own."""
 
 ALIKE = 0.65
@@ -147,24 +144,6 @@ def group_commands(
         if title not in groups:
             groups[title] = parser.add_argument_group(title)
         groups[title]._group_actions.append(command)
-
-
-def add_repeatable(
-    parser: argparse.ArgumentParser | Section, flag: str, metavar: str, help: str
-) -> None:
-    """Add an option whose values are a list, empty by default."""
-    parser.add_argument(flag, action="append", default=[], metavar=metavar, help=help)
-
-
-def add_number(
-    parser: argparse.ArgumentParser | Section,
-    flag: str,
-    metavar: str,
-    help: str,
-    default: int | None = None,
-) -> None:
-    """Add an option whose value is an integer."""
-    parser.add_argument(flag, type=int, default=default, metavar=metavar, help=help)
 
 
 def section(parser: argparse.ArgumentParser, title: str) -> Section:

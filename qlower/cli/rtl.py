@@ -61,7 +61,7 @@ def _subject(options: argparse.Namespace) -> Subject:
         return rule_subject(
             options.model, options.rule, values, accumulator_bits=bits or 32
         )
-    if options.rule is not None or options.value is not None:
+    if options.rule is not None or options.value:
         raise UsageError("--rule and --value are for a contract in the place of MODEL")
     if options.layer is None:
         raise UsageError("--rtl needs --layer LAYER, what the module computes")

@@ -1,21 +1,5 @@
 """Usage of `qlower compile`: its options and help."""
 
-from __future__ import annotations
-
-from argparse import ArgumentTypeError
-
-from qlower.cli.options import (
-    add_contract,
-    add_model,
-    add_observers,
-    add_optimize,
-    add_passes,
-    add_target,
-    add_tune,
-)
-from qlower.cli.parser import ArgumentParser
-from qlower.cli.usage.circuits import add_circuits
-
 SUMMARY = "compile a model to native code"
 
 EXAMPLE = """  qlower compile model.tflite -o out/
@@ -48,75 +32,31 @@ contract, as a module M.sv, and a test bench M_tb.sv that reads the layer's fold
 gates writes the whole model as sums, products, shifts by constants and tables of
 integers, with the proved bits of every wire, and a reader that evaluates them."""
 
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments and options."""
-    add_model(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", required=True, help="the folder to write"
-    )
-    parser.add_argument(
-        "--name",
-        metavar="NAME",
-        help="the prefix of C symbols, macros and files (default: the model's file)",
-    )
-    add_target(parser, cpu="CPU[,CPU...]")
-    add_optimize(parser)
-    parser.add_argument(
-        "--emit",
-        default="obj,header",
-        metavar="LIST",
-        help="what to write, of obj and header (default), shared (a library), "
-        "c (C99 source, with its header), c-example (a main.c), selftest (a header: a "
-        "test that a device runs when it starts), wasm (a module for engines of "
-        "WebAssembly), asm, llvm and mlir (the arith level); or of systemverilog and "
-        "comb (the circuits as MLIR); or "
-        "gates (the model as a list of integer gates)",
-    )
-    parser.add_argument(
-        "--stack",
-        action="store_true",
-        help="print the depth of the stack, for which code is generated twice "
-        "(default: for targets without an operating system)",
-    )
-    for kind, what in (
-        ("flash", "code and constants take more"),
-        ("ram", "arena, inputs, outputs, variables and stack take more"),
-    ):
-        parser.add_argument(
-            f"--max-{kind}",
-            metavar="BYTES",
-            type=_bytes,
-            help=f"refuse, with the table of memory, if {what}: bytes, or KiB as 64K",
-        )
-    parser.add_argument(
-        "--package",
-        metavar="KIND",
-        help="with --emit c: also the files of a library: zephyr (a module), arduino "
-        "(also PlatformIO's) or idf (a component)",
-    )
-    parser.add_argument(
-        "--weights-section",
-        metavar="NAME",
-        default="",
-        help="the section of weights and tables, which a linker script may put into "
-        "external flash; equal ones of several models are linked once",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print files and memory as JSON"
-    )
-    add_circuits(parser)
-    add_contract(parser)
-    add_tune(parser)
-    add_passes(parser)
-    add_observers(parser)
-
-
-def _bytes(text: str) -> int:
-    """A number of bytes, of KiB with K or of MiB with M after it."""
-    number, unit = text[:-1], {"K": 10, "M": 20}.get(text[-1:].upper())
-    if unit is None:
-        number, unit = text, 0
-    if not number.isdecimal():
-        raise ArgumentTypeError(f"{text!r} is no number of bytes, such as 65536 or 64K")
-    return int(number) << unit
+OPTIONS = """
+@model
+-o, --output DIR required  the folder to write
+--name NAME  the prefix of C symbols, macros and files (default: the model's file)
+@target CPU[,CPU...]
+@optimize
+--emit LIST = obj,header  what to write, of obj and header (default), shared (a
+    library), c (C99 source, with its header), c-example (a main.c), selftest (a header:
+    a test that a device runs when it starts), wasm (a module for engines of
+    WebAssembly), asm, llvm and mlir (the arith level); or of systemverilog and comb
+    (the circuits as MLIR); or gates (the model as a list of integer gates)
+--stack  print the depth of the stack, for which code is generated twice (default: for
+    targets without an operating system)
+--max-flash BYTES bytes  refuse, with the table of memory, if code and constants take
+    more: bytes, or KiB as 64K
+--max-ram BYTES bytes  refuse, with the table of memory, if arena, inputs, outputs,
+    variables and stack take more: bytes, or KiB as 64K
+--package KIND  with --emit c: also the files of a library: zephyr (a module), arduino
+    (also PlatformIO's) or idf (a component)
+--weights-section NAME = ''  the section of weights and tables, which a linker script
+    may put into external flash; equal ones of several models are linked once
+--json  print files and memory as JSON
+@circuits
+@contract
+@tune
+@passes
+@observers
+"""

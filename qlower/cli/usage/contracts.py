@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from qlower.cli.options import add_command, add_common, add_import_options
-from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser, Commands, add_number, runner
+from collections.abc import Mapping
+
+from qlower.cli.options import Action
 
 SUMMARY = "list and explain numerics contracts"
 
@@ -54,86 +54,67 @@ NEW_CHOICES = {
 """The options of `new`: the choices of `contracts.family`."""
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments and options."""
-    common = add_common()
-    actions = parser.add_subparsers(title="actions", metavar="ACTION")
-    add_format(parser)
-    listed = add_command(
-        actions, common, "list", "list the contracts (default)", "  qlower contracts"
-    )
-    add_format(listed)
-    show = add_command(actions, common, "show", "explain a contract", EXAMPLE)
-    show.add_argument(
-        "name", nargs="?", help="a contract's name, or the path of its file"
-    )
-    show.add_argument(
-        "--mlir", action="store_true", help="print its text, and that of its bases"
-    )
-    show.add_argument(
-        "--plain",
-        action="store_true",
-        help="print all its functions, inherited ones too, as MLIR without shorthand",
-    )
-    show.set_defaults(run=runner("qlower.cli.contracts:show_contract"))
-    pages = add_command(
-        actions, common, "pages", "write the contracts' pages", PAGES_EXAMPLE
-    )
-    pages.add_argument(
-        "--check", action="store_true", help="write nothing, fail if a page is stale"
-    )
-    pages.set_defaults(run=runner("qlower.cli.contracts:write_pages"))
-    _register_new(actions, common)
-    compare = add_command(
-        actions,
-        common,
-        "compare",
+OPTIONS = """
+@format plain
+"""
+
+SHOW_OPTIONS = """
+name ?  a contract's name, or the path of its file
+--mlir  print its text, and that of its bases
+--plain  print all its functions, inherited ones too, as MLIR without shorthand
+"""
+
+PAGES_OPTIONS = """
+--check  write nothing, fail if a page is stale
+"""
+
+NEW_OPTIONS = """
+name  the contract's name: the file is NAME.mlir, which has to be new
+--base CONTRACT = tflite  the contract of all operations but convolutions and linear
+    layers (default: tflite)
+""" + "\n".join(
+    f"--{name.replace('_', '-')} VALUE  {what}" for name, what in NEW_CHOICES.items()
+)
+
+COMPARE_OPTIONS = """
+models MODEL[=FILE] +  a .tflite, .onnx, .pt2 or .mlir file; the .npy or .npz file of
+    its input, or of a set of inputs (default: random codes)
+@import-options
+--contract NAME several  one of the contracts to compare (default: all that come with
+    qlower)
+--examples COUNT int  use the first COUNT inputs of a set
+--layers  count for each layer, not for each kind
+--output FILE = -  write to this file (default: print)
+@format markdown
+"""
+
+ACTIONS: Mapping[str, Action] = {
+    "list": Action(
+        "contracts:run",
+        "list the contracts (default)",
+        "  qlower contracts",
+        OPTIONS,
+    ),
+    "show": Action(
+        "contracts:show_contract", "explain a contract", EXAMPLE, SHOW_OPTIONS
+    ),
+    "pages": Action(
+        "contracts:write_pages",
+        "write the contracts' pages",
+        PAGES_EXAMPLE,
+        PAGES_OPTIONS,
+    ),
+    "new": Action(
+        "contracts:new_contract",
+        "write a contract composed of steps",
+        NEW_EXAMPLE,
+        NEW_OPTIONS,
+    ),
+    "compare": Action(
+        "compare:run",
         "count how often contracts differ in each kind of layer, or each layer",
         COMPARE_EXAMPLE,
-    )
-    compare.add_argument(
-        "models",
-        nargs="+",
-        metavar="MODEL[=FILE]",
-        help="a .tflite, .onnx, .pt2 or .mlir file; the .npy or .npz file of its "
-        "input, or of a set of inputs (default: random codes)",
-    )
-    add_import_options(compare)
-    compare.add_argument(
-        "--contract",
-        action="append",
-        metavar="NAME",
-        help="one of the contracts to compare (default: all that come with qlower)",
-    )
-    add_number(compare, "--examples", "COUNT", "use the first COUNT inputs of a set")
-    compare.add_argument(
-        "--layers", action="store_true", help="count for each layer, not for each kind"
-    )
-    compare.add_argument(
-        "--output",
-        metavar="FILE",
-        default="-",
-        help="write to this file (default: print)",
-    )
-    add_format(compare, default="markdown")
-    compare.set_defaults(run=runner("qlower.cli.compare:run"))
-
-
-def _register_new(actions: Commands, common: ArgumentParser) -> None:
-    """The action that writes a contract of a device's own."""
-    new = add_command(
-        actions, common, "new", "write a contract composed of steps", NEW_EXAMPLE
-    )
-    new.add_argument(
-        "name", help="the contract's name: the file is NAME.mlir, which has to be new"
-    )
-    new.add_argument(
-        "--base",
-        default="tflite",
-        metavar="CONTRACT",
-        help="the contract of all operations but convolutions and linear layers "
-        "(default: tflite)",
-    )
-    for name, help in NEW_CHOICES.items():
-        new.add_argument(f"--{name.replace('_', '-')}", metavar="VALUE", help=help)
-    new.set_defaults(run=runner("qlower.cli.contracts:new_contract"))
+        COMPARE_OPTIONS,
+    ),
+}
+"""The actions of `qlower contracts`, by their names."""

@@ -1,17 +1,5 @@
 """Usage of `qlower diff`: its options and help."""
 
-from __future__ import annotations
-
-from qlower.cli.options import (
-    add_contracts_of_two,
-    add_inputs,
-    add_layer_gate,
-    add_match,
-    add_model,
-    add_timing,
-)
-from qlower.cli.parser import ArgumentParser
-
 SUMMARY = "find the layer and the rounding where two systems part"
 
 EXAMPLE = """  qlower diff tflite pytorch-fbgemm model.tflite --input images.npy
@@ -38,20 +26,15 @@ where both have those of A (of B, if only A can be computed here).
 Exits with 0 if everything is equal, otherwise with 1; with --fail-below only where the
 signal to noise of some layer is less."""
 
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments and options."""
-    parser.add_argument("a", metavar="A", help="the first side")
-    parser.add_argument("b", metavar="B", help="the second side")
-    add_model(parser, optional=True)
-    add_inputs(parser)
-    parser.add_argument(
-        "--at",
-        metavar="LAYER[n,h,w,c]",
-        help="the element whose steps are shown (default: the first that differs), as "
-        "for trace",
-    )
-    add_contracts_of_two(parser)
-    add_match(parser)
-    add_layer_gate(parser, ", and not wherever an element differs")
-    add_timing(parser)
+OPTIONS = """
+a A  the first side
+b B  the second side
+@optional-model
+@inputs
+--at LAYER[n,h,w,c]  the element whose steps are shown (default: the first that
+    differs), as for trace
+@contracts-of-two
+@match
+@layer-gate , and not wherever an element differs
+@timing
+"""

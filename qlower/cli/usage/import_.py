@@ -1,11 +1,5 @@
 """Usage of `qlower import`: its options and help."""
 
-from __future__ import annotations
-
-from qlower.cli.options import add_import_options
-from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser
-
 SUMMARY = "read a model and write it as qnn text"
 
 EXAMPLE = """  qlower import model.tflite -o model.mlir
@@ -15,34 +9,13 @@ EXAMPLE = """  qlower import model.tflite -o model.mlir
 
 With --check, exits with 0 if all can be imported and compiled, otherwise with 1."""
 
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments and options."""
-    parser.add_argument(
-        "models",
-        nargs="+",
-        metavar="MODEL",
-        help="a .tflite, .onnx, .pt2, .param, .espdl or .mlir file, or - for MLIR text "
-        "from standard input; with --check several, or folders of them",
-    )
-    add_import_options(parser)
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="list for each model whether it can be imported and compiled, and every "
-        "obstacle",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        default="-",
-        help="the .mlir file to write, - for standard output (default)",
-    )
-    parser.add_argument(
-        "--generic",
-        action="store_true",
-        help="write the generic form, which tools such as Netron read; it shows the "
-        "layers' names as locations",
-    )
-    add_format(parser)
+OPTIONS = """
+models MODEL +  a .tflite, .onnx, .pt2, .param, .espdl or .mlir file, or - for MLIR text
+    from standard input; with --check several, or folders of them
+@import-options
+--check  list for each model whether it can be imported and compiled, and every obstacle
+-o, --output FILE = -  the .mlir file to write, - for standard output (default)
+--generic  write the generic form, which tools such as Netron read; it shows the layers'
+    names as locations
+@format plain
+"""

@@ -1,11 +1,5 @@
 """Usage of `qlower lint`: its options and help."""
 
-from __future__ import annotations
-
-from qlower.cli.options import add_contract, add_model
-from qlower.cli.output import add_format, add_junit
-from qlower.cli.parser import ArgumentParser, add_number, add_repeatable
-
 SUMMARY = "find layers whose sums can overflow or saturate"
 
 EXAMPLE = """  qlower lint model.tflite --accumulator-bits 24
@@ -18,29 +12,15 @@ sentence names the layers that other systems would saturate.
 
 Exits with 0 where there is no finding, with 1 where there is one."""
 
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments and options."""
-    add_model(parser)
-    add_number(
-        parser,
-        "--accumulator-bits",
-        "N",
-        "the width of the device's accumulators, 2 to 63 (default: that of the "
-        "contract's register, if it states one, or 32)",
-    )
-    parser.add_argument(
-        "--pairs",
-        action="store_true",
-        help="count pairs of products that leave 16 bits (x86 without VNNI) as "
-        "findings also under contracts of systems that never multiply in pairs",
-    )
-    add_repeatable(
-        parser,
-        "--input",
-        "[NAME=]FILE",
-        "also count how often it happens for the inputs of this .npy or .npz file",
-    )
-    add_contract(parser)
-    add_format(parser)
-    add_junit(parser)
+OPTIONS = """
+@model
+--accumulator-bits N int  the width of the device's accumulators, 2 to 63 (default: that
+    of the contract's register, if it states one, or 32)
+--pairs  count pairs of products that leave 16 bits (x86 without VNNI) as findings also
+    under contracts of systems that never multiply in pairs
+--input [NAME=]FILE several  also count how often it happens for the inputs of this .npy
+    or .npz file
+@contract
+@format plain
+@junit
+"""

@@ -1,16 +1,5 @@
 """Usage of `qlower report`: its options and help."""
 
-from __future__ import annotations
-
-from qlower.cli.options import (
-    add_contract,
-    add_inputs,
-    add_layer_gate,
-    add_match,
-    add_model,
-)
-from qlower.cli.parser import ArgumentParser
-
 SUMMARY = "write a page that shows a model, its differences and its roundings"
 
 EXAMPLE = """  qlower report model.tflite -o report.html
@@ -24,36 +13,17 @@ rounding steps of some elements, its scales, ranges and proof, and its IR.
 
 Exits with 1 where --fail-below is missed by some layer."""
 
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments and options."""
-    add_model(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="the .html file to write"
-    )
-    parser.add_argument(
-        "--model-explorer",
-        metavar="DIR",
-        help="a folder to write graph.json and node data for Model Explorer to",
-    )
-    parser.add_argument(
-        "--against",
-        metavar="B",
-        help="the other side: a contract, an executor, a live "
-        "system, a dump or a float model, as in `qlower diff`",
-    )
-    add_match(parser)
-    parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="also decide which layers are the same by both contracts for all inputs",
-    )
-    parser.add_argument(
-        "--no-native",
-        action="store_true",
-        help="generate no machine code: the page has neither times nor LLVM IR, and "
-        "the same command writes the same file",
-    )
-    add_layer_gate(parser, "; the page is written all the same")
-    add_inputs(parser)
-    add_contract(parser)
+OPTIONS = """
+@model
+-o, --output FILE  the .html file to write
+--model-explorer DIR  a folder to write graph.json and node data for Model Explorer to
+--against B  the other side: a contract, an executor, a live system, a dump or a float
+    model, as in `qlower diff`
+@match
+--verify  also decide which layers are the same by both contracts for all inputs
+--no-native  generate no machine code: the page has neither times nor LLVM IR, and the
+    same command writes the same file
+@layer-gate ; the page is written all the same
+@inputs
+@contract
+"""

@@ -1,11 +1,5 @@
 """Usage of `qlower vectors`: its options and help."""
 
-from __future__ import annotations
-
-from qlower.cli.options import add_contract, add_model
-from qlower.cli.output import add_format
-from qlower.cli.parser import ArgumentParser
-
 SUMMARY = "write test vectors that exercise every rounding of a device"
 
 EXAMPLE = """  qlower vectors model.tflite -o vectors
@@ -20,30 +14,14 @@ Inputs of convolutions and linear layers are chosen so that every rounding of ev
 channel sees a tie, the nearest sums on both sides of it, both signs and both
 saturations, where some input reaches them."""
 
-
 FILES = ("npy", "hex", "c")
 
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments and options."""
-    add_model(parser)
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="DIR", help="the folder to write"
-    )
-    parser.add_argument(
-        "--layer",
-        default="*",
-        metavar="LAYER",
-        help="only these layers: a number, a name or a glob (default: all)",
-    )
-    parser.add_argument(
-        "--files",
-        default=",".join(FILES),
-        metavar="LIST",
-        help="the kinds to write, of npy, hex and c (default: all)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="the seed of drawn inputs (default: 0)"
-    )
-    add_format(parser)
-    add_contract(parser)
+OPTIONS = f"""
+@model
+-o, --output DIR required  the folder to write
+--layer LAYER = *  only these layers: a number, a name or a glob (default: all)
+--files LIST = {",".join(FILES)}  the kinds to write, of npy, hex and c (default: all)
+--seed int = 0  the seed of drawn inputs (default: 0)
+@format plain
+@contract
+"""

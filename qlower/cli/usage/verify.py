@@ -1,17 +1,5 @@
 """Usage of `qlower verify`: its options and help."""
 
-from __future__ import annotations
-
-from qlower.cli.options import (
-    add_contracts_of_two,
-    add_model,
-    add_target,
-    add_timing,
-)
-from qlower.cli.output import add_json, add_junit
-from qlower.cli.parser import ArgumentParser, add_number
-from qlower.cli.usage.rtl import add_rtl
-
 SUMMARY = "show that contracts, or contract and machine code, agree for all inputs"
 
 EXAMPLE = """  qlower verify model.tflite --equal tflite tflite-ruy
@@ -54,94 +42,35 @@ simulator, with each step of the contract. The file is read without running anyt
 Exits with 0 if everything is equal or fits, or every pair is decided, otherwise with
 1."""
 
-
-def add_options(parser: ArgumentParser) -> None:
-    """Add the command's arguments and options."""
-    add_model(parser)
-    parser.add_argument(
-        "--equal",
-        nargs=2,
-        metavar=("A", "B"),
-        help="two contracts, by name or as .mlir files",
-    )
-    parser.add_argument(
-        "--native",
-        action="store_true",
-        help="machine code and contract, for the levels of --cpu (default: all that "
-        "this machine has, and itself)",
-    )
-    parser.add_argument(
-        "--groups",
-        action="store_true",
-        help="group all contracts by which agree in each layer",
-    )
-    add_number(
-        parser,
-        "--accumulator-bits",
-        "N",
-        "whether no sum on the way to an accumulator leaves N bits, 2 to 63; and "
-        "no pair of products 16, where the contract has such pairs",
-    )
-    parser.add_argument(
-        "--order",
-        choices=("any", "memory"),
-        default="any",
-        help="products are added in any order, or the bias first and then as the "
-        "weights lie in memory (default: any)",
-    )
-    parser.add_argument(
-        "--check",
-        metavar="FILE",
-        help="check a verdict's file: its hashes, its counterexamples, and each layer "
-        "decided again",
-    )
-    add_number(
-        parser,
-        "--sample",
-        "COUNT",
-        "with --check: decide COUNT layers again, drawn at random",
-    )
-    parser.add_argument(
-        "--smt",
-        metavar="DIR",
-        help="with --equal or --accumulator-bits: also write what was decided as "
-        "SMT-LIB claims, with a script that runs solvers on them",
-    )
-    parser.add_argument(
-        "--certificate",
-        metavar="DIR",
-        help="with --equal and a .tflite file: also write a certificate, and a script "
-        "that checks it without qlower",
-    )
-    parser.add_argument(
-        "--solvers",
-        metavar="NAME[,NAME...]",
-        help="with --smt: run z3, bitwuzla, cvc5, yices or mathsat on the claims, or "
-        "`all` that are installed, and compare",
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=float,
-        metavar="SECONDS",
-        help="with --solvers or --rtl: what a solver has for a claim (default: 60)",
-    )
-    parser.add_argument(
-        "--layer",
-        metavar="LAYER",
-        help="look at these layers alone: a number, a name or a glob of names (not "
-        "with --groups or -o)",
-    )
-    add_rtl(parser)
-    add_contracts_of_two(parser)
-    add_target(parser, cpu="CPU[,CPU...]")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write the verdict as JSON to this file"
-    )
-    parser.add_argument(
-        "--save",
-        metavar="FILE",
-        help="write counterexamples and worst inputs, by layer, to this .npz file",
-    )
-    add_json(parser)
-    add_junit(parser)
-    add_timing(parser)
+OPTIONS = """
+@model
+--equal A B  two contracts, by name or as .mlir files
+--native  machine code and contract, for the levels of --cpu (default: all that this
+    machine has, and itself)
+--groups  group all contracts by which agree in each layer
+--accumulator-bits N int  whether no sum on the way to an accumulator leaves N bits, 2
+    to 63; and no pair of products 16, where the contract has such pairs
+--order any|memory = any  products are added in any order, or the bias first and then as
+    the weights lie in memory (default: any)
+--check FILE  check a verdict's file: its hashes, its counterexamples, and each layer
+    decided again
+--sample COUNT int  with --check: decide COUNT layers again, drawn at random
+--smt DIR  with --equal or --accumulator-bits: also write what was decided as SMT-LIB
+    claims, with a script that runs solvers on them
+--certificate DIR  with --equal and a .tflite file: also write a certificate, and a
+    script that checks it without qlower
+--solvers NAME[,NAME...]  with --smt: run z3, bitwuzla, cvc5, yices or mathsat on the
+    claims, or `all` that are installed, and compare
+--time-limit SECONDS float  with --solvers or --rtl: what a solver has for a claim
+    (default: 60)
+--layer LAYER  look at these layers alone: a number, a name or a glob of names (not with
+    --groups or -o)
+@rtl
+@contracts-of-two
+@target CPU[,CPU...]
+-o, --output FILE  write the verdict as JSON to this file
+--save FILE  write counterexamples and worst inputs, by layer, to this .npz file
+@json
+@junit
+@timing
+"""
