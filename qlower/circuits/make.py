@@ -27,7 +27,6 @@ from qlower.emit.systemverilog import systemverilog
 from qlower.frontends.load import ModelOrPath
 from qlower.model import Model
 from qlower.model.entry import signature_of
-from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_inputs
 from qlower.model.selection import select_layers
@@ -219,7 +218,7 @@ def functions_of_layer(
     model: Model, contract: str | None, name: str
 ) -> list[ScalarFunction]:
     """The functions of a layer; `QlowerError` says why there are none."""
-    module, sources, _ = detach_layers(model.module, [name])
+    module, sources, _ = model.index.detach([name])
     inputs = random_inputs(signature_of(module).inputs, 0)
     values = dict(zip(sources, inputs, strict=True))
     try:

@@ -20,7 +20,6 @@ from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.inspection.refusals import layer_refusals
 from qlower.model import Model
-from qlower.model.extract import detach_layers
 from qlower.model.input_sets import input_set
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
@@ -211,7 +210,7 @@ def _run_detached(
     another."""
     if not names:
         return {}
-    module, sources, results = detach_layers(model.module, names)
+    module, sources, results = model.index.detach(names)
     function = Compilation(Model(module), contract).function()
     found: dict[str, list[Array]] = {name: [] for name in results}
     for values in recorded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -276,12 +277,14 @@ def line_up(a: Trace | None, b: Trace | None, *, is_equal: bool) -> list[Pair]:
 
 
 def _layers_of(model: Model, specs: Mapping[str, TensorSpec]) -> list[LayerDifference]:
-    found: list[LayerDifference] = []
-    for number, op in enumerate(layers(model.module)):
-        kind = op.name.removeprefix("qnn.")
-        found += [
-            LayerDifference(number, name, kind, math.prod(spec.shape))
-            for name, spec in specs.items()
-            if layer_name(op) in (name, name.rpartition(":")[0])
-        ]
-    return found
+    results: defaultdict[str, list[str]] = defaultdict(list)
+    for name in specs:
+        for layer in {name, name.rpartition(":")[0]}:
+            results[layer].append(name)
+    return [
+        LayerDifference(
+            number, name, op.name.removeprefix("qnn."), math.prod(specs[name].shape)
+        )
+        for number, op in enumerate(layers(model.module))
+        for name in results[layer_name(op) or ""]
+    ]

@@ -27,7 +27,6 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
-from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
 from qlower.model.selection import select_layers
@@ -184,7 +183,7 @@ class _Layer:
     ) -> None:
         self.model, self.contract = model, contract
         self.number, self.name, self.op, self.random = number, name, op, random
-        self.module, self.sources, _ = detach_layers(model.module, [name])
+        self.module, self.sources, _ = model.index.detach([name])
         self.specs = signature_of(self.module).inputs
         self.run = self._run_on([random_input(spec, random) for spec in self.specs])
 

@@ -16,7 +16,6 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
 from qlower.model import Model
 from qlower.model.entry import main_function
-from qlower.model.extract import detach_layers
 from qlower.model.layers import layer_name, layers, value_names
 from qlower.model.signature import Array, TensorSpec
 from qlower.model.weights import (
@@ -197,7 +196,7 @@ class Network:
     def _layer(self, name: str) -> tuple[JitFunction, list[str]]:
         """One layer's code, and the names of its operands."""
         if name not in self._layers:
-            module, sources, _ = detach_layers(self._exposed.model.module, [name])
+            module, sources, _ = self._exposed.model.index.detach([name])
             compiled = Compilation(Model(module), self.contract).function()
             self._layers[name] = compiled, sources
         return self._layers[name]

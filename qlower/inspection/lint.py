@@ -36,8 +36,7 @@ from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, integer_range
 from qlower.inspection.findings import ACCUMULATOR, BYTE, PAIRS, Finding
 from qlower.model import Model
-from qlower.model.extract import detach_layers
-from qlower.model.layers import layer_name, layers, own_arithmetic
+from qlower.model.layers import layer_name, layers
 from qlower.model.signature import Array
 from qlower.semantics.contraction import exact_sums
 from qlower.semantics.pairs import pair_sums
@@ -116,7 +115,7 @@ def saturates_elsewhere(model: Model, contract: str) -> bool:
 def not_looked_at(model: Model, contract: str | None = None) -> list[str]:
     """Kinds of layers with sums that `lint` doesn't bound, and layers with a bias that
     it doesn't know."""
-    stated = own_arithmetic(model.module)
+    stated = model.index.own_arithmetic
     if stated is not None:
         return [f"layers of {stated}"]
     kinds = dict.fromkeys(
@@ -254,7 +253,7 @@ def _operands(
     name = layer_name(op)
     if not values or weight is None or name is None:
         return
-    _, sources, _ = detach_layers(model.module, [name])
+    sources = model.index.sources(name)
     for recorded in values:
         yield recorded[sources[0]], weight
 

@@ -10,7 +10,7 @@ from qlower.codegen.targets.resolve import Target
 from qlower.compilation.to_arith import lower_to_arith
 from qlower.compilation.to_kernel import epilogue_proofs
 from qlower.diagnostics import QlowerError
-from qlower.model.extract import detach_layers
+from qlower.model.extract import LayerIndex, detach_layers
 from qlower.model.layers import layer_name, layers
 from qlower.transforms.prove_epilogues import Proof
 
@@ -20,9 +20,10 @@ def layer_refusals(
 ) -> dict[str, str]:
     """Why the contract refuses which of the layers."""
     refused: dict[str, str] = {}
+    index = LayerIndex(module)
     for name in names:
         try:
-            lower_to_arith(detach_layers(module, [name])[0], contract)
+            lower_to_arith(index.detach([name])[0], contract)
         except QlowerError as error:
             refused[name] = error.message
     return refused

@@ -14,6 +14,7 @@ from qlower.diagnostics import QlowerError
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from qlower.model.extract import LayerIndex
     from qlower.model.signature import Signature, TensorSpec
     from qlower.model.state import State
 
@@ -77,6 +78,13 @@ class Model:
         from qlower.model.layers import full_result_names
 
         return full_result_names(self.module)
+
+    @cached_property
+    def index(self) -> LayerIndex:
+        """The layers by name."""
+        from qlower.model.extract import LayerIndex
+
+        return LayerIndex(self.module)
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -11,7 +13,14 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qlower.dialects.qnn.attributes import NAME, STATE
 from qlower.model.entry import main_function
-from qlower.model.layers import is_layer, layer_name, layer_names, layers, value_names
+from qlower.model.layers import (
+    is_layer,
+    layer_name,
+    layer_names,
+    layers,
+    own_arithmetic,
+    value_names,
+)
 
 
 def extract_layers(module: ModuleOp, chosen: Collection[str]) -> ModuleOp:
@@ -33,7 +42,8 @@ def extract_layers(module: ModuleOp, chosen: Collection[str]) -> ModuleOp:
     for value in [read for op in kept for read in values_read(op)]:
         if isinstance(value.owner, Operation) and not is_layer(value.owner):
             kept.add(value.owner)
-    part = _Part.of(module, kept, lambda value: value.owner not in kept)
+    in_order = (op for op in body.ops if op in kept)
+    part = _Part.of(module, in_order, lambda value: value.owner not in kept)
     names = value_names(module)
     return part.module(
         results,
@@ -45,33 +55,98 @@ def extract_layers(module: ModuleOp, chosen: Collection[str]) -> ModuleOp:
 def detach_layers(
     module: ModuleOp, names: Collection[str]
 ) -> tuple[ModuleOp, list[str], list[str]]:
-    """A copy of `module` with the named layers alone: each takes arguments only, and
-    its results are returned.
+    """As `LayerIndex.detach`, for a module that is asked once."""
+    return LayerIndex(module).detach(names)
 
-    The second value names, for each argument, the input or the layer of `module` whose
-    value it stands for; the third names the results. Layers with several results are as
-    in `expose_layers`.
+
+@dataclass(frozen=True, eq=False)
+class LayerIndex:
+    """The layers of a module by name, and what it takes to detach some of them.
+
+    The module is walked once, however many layers are then asked for; it must not
+    change in between.
     """
-    values = value_names(module)
-    chosen = [op for op in layers(module) if layer_name(op) in names]
-    kept = set(chosen)
-    waiting = list(chosen)
-    while waiting:
-        for value in values_read(waiting.pop()):
-            owner = value.owner
-            if value not in values and isinstance(owner, Operation):
-                if owner not in kept:
-                    waiting.append(owner)
-                kept.add(owner)
-    part = _Part.of(module, kept, values.__contains__)
-    results = [value for op in chosen for value in op.results if value in values]
-    sources = [values[value] for value in part.inputs]
-    returned = [values[value] for value in results]
-    return (
-        part.module(results, _numbered(sources), _numbered(returned)),
-        sources,
-        returned,
-    )
+
+    module: ModuleOp
+
+    @cached_property
+    def own_arithmetic(self) -> str | None:
+        """The dialect that says itself how it rounds, as `own_arithmetic` has it."""
+        return own_arithmetic(self.module)
+
+    @cached_property
+    def _named(self) -> Mapping[str, Sequence[Operation]]:
+        found: defaultdict[str | None, list[Operation]] = defaultdict(list)
+        for op in layers(self.module):
+            found[layer_name(op)].append(op)
+        return {name: ops for name, ops in found.items() if name is not None}
+
+    def layer(self, name: str) -> Operation:
+        """The only layer of that name; ValueError for none or several."""
+        (op,) = self._named.get(name, ())
+        return op
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._named
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of layers, in order."""
+        return iter(self._named)
+
+    @cached_property
+    def _values(self) -> dict[SSAValue, str]:
+        return value_names(self.module)
+
+    @cached_property
+    def _places(self) -> dict[Operation, int]:
+        """The position of each operation in the function."""
+        block = main_function(self.module).body.block
+        return {op: place for place, op in enumerate(block.ops)}
+
+    def sources(self, name: str) -> list[str]:
+        """The inputs and layers whose values a layer reads, as `detach` has them."""
+        kept = self._kept(self._named.get(name, ()))
+        read = (value for op in kept for value in values_read(op))
+        return [self._values[v] for v in dict.fromkeys(read) if v in self._values]
+
+    def detach(self, names: Collection[str]) -> tuple[ModuleOp, list[str], list[str]]:
+        """A copy of the module with the named layers alone: each takes arguments only,
+        and its results are returned.
+
+        The second value names, for each argument, the input or the layer of the module
+        whose value it stands for; the third names the results. Layers with several
+        results are as in `expose_layers`.
+        """
+        named = (op for name in {*names} for op in self._named.get(name, ()))
+        chosen = self._in_order(named)
+        kept = self._kept(chosen)
+        part = _Part.of(self.module, kept, self._values.__contains__)
+        results = [
+            value for op in chosen for value in op.results if value in self._values
+        ]
+        sources = [self._values[value] for value in part.inputs]
+        returned = [self._values[value] for value in results]
+        return (
+            part.module(results, _numbered(sources), _numbered(returned)),
+            sources,
+            returned,
+        )
+
+    def _kept(self, chosen: Iterable[Operation]) -> list[Operation]:
+        """Some layers and the constants and memory that they take, in order."""
+        kept = set(chosen)
+        waiting = list(kept)
+        while waiting:
+            for value in values_read(waiting.pop()):
+                owner = value.owner
+                if value not in self._values and isinstance(owner, Operation):
+                    if owner not in kept:
+                        waiting.append(owner)
+                    kept.add(owner)
+        return self._in_order(kept)
+
+    def _in_order(self, operations: Iterable[Operation]) -> list[Operation]:
+        return sorted(operations, key=self._places.__getitem__)
 
 
 def values_read(op: Operation) -> list[SSAValue]:
@@ -103,16 +178,15 @@ class _Part:
     @staticmethod
     def of(
         module: ModuleOp,
-        kept: Collection[Operation],
+        kept: Iterable[Operation],
         is_input: Callable[[SSAValue], bool],
     ) -> _Part:
-        """Copies of the operations `kept`, for which what `is_input` is given."""
+        """Copies of the operations `kept`, in order, for which what `is_input` is
+        given."""
         block = Block()
         copies: dict[SSAValue, SSAValue] = {}
         arguments: dict[SSAValue, SSAValue] = {}
-        for op in main_function(module).body.block.ops:
-            if op not in kept:
-                continue
+        for op in kept:
             read = values_read(op)
             for value in read:
                 if is_input(value) and value not in arguments:

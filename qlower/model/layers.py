@@ -128,6 +128,7 @@ def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
     count = len(terminator.operands) - len(states_of(function))
     returned: list[SSAValue] = list(terminator.operands[:count])
     states = terminator.operands[count:]
+    places = {value: place for place, value in reversed([*enumerate(returned)])}
     names: dict[str, int] = {}
     new: list[str] = []
     for op in layers(exposed):
@@ -137,10 +138,11 @@ def expose_layers(module: ModuleOp) -> tuple[ModuleOp, dict[str, int]]:
             name = _result_name(layer_name(op), index)
             if name is None:
                 continue
-            if result not in returned:
+            if result not in places:
+                places[result] = len(returned)
                 returned.append(result)
                 new.append(name)
-            names[name] = returned.index(result)
+            names[name] = places[result]
     terminator.operands = [*returned, *states]
     function.function_type = FunctionType.from_lists(
         list(function.function_type.inputs),

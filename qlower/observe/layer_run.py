@@ -26,8 +26,7 @@ from qlower.dialects.qnn.attributes import module_contract, states_of
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import main_function
-from qlower.model.extract import detach_layers
-from qlower.model.layers import layer_name, layers, own_arithmetic
+from qlower.model.layers import layer_name, layers
 from qlower.observe.chain import Chain, rule_chain
 from qlower.observe.place import Index
 from qlower.semantics import run_qnn_function
@@ -312,12 +311,12 @@ def run_layer(
     `values` has the model's inputs and layers' results by name, as `Executor.run` gives
     them. `contract` is that of operations that name none themselves; `load` finds it.
     """
-    if (stated := own_arithmetic(model.module)) is not None:
+    if (stated := model.index.own_arithmetic) is not None:
         raise QlowerError(
             f"layer {layer!r} follows no contract: {stated} states its own arithmetic",
             help=f"every step stands in `inspect --at arith --layer {layer}`",
         )
-    module, sources, _ = detach_layers(model.module, [layer])
+    module, sources, _ = model.index.detach([layer])
     (op,) = layers(module)
     seen: list[Evaluation] = []
     inner = _Operands(op)

@@ -16,7 +16,6 @@ from qlower.dialects.qnn.attributes import module_contract
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
-from qlower.model.extract import detach_layers
 from qlower.model.layers import expose_layers, layer_name, layers
 from qlower.model.signature import TensorSpec
 from qlower.observe.layer_run import LayerRun, run_layer
@@ -104,9 +103,8 @@ class Computed:
         return self._rules_of(name) == other._rules_of(name)
 
     def _rules_of(self, name: str) -> tuple[str, str]:
-        op = next(
-            (op for op in layers(self.model.module) if layer_name(op) == name), None
-        )
+        index = self.model.index
+        op = index.layer(name) if name in index else None
         if not isinstance(op, qnn.QnnOp):
             return "", ""
         default = self.contract or module_contract(self.model.module)
@@ -116,8 +114,8 @@ class Computed:
     @cached_property
     def _sources(self) -> dict[str, list[str]]:
         """The operands of each layer: inputs and other layers."""
-        names = [name for op in layers(self.model.module) if (name := layer_name(op))]
-        return {name: detach_layers(self.model.module, [name])[1] for name in names}
+        index = self.model.index
+        return {name: index.sources(name) for name in index if name}
 
     @cached_property
     def _whole(self) -> Runnable:
@@ -129,7 +127,7 @@ class Computed:
     ) -> Callable[[frozenset[str]], tuple[Runnable, list[str], list[str]]]:
         @cache
         def detached(names: frozenset[str]) -> tuple[Runnable, list[str], list[str]]:
-            module, sources, results = detach_layers(self.model.module, names)
+            module, sources, results = self.model.index.detach(names)
             return self._runnable(Model(module), with_layers=False), sources, results
 
         return detached

@@ -21,7 +21,6 @@ from qlower.frontends.load import ModelOrPath, as_model
 from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.entry import main_function, signature_of
-from qlower.model.extract import detach_layers
 from qlower.model.layer_contracts import check_takes_contract
 from qlower.model.layers import layer_name, layers
 from qlower.model.random_inputs import random_input
@@ -107,7 +106,7 @@ class LayerEquality:
             source: np.zeros(spec.shape, spec.numpy_dtype)
             for source, spec in layer_inputs(self.model, name).items()
         }
-        (op,) = (op for op in layers(self.model.module) if layer_name(op) == name)
+        op = self.model.index.layer(name)
         verdict = LayerVerdict(name, op.name.removeprefix("qnn."), "equal", "")
         try:
             a, b = (side.layer(name, values) for side in self.sides)
@@ -262,7 +261,7 @@ def _typed_inputs(
     model: Model, layer: str
 ) -> dict[str, tuple[TensorSpec, QuantizedType | None]]:
     """The names that a layer reads, and their types if those are quantized."""
-    module, sources, _ = detach_layers(model.module, [layer])
+    module, sources, _ = model.index.detach([layer])
     elements = (element_type(value.type) for value in main_function(module).args)
     types = (type if isinstance(type, QuantizedType) else None for type in elements)
     inputs = signature_of(module).inputs

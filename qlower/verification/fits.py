@@ -31,8 +31,7 @@ from qlower.dialects.types import integer_range, shape_of
 from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array, InterpretationError
 from qlower.model import Model
-from qlower.model.extract import detach_layers
-from qlower.model.layers import layer_name, layers, own_arithmetic
+from qlower.model.layers import layer_name, layers
 from qlower.observe.layer_run import CONTRACTIONS, LayerRun, run_layer
 from qlower.observe.products import products_of
 from qlower.process.float_environment import default_floats
@@ -76,7 +75,7 @@ def fits(
     default = contract or module_contract(loaded.module)
     found: list[Fit] = []
     others: list[Unbounded] = []
-    stated = own_arithmetic(loaded.module)
+    stated = loaded.index.own_arithmetic
     for op in layers(loaded.module):
         name, kind = layer_name(op) or op.name, op.name.removeprefix("qnn.")
         if only is not None and name not in only:
@@ -136,7 +135,7 @@ def _fit_of_addends(
     model: Model, contract: str | None, name: str, bits: int, order: Order
 ) -> Fit | None:
     """The sums of a layer without weights. Raises Unseen."""
-    module, sources, _ = detach_layers(model.module, [name])
+    module, sources, _ = model.index.detach([name])
     (op,) = layers(module)
 
     def run() -> LayerRun:
@@ -239,7 +238,7 @@ def _turns(count: int) -> tuple[int, ...]:
 def _turning_matrices(model: Model, op: qnn.MatMulOp) -> Iterator[Mapping[str, Array]]:
     """Computed matrices that give the largest product up to some place, and the
     smallest behind it, or the other way round."""
-    _, sources, _ = detach_layers(model.module, [layer_name(op) or op.name])
+    sources = model.index.sources(layer_name(op) or op.name)
     corners = matrix_corners(op)
     places = _turns(shape_of(op.lhs)[-1])
     for place, (first, last) in product(places, ((-1, 0), (0, -1))):
@@ -343,7 +342,7 @@ class LayerSums:
         """The sums of an element in the middle of a channel, where inputs are `stored`
         for the number and the weight of each product. Outside the image it has none."""
         op, name = self.op, self.name
-        _, sources, _ = detach_layers(self.model.module, [name])
+        sources = self.model.index.sources(name)
         type = quantized_element(op.input.type)
         given = filled(op.input, type.zero_point)
         values = {sources[0]: given}

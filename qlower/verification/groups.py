@@ -120,7 +120,7 @@ class _Layer:
                     undecided.append((group[0].contracts[0], one.contracts[0]))
             else:
                 found.append([one])
-        (op,) = (op for op in layers(self.model.module) if layer_name(op) == self.name)
+        op = self.model.index.layer(self.name)
         return LayerGroups(
             self.name,
             op.name.removeprefix("qnn."),

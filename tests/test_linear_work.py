@@ -1,0 +1,77 @@
+"""Work on a model's layers, one after the other, grows with their number: it is
+counted, not timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.machines.counted_calls import counted_calls
+
+import qlower
+from qlower.model import Model
+from qlower.verification.equal import equal
+
+_HEAD = """\
+!t = !quant.uniform<i8:f32, 0.1:3>
+!w = !quant.uniform<i8<-127:127>:f32, 0.017>
+module attributes {qnn.contract = "tflite"} {
+  func.func @main(%x: tensor<1x2x!t> {qnn.name = "x"}) -> tensor<1x2x!t> {
+    %v0 = qnn.requantize %x : (tensor<1x2x!t>) -> tensor<1x2x!t>
+"""
+
+_LAYER = """\
+    %w$n = qnn.constant dense<[[$n, 7], [-3, 5]]> : tensor<2x2xi8> -> tensor<2x2x!w>
+    %v$n = qnn.linear %v$m, %w$n : (tensor<1x2x!t>, tensor<2x2x!w>) -> tensor<1x2x!t>
+"""
+
+_SIZES = 6, 12, 24
+
+
+def _chain(count: int, path: Path) -> Model:
+    layers = [
+        _LAYER.replace("$n", str(n)).replace("$m", str(n - 1))
+        for n in range(1, count + 1)
+    ]
+    end = f"    return %v{count} : tensor<1x2x!t>\n  }}\n}}\n"
+    path.write_text("".join([_HEAD, *layers, end]))
+    return qlower.load(path)
+
+
+WORK: dict[str, Callable[[Model], object]] = {
+    "detach": lambda model: [model.index.detach([name]) for name in model.index],
+    "diff": lambda model: qlower.diff("tflite", "tosa", model, random=0),
+    "equal": lambda model: equal("tflite", "tosa", model, native=False),
+}
+
+MORE_WORK: dict[str, Callable[[Model], object]] = {
+    "fits": lambda model: qlower.verify(model, accumulator_bits=8),
+    "lint": lambda model: qlower.lint(model, accumulator_bits=8),
+    "stats": qlower.stats,
+    "vectors": qlower.vectors,
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_twice_the_layers_are_twice_the_work(name: str, tmp_path: Path):
+    check(WORK[name], tmp_path / "model.mlir")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MORE_WORK)
+def test_twice_the_layers_are_twice_the_work_of_longer_kinds(name: str, tmp_path: Path):
+    check(MORE_WORK[name], tmp_path / "model.mlir")
+
+
+def check(work: Callable[[Model], object], path: Path) -> None:
+    """What the second half of the layers adds to the work is what the first one did."""
+    work(_chain(1, path))
+    counts: list[int] = []
+    for size in _SIZES:
+        model = _chain(size, path)
+        with counted_calls() as calls:
+            work(model)
+        counts.append(calls.count)
+    few, some, many = counts
+    assert many - some < 2.1 * (some - few)
