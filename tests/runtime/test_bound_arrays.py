@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from support.layers.small_model import SMALL_MODEL
 
+import qlower
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import TensorSpec
 from qlower.runtime.bound import check_outputs
@@ -83,3 +88,13 @@ def test_a_system_that_refuses_tile_registers() -> None:
     compiled: Any = SimpleNamespace(target=SimpleNamespace(tiles=tiles))
     with pytest.raises(QlowerError, match="refuses this process the tile registers"):
         Executable(compiled)
+
+
+def test_code_that_is_no_code(tmp_path: Path) -> None:
+    path = tmp_path / "model.mlir"
+    path.write_text(SMALL_MODEL)
+    compiled = Compilation(qlower.load(path)).object
+    Executable(compiled)
+    for objects in ((b"no object",), compiled.objects[:-1]):
+        with pytest.raises(QlowerError, match="the code cannot be loaded: "):
+            Executable(replace(compiled, objects=objects))

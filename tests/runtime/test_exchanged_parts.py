@@ -142,6 +142,18 @@ def test_variables_in_keys(
     assert (environment() == before) != counts
 
 
+def test_the_order_of_variables_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = vars(import_module("qlower.runtime.objects"))["_environment"]
+    found: set[bytes] = set()
+    for names in ("AB", "BA"):
+        for name in names:
+            monkeypatch.delenv(f"QLOWER_{name}", raising=False)
+        for name in names:
+            monkeypatch.setenv(f"QLOWER_{name}", "1")
+        found.add(environment())
+    assert len(found) == 1
+
+
 def test_all_that_names_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is compiled, in what parts, for which machine, with which extras; by which
     packages."""

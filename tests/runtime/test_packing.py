@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 from support.formats.tflite_cases import random_inputs
@@ -81,7 +83,10 @@ def check(model: Model, seed: int) -> None:
         changed = Compilation(with_weights(model, weights), "tflite")
         expected = changed.interpreter()(*inputs)
         for function in functions:
-            assert (function(*inputs, *weights.values()) == expected).all()
+            given = [*inputs, *weights.values()]
+            assert (function(*given) == expected).all()
+            pack = attrgetter("_packed")(function)
+            assert pack(given) is pack(given)  # not anew
 
 
 @pytest.mark.parts(24)

@@ -89,6 +89,41 @@ def test_what_wraps_alike_everywhere(
     assert (np.diff(found) >= 0).all() == is_proved
 
 
+def choice(condition: str) -> str:
+    """%x, or three below where the condition holds."""
+    return f"{condition} : i32\n%y = arith.select %c, %below, %x : i32"
+
+
+@pytest.mark.parametrize(
+    ("body", "low", "is_proved"),
+    [
+        (choice("%c = arith.cmpi slt, %x, %three"), 3, True),
+        (choice("%c = arith.cmpi slt, %x, %three"), 2, False),
+        (choice("%c = arith.cmpi sge, %three, %x"), 4, True),
+        (choice("%c = arith.cmpi eq, %x, %three"), 1, False),
+        (choice("%c = arith.cmpi ne, %x, %three"), 4, False),
+        (choice("%c = arith.cmpi slt, %x, %x"), 1, False),
+        (
+            "%z = arith.minsi %x, %three : i32\n"
+            + choice("%c = arith.cmpi eq, %z, %below"),
+            3,
+            True,
+        ),
+        (
+            "%z = arith.minsi %x, %three : i32\n"
+            + choice("%c = arith.cmpi eq, %z, %below"),
+            2,
+            False,
+        ),
+    ],
+)
+def test_choices(body: str, low: int, is_proved: bool) -> None:
+    """By a condition that is the same for all numbers: of an order, at both ends."""
+    ends = np.array([low], np.int64), np.array([1000], np.int64)
+    domain = Domain(np.array([0], np.int64), *ends)
+    assert (prove(function_of(body), domain) is None) == is_proved
+
+
 def test_a_number_without_a_result() -> None:
     """Nothing is decided then, and the contract's reason is said."""
     refused = function_of(
