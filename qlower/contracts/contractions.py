@@ -243,8 +243,13 @@ def turn_values(op: Product) -> Values:
     """All that is constant for the rule `accumulate`; channels are along the last
     dimension of the sums."""
     count = shape_of(op.results[0])[-1]
+    first, second = (quantized_element(one.type).scales for one in op.operands[:2])
+    step = np.float32(first[0]) * np.float32(second[0])
+    if len({*second}) > 1:
+        step = np.float32(np.nan)
     return {
         **layer_values(op),
+        "product_step": np.array(step),
         "channel": np.arange(count, dtype=np.int32),
         "channel_count": np.array(count, np.int32),
     }

@@ -32,20 +32,23 @@ func.func private @require_multiplier(%multiplier: i64) replaces {
   func.call @require_no_zero_points() : () -> ()
 }
 
+// x 2^exponent
+func.func private @shift_word(%x: i64, %exponent: i64) -> i64 {
+  %left = arith.maxsi %exponent, 0 : i64
+  %right = arith.subi %left, %exponent : i64
+  %moved = arith.shli %x, %left : i64
+  %result = func.call @round_shift(%moved, %right) : (i64, i64) -> i64
+}
+
 // Sums of int16, which are too long to be multiplied: the shift alone.
 func.func private @words(%accumulator: i64) -> i32
     serves conv2d_i16, depthwise_conv2d_i16, linear_i16, matmul_i16 {
   %multiplier, %down = func.call @multiplier_and_places(@ratio_of_scales) : (f64) -> (i64, i64)
   func.call @require_multiplier(%multiplier) : (i64) -> ()
-  %places = arith.subi %down, 30 : i64
-  %near = arith.cmpi sge, %places, -15 : i64
+  %exponent = arith.subi 30, %down : i64
+  %near = arith.cmpi sle, %exponent, 15 : i64
   cf.assert %near, "the ratio of the scales is 2^16 or more"
-  %left = arith.subi 0, %places : i64
-  %up = arith.maxsi %left, 0 : i64
-  %right = arith.maxsi %places, 0 : i64
-  %moved = arith.shli %accumulator, %up : i64
-  %shifted = func.call @round_shift(%moved, %right) : (i64, i64) -> i64
-  %rounded = fixed.saturate %shifted : i64 to i32
+  %rounded = fixed.saturate @shift_word(%accumulator, %exponent) : i64 to i32
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -39,12 +39,13 @@ MOST_SUMS = 1 << 25
 
 
 def register_bits(contract: Contract, op: Product) -> int:
-    """The largest width whose two ends the register of each channel keeps: at most 32,
-    or 64 for elements of 16 bits."""
+    """The largest width whose two ends the register of each channel keeps, but for
+    places that it cuts: at most 32, or 64 for elements of 16 bits."""
     type = _sum_type(contract)
     for bits in range(8 * type.itemsize, 1, -1):
-        ends = np.array(integer_range(bits), type)
-        if _keeps(contract, op, ends):
+        low, high = integer_range(bits)
+        kept = _kept(contract, op, np.array([low, high], type))
+        if all((ends[0] == low).all() and (ends[1] > high // 2).all() for ends in kept):
             return bits
     return 1
 
@@ -174,12 +175,19 @@ def _sum_type(contract: Contract) -> np.dtype[np.generic]:
 
 def _keeps(contract: Contract, op: Product, sums: Array) -> bool:
     """Whether each channel's register leaves all of these sums as they are."""
+    kept = _kept(contract, op, sums)
+    return all((found == sums[..., np.newaxis]).all() for found in kept)
+
+
+def _kept(contract: Contract, op: Product, sums: Array) -> Iterator[Array]:
+    """What each channel's register, or that of all, leaves of these sums, [sum, place]
+    or [sum, 1]."""
     rule, values = contract.rule("accumulate"), turn_values(op)
     channels = values["channel"] if "channel" in rule.values else [0]
     values["accumulator"] = sums[..., np.newaxis]
     values["input_channel"] = _places(contract, op)
-    kept = (rule.evaluate({**values, "channel": np.array(c)})[0] for c in channels)
-    return all((found == values["accumulator"]).all() for found in kept)
+    for channel in channels:
+        yield rule.evaluate({**values, "channel": np.array(channel)})[0]
 
 
 def _places(contract: Contract, op: Product) -> NDArray[np.int32]:

@@ -72,7 +72,14 @@ _LAYER = {
     # Whether a convolution computes a transposed one.
     "transposed": i1,
 }
-_TURN = {**_LAYER, "channel": i32, "channel_count": i32}
+_TURN = {
+    **_LAYER,
+    "channel": i32,
+    "channel_count": i32,
+    # What 1 in a sum stands for: the product of the factors' scales, no number where
+    # those of the weights differ.
+    "product_step": f32,
+}
 # The place of a group's last product among the input channels of its weight's pixel, or
 # along the dimension that matrices share.
 _TURNING = {"input_channel": i32}

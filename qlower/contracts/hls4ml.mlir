@@ -1,0 +1,67 @@
+// The arithmetic of hls4ml's layers in its C++ (hls4ml 1.3.0), whose `accum_t` and results have
+// the type `ap_fixed<16,6>`: floor (AP_TRN), and wrapping (AP_WRAP). Contracts of other types are
+// based on this one, and replace `accum_bits`, `accum_places`, `round_shift` and `hold`.
+// # Formula
+// Q cuts a number to its type's places, O to its bits. acc = O(Q(b)), and after each product, in the
+// order of the weights, acc = O(acc + Q(x w)); `y = O(Q(acc))`. Scales are powers of two.
+// # Ties
+// None: Q is the floor. With AP_RND half up.
+// # Not matched
+// - Q by sign or parity (AP_RND_CONV ...); products beyond accum_t where it saturates; integer biases
+//   with more places than accum_t, which are cut with the first product.
+// - Other operations have the arithmetic of `pow2-shift`, with this rounding, read in no source.
+// # Checked against
+// Compiled source, `nnet::dense_latency`, `tests/contracts/test_hls4ml.py`: 262,144 outputs of 16
+// types, with AP_RND and AP_SAT, too, whose sums and results wrap or saturate: no mismatch.
+// # Sources
+// - fastmachinelearning/hls4ml, hls4ml/templates/vivado: nnet_utils/nnet_dense_latency.h,
+//   nnet_mult.h, ap_types/ap_fixed_base.h
+
+module attributes {contract.family = "hls4ml", contract.base = "esp-dl-s3", contract.words,
+    contract.summary = "hls4ml: sums and results in ap_fixed<16,6>, which floor and wrap"} {
+
+func.func private @accum_bits() -> i64 { %result = arith.constant 16 : i64 }
+func.func private @accum_places() -> i64 { %result = arith.constant 10 : i64 }
+
+func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {
+  %result = fixed.shift_right %x, %places {rounding = floor} : i64
+}
+
+func.func private @round_real(%real: f64) -> i32 replaces {
+  %result = fixed.convert %real {rounding = floor} : f64 to i32
+}
+
+func.func private @hold(%x: i64, %bits: i64) -> i64 {
+  %above = arith.subi 64, %bits : i64
+  %up = arith.shli %x, %above : i64
+  %result = arith.shrsi %up, %above : i64
+}
+
+// In steps of products, what accum_t holds.
+func.func @accumulate_i16(%accumulator: i64) -> i64 {
+  %log = func.call @nearest_exponent(%product_step) : (f64) -> i64
+  %up = arith.addi %log, @accum_places : i64
+  %held = func.call @hold(@shift_word(%accumulator, %up), @accum_bits) : (i64, i64) -> i64
+  %back = arith.subi 0, %up : i64
+  %result = func.call @shift_word(%held, %back) : (i64, i64) -> i64
+}
+
+func.func @accumulate(%accumulator: i32) -> i32 {
+  %held = func.call @accumulate_i16(%accumulator) : (i64) -> i64
+  %result = arith.trunci %held : i64 to i32
+}
+
+// Results have the bits of their codes, which a ReLU clips.
+func.func private @clamp_and_offset(%x: i32, %storage_max: i32) -> i32 replaces {
+  %zeros = math.ctlz %storage_max : i32
+  %bits = arith.subi 33, %zeros : i32
+  %held = func.call @hold(%x, %bits) : (i64, i64) -> i64
+  %code = arith.trunci %held : i64 to i32
+  %result = func.call @clamp_code(%code) : (i32) -> i32
+}
+
+func.func @bound(%real: f32) -> i32 serves bound, bound_i16 {
+  %result = func.call @steps_of(%real) : (f32) -> i32
+}
+
+}
