@@ -245,11 +245,41 @@ def test_functions_of_vectors(
     np.testing.assert_array_equal(np.asarray(found), expected)
 
 
+class RealParts(torch.nn.Module):
+    """Functions of real tensors between quantized layers, and what shapes decide."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = torch.nn.Conv2d(3, 8, 3), torch.nn.Conv2d(4, 5, 1)
+        self.edge = torch.nn.ReflectionPad2d(1)
+        self.offset = torch.nn.Parameter(torch.randn(1, 4, 1, 1))
+
+    def forward(self, x: Any) -> Any:
+        functions = torch.nn.functional
+        x = functions.glu(self.first(self.edge(x)), dim=1) + self.offset
+        columns = torch.arange(x.shape[3]) % 3
+        x = x.masked_fill(columns == 0, 0.5) - x.amax(1, keepdim=True)
+        a, b = x.split((1, 3), dim=1)
+        return self.last(functions.silu(torch.cat([a, b * 2], 1)))
+
+
+@pytest.mark.parametrize("engine", ["x86"], indirect=True)
+def test_real_parts_of_a_quantized_module(engine: str) -> None:
+    torch.manual_seed(0)
+    module = converted(engine, RealParts().eval())
+    run = qlower.jit(qlower.from_fx(module, example()))
+    for seed in range(3):
+        with torch.no_grad():
+            expected = module(example(seed)).numpy()
+        assert (np.asarray(run(example(seed).numpy())) == expected).all()
+
+
 @pytest.mark.parametrize("engine", ["x86"], indirect=True)
 def test_a_module_that_is_not_supported(engine: str) -> None:
     fx: Any = import_module("torch.fx")
-    module = fx.symbolic_trace(torch.nn.PReLU())
-    with pytest.raises(QlowerError, match=r"node 2 prelu: this operator is not"):
+    module = fx.symbolic_trace(torch.nn.Unfold(2))
+    message = r"node 1 aten.im2col.default 'unfold/im2col': this operator is not"
+    with pytest.raises(QlowerError, match=message):
         qlower.from_fx(module, example())
 
 

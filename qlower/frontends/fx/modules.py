@@ -7,7 +7,7 @@ form.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from qlower.diagnostics import QlowerError, make_file_location
@@ -24,11 +24,11 @@ from .faults import (
     remark_on_tanh,
 )
 from .indexing import steps_of
+from .real_parts import applied, calls_of, is_plain, leaves, remark_on_order
 from .tables import (
     FUNCTIONS,
     LISTED,
     MODULES,
-    NORMS,
     RANGED_LINEAR,
     RANGED_RECURRENT,
     RENAMED,
@@ -39,7 +39,6 @@ from .tables import (
     WEIGHTED,
 )
 from .traced import (
-    Embedding,
     FxNode,
     GraphModule,
     Recurrent,
@@ -54,6 +53,8 @@ NAME = "FX module"
 
 INPUTS = {"float32": "FLOAT", "int32": "INT32", "int64": "INT64"}
 """Types of inputs, and their names in a program."""
+
+CONSTANTS = {**INPUTS, "bool": "BOOL"}
 
 SLIDING = ("stride", "padding", "dilation", "groups", "output_padding")
 """Attributes of a convolution."""
@@ -85,6 +86,7 @@ class _Reader:
         self.calls: list[Call] = []
         self.weights = Weights(self.error)
         self.names: dict[str, str] = {}
+        self.constants: set[str] = set()
         self.index = 0
 
     def error(self, message: str) -> QlowerError:
@@ -107,6 +109,10 @@ class _Reader:
             elif self.is_part(node):
                 whole = cast(FxNode, node.args[0]).name
                 self.names[node.name] = f"{self.names.get(whole, whole)}.{node.args[1]}"
+            elif self.is_constant(node):
+                self.constants.add(node.name)
+            elif self.is_real(node):
+                self.calls.extend(self.real_part(node))
             elif self.is_dynamic(node) or self.is_computed(node):
                 self.calls.append(self.call(node))
         return Program(
@@ -137,6 +143,75 @@ class _Reader:
             hasattr(value, "is_quantized") for value in self.parts(node.name)
         )
 
+    def tensors(self, node: FxNode) -> Sequence[tuple[str, TorchTensor]]:
+        """The tensors that the node gives, with their names."""
+        whole = self.names.get(node.name, node.name)
+        return [
+            (name, cast(TorchTensor, value))
+            for name, value in leaves(whole, self.values[node.name])
+            if hasattr(value, "is_quantized")
+        ]
+
+    def is_constant(self, node: FxNode) -> bool:
+        """Whether the node gives real tensors that depend on nothing but shapes."""
+        return self.gives_reals(node) and all(
+            source.name in self.constants or not self.tensors(source)
+            for source in node.all_input_nodes
+        )
+
+    def gives_reals(self, node: FxNode) -> bool:
+        given = self.tensors(node)
+        return bool(given) and not any(one.is_quantized for _, one in given)
+
+    def is_real(self, node: FxNode) -> bool:
+        """Whether the node takes and gives real tensors only, and has no stored
+        weights."""
+        if not self.gives_reals(node) or node.op == "get_attr":
+            return False
+        if node.op == "call_module" and not is_plain(self.submodule(node)):
+            return False
+        return all(
+            self.gives_reals(source)
+            for source in node.all_input_nodes
+            if self.tensors(source)
+        )
+
+    def submodule(self, node: FxNode) -> object:
+        return self.module.get_submodule(cast(str, node.target))
+
+    def real_part(self, node: FxNode) -> Iterator[Call]:
+        """Yield the calls of ATen of a node on real tensors."""
+        operands = dict(
+            pair for source in node.all_input_nodes for pair in self.tensors(source)
+        )
+        whole = self.names.get(node.name, node.name)
+        function = applied(
+            node,
+            self.submodule(node) if node.op == "call_module" else None,
+            lambda source: (
+                self.names.get(source.name, source.name),
+                self.values[source.name],
+            ),
+            tuple(operands),
+        )
+        for source in node.all_input_nodes:
+            self.argument(source)
+        for call in calls_of(self.index, whole, function, operands, self.keep):
+            remark = remark_on_order(call, node.name)
+            if remark is not None and remark not in self.remarks:
+                self.remarks.append(remark)
+            yield call
+
+    def keep(self, name: str, tensor: TorchTensor) -> None:
+        """Keep a real tensor as a constant."""
+        dtype = str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+        if dtype not in CONSTANTS:
+            raise self.error(
+                f"{name}: constants of type {dtype} are not supported; expected one of"
+                f" {', '.join(CONSTANTS)}"
+            )
+        self.weights.add(name, array_of(tensor), CONSTANTS[dtype])
+
     def is_part(self, node: FxNode) -> bool:
         """Whether the node is several of the values that another one gives."""
         is_item = getattr(node.target, "__name__", "") == "getitem"
@@ -146,8 +221,7 @@ class _Reader:
         """Whether the node is a module that quantizes its input as it runs."""
         if node.op != "call_module":
             return False
-        module = self.module.get_submodule(cast(str, node.target))
-        return ".dynamic" in type(module).__module__
+        return ".dynamic" in type(self.submodule(node)).__module__
 
     def parts(self, name: str) -> Sequence[object]:
         """The values that a node of several values gives."""
@@ -178,6 +252,8 @@ class _Reader:
                 f"node {self.index} {name}: this operator is not supported"
             )
         given = list(node.args)
+        if name in ("add", "mul") and isinstance(given[0], int | float):
+            given[:2] = reversed(given[:2])
         if len(names) > 1 and names[1] in LISTED and len(given) > 2:
             given = [given[0], tuple(given[1:])]
         arguments = {
@@ -186,9 +262,9 @@ class _Reader:
         }
         if "self" not in arguments and "input" in arguments:
             arguments["self"] = arguments.pop("input")
-        is_scaled = name in ("add", "mul") and isinstance(node.args[1], int | float)
+        is_scaled = name in ("add", "mul") and isinstance(given[1], int | float)
         if name in RESCALING or (is_scaled and self.step(Tensor(node.name))):
-            self.check_codes(name, node)
+            self.check_codes(name, given, node)
             return self.made("alias", {"self": arguments["self"]}, node)
         return self.made(name, arguments, node)
 
@@ -219,13 +295,13 @@ class _Reader:
             return slice(*map(self.known, (ends.start, ends.stop, ends.step)))
         return self.values.get(str(getattr(item, "name", "")), item)
 
-    def check_codes(self, name: str, node: FxNode) -> None:
+    def check_codes(self, name: str, operands: Sequence[object], node: FxNode) -> None:
         """Refuse a sum or product with a number that changes what is stored: most
         change scale and zero point alone."""
         given, result = (
-            self.step(Tensor(one.name)) for one in (cast(FxNode, node.args[0]), node)
+            self.step(Tensor(one.name)) for one in (cast(FxNode, operands[0]), node)
         )
-        number = self.known(node.args[1])
+        number = self.known(operands[1])
         if given is None or result is None or not isinstance(number, int | float):
             raise self.error(f"node {self.index} {name}: its operand isn't quantized")
         kept = 0 if name.startswith("add") else 1
@@ -251,16 +327,6 @@ class _Reader:
             if name.startswith("conv_transpose"):
                 self.check_transposed(node, name, module)
             return self.made(name, arguments, node)
-        if kind == "Embedding":
-            array = array_of(cast(Embedding, module).weight)
-            return self.made(
-                "embedding",
-                {
-                    "weight": self.weights.add(f"{node.name}/weight", array, "FLOAT"),
-                    "indices": arguments["self"],
-                },
-                node,
-            )
         if kind not in MODULES:
             raise self.error(f"node {self.index} {kind}: this module is not supported")
         name, keys = MODULES[kind]
@@ -317,6 +383,8 @@ class _Reader:
                 return known
             if isinstance(known, tuple):
                 return tuple(map(Tensor, self.part_names(name)))
+            if name in self.constants and name not in self.weights.constants:
+                self.keep(name, cast(TorchTensor, known))
             return Tensor(name)
         if value is None or isinstance(value, bool | int | float | str):
             return value
@@ -341,9 +409,7 @@ class _Reader:
             of = cast(Tensor, arguments["self"]).name
             arguments["shape"] = tuple(cast(TorchTensor, self.values[of]).shape)
         target = TARGETS.get(name, f"aten.{name}.default")
-        if name in NORMS and not is_stored:
-            arguments["input"] = arguments.pop("self")
-        if name in ("gelu", "softmax") or (name in NORMS and not is_stored):
+        if name == "softmax":
             self.remarks.append(
                 f"node {self.index} {name} {node.name!r} runs on float32, in steps that"
                 " aren't those of PyTorch's library: last bits may differ"

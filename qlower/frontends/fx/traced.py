@@ -22,6 +22,7 @@ class TorchTensor(Protocol):
     def q_per_channel_zero_points(self) -> TorchTensor: ...
     def int_repr(self) -> TorchTensor: ...
     def detach(self) -> TorchTensor: ...
+    def clone(self) -> TorchTensor: ...
     def numpy(self) -> Array: ...
     def item(self) -> float: ...
     def is_contiguous(self, *, memory_format: object = ...) -> bool: ...
@@ -35,17 +36,15 @@ class FxNode(Protocol):
     target: object
     args: Sequence[object]
     kwargs: Mapping[str, object]
+    meta: Mapping[str, object]
+
+    @property
+    def all_input_nodes(self) -> Sequence[FxNode]: ...
 
 
 class FxGraph(Protocol):
     @property
     def nodes(self) -> Iterable[FxNode]: ...
-
-
-class Embedding(Protocol):
-    """A table whose rows are looked up."""
-
-    weight: TorchTensor
 
 
 class Recurrent(Protocol):
