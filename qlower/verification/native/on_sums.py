@@ -184,7 +184,7 @@ class _Work:
         channel, x, value = self.pieces.ends(self.high)
         order = np.argsort(channel, kind="stable")
         channel, x, value = channel[order], x[order], value[order]
-        counts = np.bincount(channel, minlength=len(columns))
+        counts = np.bincount(channel)
         row = np.arange(len(x)) - np.repeat(np.cumsum(counts) - counts, counts)
         first = self.pieces.value[np.searchsorted(self.pieces.channel, columns)]
         sums, middle = (np.tile(one, (counts.max(), 1)) for one in (self.low, first))
