@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 
 from ..graph.nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
-from ..pt2.calls import MEAN, average_pool
 from ..pt2.calls import TABLE as ATEN
-from ..pt2.rows import Read, always, if_real, integer, integers, node, real
+from ..pt2.calls import average_pool
+from ..pt2.rows import Read, integer, integers, node, rows
 from ..pt2.translating import TORCH, CallSite, Translate
-from .tables import RANGED_LINEAR, RANGED_RECURRENT
+from .tables import RANGED_RECURRENT
 
 WEIGHTED = "self# weight weight_scale weight_zero_point bias? #"
 """The operands of a layer with weights."""
@@ -22,16 +22,6 @@ def _layer(
     kind: str, more: Mapping[str, Read] = {}, operands: str = WEIGHTED, **own: Read
 ) -> Translate:
     return node(f"Quantized{kind}", operands, domain=TORCH, more={**more, **own})
-
-
-def _function(kind: str, **attributes: Read) -> Translate:
-    """A layer without weights."""
-    return _layer(kind, attributes, "self# #")
-
-
-def _norm(**rows: Read) -> Translate:
-    """A norm; `rows` says what is normalized together."""
-    return _layer("Norm", rows, "self# weight? bias? #", epsilon=real("eps"))
 
 
 def _relu(site: CallSite) -> str | None:
@@ -50,11 +40,6 @@ SLIDING: Mapping[str, Read] = {
 def _pair(name: str) -> Read:
     """A number for rows and columns; one is that of both."""
     return lambda site: given * 2 if len(given := site.integers(name)) == 1 else given
-
-
-def _binary(kind: str, end: str) -> Translate:
-    relu = {"activation": always("relu")} if end else {}
-    return node(kind, "self# other# #", domain=MICROSOFT, more=relu)
 
 
 def _concat(site: CallSite) -> None:
@@ -206,64 +191,51 @@ TRANSPOSED = _layer("Transposed", SLIDING, output_padding=integers("output_paddi
 
 TABLE: Mapping[str, Translate] = {
     **ATEN,
-    "quantized.quantize_per_tensor": node(QUANTIZE, "self #"),
-    "quantized.dequantize": node(DEQUANTIZE, "self#"),
+    **rows("""
+quantized.quantize_per_tensor = QuantizeLinear self #
+quantized.dequantize = DequantizeLinear self#
+fx.ranged_linear = torch.RangedLinear input weight weight_scale bias?; relu: int relu
+quantized.add = com.microsoft.QLinearAdd self# other# #
+quantized.add_relu = com.microsoft.QLinearAdd self# other# #; activation: always relu
+quantized.mul = com.microsoft.QLinearMul self# other# #
+quantized.mul_relu = com.microsoft.QLinearMul self# other# #; activation: always relu
+quantized.mean = torch.Mean self# #; axes: ints dim (), keepdims: int keepdim 0
+quantized.layer_norm = torch.QuantizedNorm self# weight? bias? #;
+    sizes: ints normalized_shape, epsilon: real eps
+quantized.group_norm = torch.QuantizedNorm self# weight? bias? #;
+    groups: int num_groups, epsilon: real eps
+quantized.instance_norm = torch.QuantizedNorm self# weight? bias? #;
+    groups: always 0, epsilon: real eps
+quantized.batch_norm2d, quantized.batch_norm3d = torch.QuantizedBatchNorm self# weight?
+    bias? running_mean running_var #; epsilon: real eps
+quantized.prelu = torch.QuantizedPRelu self# weight# #
+quantized.relu = torch.QuantizedBounds self# #; min: always 0.0
+quantized.relu6 = torch.QuantizedBounds self# #; min: always 0.0, max: always 6.0
+quantized.clamp = torch.QuantizedBounds self# #; min: real? min, max: real? max
+quantized.hardtanh = torch.QuantizedBounds self# #;
+    min: real min_val -1.0, max: real max_val 1.0
+quantized.elu = torch.QuantizedElu self# #; alpha: real? alpha
+quantized.hardsigmoid = torch.QuantizedHardSigmoid self# #; alpha: real? alpha
+quantized.hardswish = torch.QuantizedHardSwish self# #; alpha: real? alpha
+quantized.leaky_relu = torch.QuantizedLeakyRelu self# #; alpha: real? alpha
+quantized.sigmoid = torch.QuantizedSigmoid self# #; alpha: real? alpha
+quantized.tanh = torch.QuantizedTanh self# #; alpha: real? alpha
+"""),
     "quantized.conv1d": CONV,
     "quantized.conv2d": CONV,
     "quantized.conv_transpose1d": TRANSPOSED,
     "quantized.conv_transpose2d": TRANSPOSED,
     "quantized.linear": _layer("Linear", activation=_relu),
-    RANGED_LINEAR: node(
-        "RangedLinear",
-        "input weight weight_scale bias?",
-        domain=TORCH,
-        relu=integer("relu"),
-    ),
     RANGED_RECURRENT["LSTM"]: partial(_recurrent, kind="RangedLSTM", states=2),
     RANGED_RECURRENT["GRU"]: partial(_recurrent, kind="RangedGRU", states=1),
-    **{
-        f"quantized.{name}{end}": _binary(kind, end)
-        for name, kind in (("add", "QLinearAdd"), ("mul", "QLinearMul"))
-        for end in ("", "_relu")
-    },
     "aten.adaptive_max_pool2d.default": _largest,
     "fx.interpolate": _interpolate,
     "fx.pixel_shuffle": _pixel_shuffle,
     "quantized.softmax": _softmax,
     "quantized.cat": _concat,
     "quantized.avg_pool2d": average_pool(2, "QLinearAveragePool", "self# #", MICROSOFT),
-    "quantized.adaptive_avg_pool2d": _function(
-        "AdaptivePool", sizes=_pair("output_size")
+    "quantized.adaptive_avg_pool2d": _layer(
+        "AdaptivePool", operands="self# #", sizes=_pair("output_size")
     ),
-    "quantized.mean": node("Mean", "self# #", domain=TORCH, more=MEAN),
-    "quantized.layer_norm": _norm(sizes=integers("normalized_shape")),
-    "quantized.group_norm": _norm(groups=integer("num_groups")),
-    "quantized.instance_norm": _norm(groups=always(0)),
-    **{
-        f"quantized.batch_norm{rank}d": _layer(
-            "BatchNorm",
-            operands="self# weight? bias? running_mean running_var #",
-            epsilon=real("eps"),
-        )
-        for rank in (2, 3)
-    },
-    "quantized.prelu": _layer("PRelu", operands="self# weight# #"),
-    "quantized.relu": _function("Bounds", min=always(0.0)),
-    "quantized.relu6": _function("Bounds", min=always(0.0), max=always(6.0)),
-    "quantized.clamp": _function("Bounds", min=if_real("min"), max=if_real("max")),
-    "quantized.hardtanh": _function(
-        "Bounds", min=real("min_val", -1.0), max=real("max_val", 1.0)
-    ),
-    **{
-        f"quantized.{name}": _function(kind, alpha=if_real("alpha"))
-        for name, kind in (
-            ("elu", "Elu"),
-            ("hardsigmoid", "HardSigmoid"),
-            ("hardswish", "HardSwish"),
-            ("leaky_relu", "LeakyRelu"),
-            ("sigmoid", "Sigmoid"),
-            ("tanh", "Tanh"),
-        )
-    },
 }
 """The node for each target; operators that only move values are ATen's."""

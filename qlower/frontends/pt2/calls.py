@@ -14,19 +14,7 @@ from .choosing import CHOICES
 from .imaging import IMAGES
 from .moving import MOVES
 from .reader import TYPES
-from .rows import (
-    always,
-    convolution,
-    each,
-    if_real,
-    integer,
-    integers,
-    node,
-    norm,
-    real,
-    window,
-)
-from .torchao import DYNAMIC_LINEAR, QUANTIZED_ROWS
+from .rows import convolution, each, integer, node, rows, window
 from .translating import TORCH, CallSite, Translate
 
 
@@ -176,30 +164,63 @@ def _prelu(site: CallSite) -> None:
     site.add("PRelu", [site.tensor("self"), site.tensor("weight")], domain=TORCH)
 
 
-def _in_place(name: str, translate: Translate) -> dict[str, Translate]:
-    """An operator and the one that changes its operand, with equal arguments."""
-    operator, overload = name.split(".")
-    return {
-        f"aten.{operator}.{overload}": translate,
-        f"aten.{operator}_.{overload}": translate,
-    }
-
-
-def _torch_unary(name: str, kind: str) -> dict[str, Translate]:
-    return _in_place(name, node(kind, domain=TORCH))
-
-
 DECOMPOSED = "quantized_decomposed"
-
-NO_DTYPE = {"dtype": (None, 7)}
-MEAN = {"axes": integers("dim", ()), "keepdims": integer("keepdim", 0)}
-SOFTMAX = node("Softmax", axis=integer("dim"), expects=NO_DTYPE)
-ADAPTIVE = node("AdaptiveAveragePool", domain=TORCH, sizes=integers("output_size"))
 
 TABLE: Mapping[str, Translate] = {
     **MOVES,
     **CHOICES,
     **IMAGES,
+    **rows("""
+aten.linear.default = torch.Linear input weight bias?
+aten.relu.default, aten.relu_.default = Relu
+aten.relu6.default, aten.relu6_.default = Clip; min: always 0.0, max: always 6.0
+aten.hardtanh.default, aten.hardtanh_.default = Clip;
+    min: real? min_val -1.0, max: real? max_val 1.0
+aten.clamp.default, aten.clamp_.default = Clip; min: real? min, max: real? max
+aten.adaptive_avg_pool1d.default, aten.adaptive_avg_pool2d.default,
+    aten.adaptive_avg_pool3d.default = torch.AdaptiveAveragePool;
+    sizes: ints output_size
+aten.mean.default, aten.mean.dim = torch.Mean;
+    axes: ints dim (), keepdims: int keepdim 0; expects dtype None 7
+aten.abs.default = Abs
+aten.leaky_relu.default, aten.leaky_relu_.default = LeakyRelu;
+    alpha: real negative_slope 0.01
+aten.neg.default = Neg
+aten.square.default = Mul self self
+aten.rsqrt.default = torch.InverseRoot
+aten.reciprocal.default = torch.Inverse
+aten.clamp_min.default = Clip; min: real? min
+aten.clamp_max.default = Clip; max: real? max
+aten.log_softmax.int = LogSoftmax; axis: int dim; expects dtype None 7
+aten.embedding.default = Gather weight indices; axis: always 0; expects sparse False
+aten.hardswish.default, aten.hardswish_.default = torch.HardSwish
+aten.hardsigmoid.default, aten.hardsigmoid_.default = torch.HardSigmoid
+aten.sigmoid.default, aten.sigmoid_.default = torch.Sigmoid
+aten.silu.default, aten.silu_.default = torch.SiLU
+aten.mish.default, aten.mish_.default = torch.Mish
+aten.selu.default, aten.selu_.default = torch.Selu
+aten.log_sigmoid.default = torch.LogSigmoid
+aten.tanhshrink.default = torch.TanhShrink
+aten.celu.default, aten.celu_.default = torch.Celu; alpha: real alpha 1.0
+aten.elu.default, aten.elu_.default = torch.Elu; alpha: real alpha 1.0;
+    expects scale None 1 1.0, input_scale None 1 1.0
+aten.softplus.default = torch.Softplus;
+    beta: real beta 1.0, threshold: real threshold 20.0
+aten.hardshrink.default = torch.HardShrink; lambd: real lambd 0.5
+aten.softshrink.default = Shrink; bias: real lambd 0.5, lambd: real lambd 0.5
+aten.tanh.default, aten.tanh_.default = torch.Tanh
+aten.sqrt.default, aten.sqrt_.default = torch.Sqrt
+aten.softmax.int, aten._softmax.default = Softmax; axis: int dim; expects dtype None 7
+aten.layer_norm.default = torch.LayerNorm input weight? bias?;
+    sizes: ints normalized_shape, epsilon: real eps 1e-05
+aten.group_norm.default = torch.GroupNorm input weight? bias?;
+    num_groups: int num_groups, epsilon: real eps 1e-05
+aten.exp.default = torch.Exp
+aten.matmul.default = MatMul self other
+aten.mm.default, aten.bmm.default = MatMul self mat2
+torchao.dynamic_linear = torch.DynamicLinear input weight scale
+torchao.quantized_rows = torch.QuantizedRows input
+"""),
     **{
         f"{DECOMPOSED}.{verb}_{scope}.default": partial(
             _conversion, kind=kind, per_channel=scope == "per_channel"
@@ -209,98 +230,25 @@ TABLE: Mapping[str, Translate] = {
     },
     "aten.conv1d.default": convolution("Conv", 1),
     "aten.conv2d.default": convolution("Conv", 2),
-    "aten.linear.default": node("Linear", "input weight bias?", domain=TORCH),
-    **_in_place("relu.default", node("Relu")),
-    **_in_place("relu6.default", node("Clip", min=always(0.0), max=always(6.0))),
-    **_in_place(
-        "hardtanh.default",
-        node("Clip", min=if_real("min_val", -1.0), max=if_real("max_val", 1.0)),
-    ),
-    **_in_place("clamp.default", node("Clip", min=if_real("min"), max=if_real("max"))),
     **{
-        target: translate
-        for operator in ("add", "sub", "mul", "div")
+        f"aten.{name}{end}.{overload}": partial(_binary, kind=name.capitalize())
+        for name in ("add", "sub", "mul", "div")
+        for end in ("", "_")  # which changes its operand
         for overload in ("Tensor", "Scalar")
-        for target, translate in _in_place(
-            f"{operator}.{overload}", partial(_binary, kind=operator.capitalize())
-        ).items()
     },
     "aten.max_pool1d.default": _max_pool(1),
     "aten.max_pool2d.default": _max_pool(2),
     "aten.avg_pool1d.default": average_pool(1),
     "aten.avg_pool2d.default": average_pool(2),
-    "aten.adaptive_avg_pool1d.default": ADAPTIVE,
-    "aten.adaptive_avg_pool2d.default": ADAPTIVE,
-    **dict.fromkeys(
-        ("aten.mean.default", "aten.mean.dim"),
-        node("Mean", domain=TORCH, more=MEAN, expects=NO_DTYPE),
-    ),
-    "aten.abs.default": node("Abs"),
-    **_in_place(
-        "leaky_relu.default", node("LeakyRelu", alpha=real("negative_slope", 0.01))
-    ),
     "aten.prelu.default": _prelu,
     "aten.rsub.Scalar": _subtracted_from,
-    "aten.neg.default": node("Neg"),
     "aten.pow.Tensor_Scalar": _power,
-    "aten.square.default": node("Mul", "self self"),
-    "aten.rsqrt.default": node("InverseRoot", domain=TORCH),
-    "aten.reciprocal.default": node("Inverse", domain=TORCH),
-    "aten.clamp_min.default": node("Clip", min=if_real("min")),
-    "aten.clamp_max.default": node("Clip", max=if_real("max")),
     "aten.glu.default": _gated,
     "aten.softsign.default": _softsign,
-    "aten.log_softmax.int": node("LogSoftmax", axis=integer("dim"), expects=NO_DTYPE),
     "aten.conv3d.default": convolution("Conv", 3),
     "aten.max_pool3d.default": _max_pool(3),
     "aten.avg_pool3d.default": average_pool(3, domain=""),
-    "aten.adaptive_avg_pool3d.default": ADAPTIVE,
-    "aten.embedding.default": node(
-        "Gather", "weight indices", axis=always(0), expects={"sparse": (False,)}
-    ),
-    **_torch_unary("hardswish.default", "HardSwish"),
-    **_torch_unary("hardsigmoid.default", "HardSigmoid"),
-    **_torch_unary("sigmoid.default", "Sigmoid"),
-    **_torch_unary("silu.default", "SiLU"),
-    **_torch_unary("mish.default", "Mish"),
-    **_torch_unary("selu.default", "Selu"),
-    "aten.log_sigmoid.default": node("LogSigmoid", domain=TORCH),
-    "aten.tanhshrink.default": node("TanhShrink", domain=TORCH),
     "aten.gelu.default": _gelu,
-    **_in_place("celu.default", node("Celu", domain=TORCH, alpha=real("alpha", 1.0))),
-    **_in_place(
-        "elu.default",
-        node(
-            "Elu",
-            domain=TORCH,
-            expects={"scale": (None, 1, 1.0), "input_scale": (None, 1, 1.0)},
-            alpha=real("alpha", 1.0),
-        ),
-    ),
-    "aten.softplus.default": node(
-        "Softplus",
-        domain=TORCH,
-        beta=real("beta", 1.0),
-        threshold=real("threshold", 20.0),
-    ),
-    "aten.hardshrink.default": node(
-        "HardShrink", domain=TORCH, lambd=real("lambd", 0.5)
-    ),
-    "aten.softshrink.default": node(
-        "Shrink", bias=real("lambd", 0.5), lambd=real("lambd", 0.5)
-    ),
-    **_torch_unary("tanh.default", "Tanh"),
-    **_torch_unary("sqrt.default", "Sqrt"),
-    "aten.softmax.int": SOFTMAX,
-    "aten._softmax.default": SOFTMAX,
-    "aten.layer_norm.default": norm("LayerNorm", sizes=integers("normalized_shape")),
-    "aten.group_norm.default": norm("GroupNorm", num_groups=integer("num_groups")),
-    "aten.exp.default": node("Exp", domain=TORCH),
-    "aten.matmul.default": node("MatMul", "self other"),
-    "aten.mm.default": node("MatMul", "self mat2"),
-    DYNAMIC_LINEAR: node("DynamicLinear", "input weight scale", domain=TORCH),
-    QUANTIZED_ROWS: node("QuantizedRows", "input", domain=TORCH),
-    "aten.bmm.default": node("MatMul", "self mat2"),
     "aten.scaled_dot_product_attention.default": _attention,
     **dict.fromkeys(
         (

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..graph.schema import AttributeValue
-from .rows import always, integer, integers, node
-from .translating import TORCH, CallSite, Translate
+from .rows import rows
+from .translating import CallSite, Translate
 
 CASTS = {4: 6, 5: 7, 7: 1, 12: 9}
 """The schema's numbers of types, and ONNX's."""
@@ -90,15 +90,19 @@ def _extreme(kind: str) -> Translate:
     return translate
 
 
-SUM = node(
-    "Sum",
-    domain=TORCH,
-    axes=integers("dim", ()),
-    keepdims=integer("keepdim", 0),
-    expects={"dtype": (None, 7)},
-)
-
 CHOICES: Mapping[str, Translate] = {
+    **rows("""
+aten.logical_not.default, aten.bitwise_not.default = Not
+aten.__and__.Tensor, aten.logical_and.default, aten.bitwise_and.Tensor = And self other
+aten.__or__.Tensor, aten.logical_or.default, aten.bitwise_or.Tensor = Or self other
+aten.maximum.default = Max self other
+aten.minimum.default = Min self other
+aten.argmax.default = ArgMax; axis: int dim, keepdims: int keepdim 0
+aten.sum.default, aten.sum.dim_IntList = torch.Sum;
+    axes: ints dim (), keepdims: int keepdim 0; expects dtype None 7
+aten.tril.default = Trilu; then int diagonal 0; upper: always 0
+aten.triu.default = Trilu; then int diagonal 0
+"""),
     **{
         f"aten.{name}.{overload}": _compared(kind, is_negated=name == "ne")
         for name, kind in (
@@ -115,31 +119,11 @@ CHOICES: Mapping[str, Translate] = {
         (f"aten.where.{name}" for name in ("self", "ScalarOther", "ScalarSelf")), _where
     ),
     "aten.masked_fill.Scalar": _masked,
-    "aten.logical_not.default": node("Not"),
-    "aten.__and__.Tensor": node("And", "self other"),
-    "aten.__or__.Tensor": node("Or", "self other"),
-    "aten.bitwise_not.default": node("Not"),
-    **{
-        f"aten.{kind}_{name}.{overload}": node(name.capitalize(), "self other")
-        for name in ("and", "or")
-        for kind, overload in (("logical", "default"), ("bitwise", "Tensor"))
-    },
     "aten.to.dtype": _cast,
     "aten._to_copy.default": _cast,
-    "aten.maximum.default": node("Max", "self other"),
-    "aten.minimum.default": node("Min", "self other"),
     "aten.max.dim": _extreme("Max"),
     "aten.min.dim": _extreme("Min"),
     "aten.amax.default": _reduced("ReduceMax"),
     "aten.amin.default": _reduced("ReduceMin"),
-    "aten.argmax.default": node(
-        "ArgMax", axis=integer("dim"), keepdims=integer("keepdim", 0)
-    ),
-    "aten.sum.default": SUM,
-    "aten.sum.dim_IntList": SUM,
-    "aten.tril.default": node(
-        "Trilu", constants=[integer("diagonal", 0)], upper=always(0)
-    ),
-    "aten.triu.default": node("Trilu", constants=[integer("diagonal", 0)]),
 }
 """Targets whose results depend on which elements are larger, or where they lie."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..graph.schema import AttributeValue
-from .rows import always, convolution, each, integer, node, norm
+from .rows import convolution, each, rows
 from .translating import TORCH, CallSite, Translate
 
 
@@ -41,6 +41,12 @@ def _transposed(rank: int) -> Translate:
 
 
 IMAGES: Mapping[str, Translate] = {
+    **rows("""
+aten.instance_norm.default = torch.GroupNorm input weight? bias?;
+    num_groups: always 0, epsilon: real eps 1e-05; expects use_input_stats True
+aten.pixel_shuffle.default = DepthToSpace;
+    blocksize: int upscale_factor, mode: always CRD
+"""),
     **{
         f"aten.upsample_{name}.vec": _resized(mode)
         for mode, names in (
@@ -54,11 +60,5 @@ IMAGES: Mapping[str, Translate] = {
         for rank, overload in ((1, "default"), (2, "input"), (3, "input"))
     },
     "aten.batch_norm.default": _batch_norm,
-    "aten.instance_norm.default": norm(
-        "GroupNorm", expects={"use_input_stats": (True,)}, num_groups=always(0)
-    ),
-    "aten.pixel_shuffle.default": node(
-        "DepthToSpace", blocksize=integer("upscale_factor"), mode=always("CRD")
-    ),
 }
 """Targets on images."""

@@ -8,11 +8,8 @@ from functools import partial
 import numpy as np
 
 from ..graph.schema import MAX_ELEMENTS, Array, AttributeValue
-from .rows import Read, always, integer, integers, node, one
-from .translating import TORCH, CallSite, Translate
-
-LAST = (1 << 63) - 1
-"""PyTorch's number for the end of a slice."""
+from .rows import node, rows
+from .translating import CallSite, Translate
 
 LONGEST = 1 << 16
 """Numbers of a sequence that is written out."""
@@ -106,18 +103,30 @@ def _permutation(site: CallSite) -> tuple[int, ...]:
     return tuple(d + len(dims) if d < 0 else d for d in dims)
 
 
-def _split(**sizes: Read) -> Translate:
-    """Split into parts of equal size, the last one smaller, or of the given sizes."""
-    return node("Split", domain=TORCH, axis=integer("dim", 0), more=sizes)
-
-
-def _reshape(name: str) -> Translate:
-    return node("Reshape", constants=[integers(name)], allowzero=always(1))
-
-
-SQUEEZE = node("Squeeze", domain=TORCH, dims=integers("dim"))
-
 MOVES: Mapping[str, Translate] = {
+    **rows("""
+aten.cat.default = Concat tensors*; axis: int dim 0
+aten.chunk.default = torch.Split; chunks: int chunks, axis: int dim 0
+aten.split.Tensor = torch.Split; size: int split_size, axis: int dim 0
+aten.split_with_sizes.default = torch.Split; split: ints split_sizes, axis: int dim 0
+aten.unbind.int = torch.Unbind; axis: int dim 0
+aten.view.default = Reshape; then ints size; allowzero: always 1
+aten.reshape.default = Reshape; then ints shape; allowzero: always 1
+aten.flatten.using_ints = torch.Flatten;
+    start_dim: int start_dim 0, end_dim: int end_dim -1
+aten.transpose.int = torch.TransposeTwo; dim0: int dim0, dim1: int dim1
+aten.unflatten.int = torch.Unflatten; dim: int dim, sizes: ints sizes
+aten.select.int = Gather; then int index; axis: int dim
+aten.slice.Tensor = Slice;
+    then one start 0, one end 9223372036854775807, one dim 0, one step 1
+aten.squeeze.default = torch.Squeeze
+aten.squeeze.dim, aten.squeeze.dims = torch.Squeeze; dims: ints dim
+aten.unsqueeze.default = Unsqueeze; then one dim
+aten.expand.default = torch.Expand; sizes: ints size
+aten.repeat.default = torch.Repeat; repeats: ints repeats
+aten.flip.default = torch.Flip; dims: ints dims
+aten.roll.default = torch.Roll; shifts: ints shifts, dims: ints dims ()
+"""),
     **dict.fromkeys(
         (f"aten.arange.{overload}" for overload in ("default", "start", "start_step")),
         _sequence,
@@ -126,44 +135,8 @@ MOVES: Mapping[str, Translate] = {
     "aten.scalar_tensor.default": _filled(),
     "aten.ones.default": _filled(1.0),
     "aten.zeros.default": _filled(0.0),
-    "aten.cat.default": node("Concat", "tensors*", axis=integer("dim", 0)),
     "aten.stack.default": _stacked,
-    "aten.chunk.default": _split(chunks=integer("chunks")),
-    "aten.split.Tensor": _split(size=integer("split_size")),
-    "aten.split_with_sizes.default": _split(split=integers("split_sizes")),
-    "aten.unbind.int": node("Unbind", domain=TORCH, axis=integer("dim", 0)),
-    "aten.view.default": _reshape("size"),
-    "aten.reshape.default": _reshape("shape"),
-    "aten.flatten.using_ints": node(
-        "Flatten",
-        domain=TORCH,
-        start_dim=integer("start_dim", 0),
-        end_dim=integer("end_dim", -1),
-    ),
-    "aten.transpose.int": node(
-        "TransposeTwo", domain=TORCH, dim0=integer("dim0"), dim1=integer("dim1")
-    ),
-    "aten.unflatten.int": node(
-        "Unflatten", domain=TORCH, dim=integer("dim"), sizes=integers("sizes")
-    ),
     "aten.permute.default": node("Transpose", perm=_permutation),
-    "aten.select.int": node(
-        "Gather", constants=[integer("index")], axis=integer("dim")
-    ),
-    "aten.slice.Tensor": node(
-        "Slice",
-        constants=[one("start", 0), one("end", LAST), one("dim", 0), one("step", 1)],
-    ),
-    "aten.squeeze.default": node("Squeeze", domain=TORCH),
-    "aten.squeeze.dim": SQUEEZE,
-    "aten.squeeze.dims": SQUEEZE,
-    "aten.unsqueeze.default": node("Unsqueeze", constants=[one("dim")]),
-    "aten.expand.default": node("Expand", domain=TORCH, sizes=integers("size")),
-    "aten.repeat.default": node("Repeat", domain=TORCH, repeats=integers("repeats")),
-    "aten.flip.default": node("Flip", domain=TORCH, dims=integers("dims")),
-    "aten.roll.default": node(
-        "Roll", domain=TORCH, shifts=integers("shifts"), dims=integers("dims", ())
-    ),
     "aten.constant_pad_nd.default": _pad,
     "aten.pad.default": _pad,
     **{
@@ -172,4 +145,5 @@ MOVES: Mapping[str, Translate] = {
         for rank in (1, 2, 3)
     },
 }
-"""Targets whose results have the elements of their operands."""
+"""Targets whose results have the elements of their operands; a slice ends at PyTorch's
+number for the end."""

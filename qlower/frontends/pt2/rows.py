@@ -1,8 +1,26 @@
-"""Calls that become one node each: the node, and how its attributes are read."""
+"""Calls that become one node each: the node, and how its attributes are read.
+
+Most are lines of text, with the targets before the node (`rows`):
+
+    aten.relu.default, aten.relu_.default = Relu
+    aten.matmul.default = MatMul self other
+    aten.select.int = Gather; then int index; axis: int dim
+    aten.mean.dim = torch.Mean; axes: ints dim (), keepdims: int keepdim 0;
+        expects dtype None 7
+
+Behind the node's kind, with its domain, are the operands, `self` if there are none, and
+behind `then` integers that follow as constants. An attribute is read from an argument
+as `int`, `ints`, `one` (a list of one integer), `real` or `real?` (which may be left
+out), with a default, or is `always` something. `expects` has the values that arguments
+may have, the default first.
+"""
 
 from __future__ import annotations
 
+import re
+from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -112,14 +130,60 @@ def convolution(kind: str, rank: int, more: Mapping[str, Read] = {}) -> Translat
     )
 
 
-def norm(
-    kind: str, expects: Mapping[str, Sequence[Argument]] = {}, **attributes: Read
-) -> Translate:
-    """A normalization by statistics of the input itself."""
+_READS: Mapping[str, Callable[..., Read]] = {
+    "int": integer,
+    "ints": integers,
+    "one": one,
+    "real": real,
+    "real?": if_real,
+    "always": always,
+}
+
+
+def rows(text: str) -> dict[str, Translate]:
+    """The calls of some lines, by their targets; lines that are indented go on."""
+    found: dict[str, Translate] = {}
+    for line in re.sub(r"\n +", " ", text).strip().splitlines():
+        targets, _, made = line.partition(" = ")
+        found.update(dict.fromkeys(targets.split(", "), _row(made)))
+    return found
+
+
+def _row(text: str) -> Translate:
+    (name, *operands), *parts = map(str.split, text.split("; "))
+    domain, _, kind = name.rpartition(".")
+    constants: list[Read] = []
+    attributes: dict[str, Read] = {}
+    expects: dict[str, Sequence[Argument]] = {}
+    for part in parts:
+        first, *words = part
+        items = [item.split() for item in " ".join(words).split(", ")]
+        match first:
+            case "then":
+                constants = list(map(_read, items))
+            case "expects":
+                expects = {name: [*map(_literal, values)] for name, *values in items}
+            case _:
+                items = [item.split() for item in " ".join(part).split(", ")]
+                attributes = {name[:-1]: _read(read) for name, *read in items}
     return node(
         kind,
-        "input weight? bias?",
-        domain=TORCH,
+        " ".join(operands) or "self",
+        domain=domain,
+        constants=constants,
+        more=attributes,
         expects=expects,
-        more={**attributes, "epsilon": real("eps", 1e-5)},
     )
+
+
+def _read(words: Sequence[str]) -> Read:
+    how, *given = words
+    name = [] if how == "always" else given[:1]
+    return _READS[how](*name, *map(_literal, given[len(name) :]))
+
+
+def _literal(text: str) -> Argument:
+    try:
+        return cast(Argument, literal_eval(text))
+    except ValueError:
+        return text
