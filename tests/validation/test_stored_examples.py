@@ -75,7 +75,7 @@ ALL = TensorSpec("x", (1, 2, 2, 3), "uint8", (0.5,), (3,))
         ({}, REAL.astype(np.float64), PLAIN, REAL),
         ({"mean": (1.0,)}, REAL + 1, BYTES, CODES),
         ({"mean": (1.0,), "deviation": (2.0,)}, 2 * REAL + 1, BYTES, CODES),
-        ({"mean": (0.0, 1.0, 2.0)}, REAL + np.float32([0, 1, 2]), PLAIN, REAL),
+        ({"mean": (0.0, 1.0, 2.0)}, REAL + np.arange(3, dtype=np.float32), PLAIN, REAL),
         ({"deviation": (2.0,)}, CODES[0], PLAIN, CODES / 2),
         ({"is_stored": True}, PIXELS, ALL, PIXELS[np.newaxis]),
         ({"is_stored": True}, PIXELS, BYTES, PIXELS.astype(int)[np.newaxis] - 128),
