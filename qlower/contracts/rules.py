@@ -324,7 +324,7 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
             *("conv2d", "depthwise_conv2d", "linear"),
             *("add", "sub", "mul", "clamp", "avg_pool2d", "mean", "sum"),
             *("product", "product_output", "div"),
-            *("quantize", "dequantize", "requantize", "bound"),
+            *("quantize", "dequantize", "requantize", "bound", "compare"),
             *("sigmoid", "tanh", "leaky_relu"),
             *(*qnn.FUNCTIONS, "matmul"),
             *("resize_nearest_position", "resize_bilinear_position"),

@@ -1103,7 +1103,7 @@ func.func @prelu(%lhs: i32, %rhs: i32) -> i32 {
 }
 
 // comparisons.cc, ComparisonQuantized: 8 more bits, times the scale itself.
-func.func @compare(%input: i32) -> i32 {
+func.func @compare(%input: i32) -> i32 serves compare, compare_i16 {
   %shifted = arith.shli @centred_input, 8 : i32
   %legal = arith.cmpf olt, %input_scale, 1.0 : f64
   cf.assert %legal, "compare: a scale of 1 and more, with which LiteRT aborts"

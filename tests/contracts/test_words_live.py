@@ -33,7 +33,8 @@ SYSTEMS = [
 ]
 NOT_IN_TFLM = {
     *("exp", "gelu", "gelu_tanh", "log", "rsqrt", "sqrt"),
-    *("batch_matmul_by_bytes", "div", "less", "reduce_prod", "resize_bilinear"),
+    *("batch_matmul_by_bytes", "div", "less", "not_equal", "reduce_prod"),
+    "resize_bilinear",
 }
 RUN = {"tflite": run_litert, "tflm": run_tflm}
 CONTRACTS = tuple(RUN)

@@ -153,12 +153,17 @@ def _div(seed: int) -> bytes:
     return layer.finish("DIV", (3, 100), float(np.float32(step)), options)
 
 
-def _compare(seed: int) -> bytes:
-    layer = _Layer(seed)
-    scale = layer.scale()
-    layer.input((3, 100), scale)
-    layer.input((1, 100), layer.near(scale))
-    return layer.finish("LESS", (3, 100), None, dtype="bool")
+def _compare(operator: str, unit: float = 1) -> Callable[[int], bytes]:
+    """Scales are multiples of `unit`: with small ones many operands are equal."""
+
+    def build(seed: int) -> bytes:
+        layer = _Layer(seed)
+        scale = layer.scale() * unit
+        layer.input((3, 100), scale)
+        layer.input((1, 100), layer.near(scale))
+        return layer.finish(operator, (3, 100), None, dtype="bool")
+
+    return build
 
 
 def _unary(
@@ -335,7 +340,9 @@ WORDS: dict[str, Callable[[int], bytes]] = {
     "sub": _binary("SUB"),
     "mul": _binary("MUL"),
     "div": _div,
-    "less": _compare,
+    "less": _compare("LESS"),
+    "equal": _compare("EQUAL", 2**-10),
+    "not_equal": _compare("NOT_EQUAL", 2**-10),
     "relu": _unary("RELU"),
     "relu6": _unary("RELU6"),
     "leaky_relu": _unary("LEAKY_RELU", options={"alpha": 0.3}),

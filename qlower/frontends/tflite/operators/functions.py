@@ -108,7 +108,7 @@ def _product(steps: Scalars, x: SSAValue, exponent: int) -> SSAValue:
 
 
 def _comparison(predicate: str) -> Entry[OperatorContext]:
-    """A comparison; for INT16 the kernel doesn't look at scales."""
+    """A comparison; for INT16 only EQUAL and NOT_EQUAL look at scales."""
 
     def build(op: OperatorContext) -> None:
         for number in (0, 1):
@@ -117,10 +117,20 @@ def _comparison(predicate: str) -> Entry[OperatorContext]:
         lhs, rhs = op.value(0), op.value(1)
         op.finish(qnn.CompareOp(lhs, rhs, type, predicate=predicate))
 
-    of_plain = binary(
-        lambda steps, x, y: steps.compare(predicate, x, y), "PLAIN | INT16"
+    of_plain, of_words = (
+        binary(lambda steps, x, y: steps.compare(predicate, x, y), types)
+        for types in ("PLAIN", "INT16")
     )
-    return of_plain | takes("x: BYTE, y: as x", build)
+
+    def build_words(op: OperatorContext) -> None:
+        is_scaled = predicate in ("eq", "ne") and op.input(0).quantization is not None
+        (build if is_scaled else of_words.build)(op)
+
+    return (
+        of_plain
+        | takes("x: BYTE, y: as x", build)
+        | takes("x: INT16, y: as x", build_words)
+    )
 
 
 def import_product(op: OperatorContext) -> None:
