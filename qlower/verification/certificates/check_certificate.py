@@ -373,7 +373,7 @@ def main(arguments):
     decode = json.JSONDecoder(object_pairs_hook=unique).decode
     record, *contracts = [decode(one.decode()) for one in (text, *rules)]
     model = {str(n): one for n, one in enumerate(read_model(data[0]))}
-    due = {n: one for n, one in model.items() if one[0] in RULES}
+    due = {n: o for n, o in model.items() if o[0] in RULES and o[2][0].type in ENDS}
     if list(record) != ["format", "sha256", "operators"] or record["format"] != FORMAT:
         faults.append(f"not in the format {FORMAT}")
     elif record["sha256"] != [hashlib.sha256(one).hexdigest() for one in data]:

@@ -23,6 +23,7 @@ from qlower.interp import Array, InterpretationError
 from qlower.model.layers import layer_name, layers
 from qlower.observe.layer_run import CONTRACTIONS
 from qlower.process.float_environment import default_floats
+from qlower.semantics.rules import stored_dtype
 from qlower.sides.sides import Computed
 from qlower.verification.certificates import check_certificate
 from qlower.verification.certificates.programs import programs_text
@@ -35,7 +36,7 @@ COVERED = (
     *(qnn.Conv2DOp, qnn.DepthwiseConv2DOp, qnn.LinearOp),
     *(qnn.AddOp, qnn.AvgPool2DOp, qnn.MeanOp, qnn.RequantizeOp),
 )
-"""The layers that the checker looks at."""
+"""The layers that the checker looks at, where they read bytes."""
 
 
 @default_floats()
@@ -52,7 +53,11 @@ def write_certificate(
     first = Compilation(path, a).model
     second = Compilation(first, b).model
     sides = Computed(a, first, a), Computed(b, second, b)
-    operations = [op for op in layers(first.module) if isinstance(op, COVERED)]
+    operations = [
+        op
+        for op in layers(first.module)
+        if isinstance(op, COVERED) and stored_dtype(op.operands[0].type).itemsize == 1
+    ]
     entries: dict[str, object] = {}
     for number in progress(range(len(operations)), "certify"):
         op = operations[number]
