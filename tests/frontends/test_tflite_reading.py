@@ -233,6 +233,27 @@ def test_arg_max_gives_what_its_option_says() -> None:
         import_tflite(data, name="model.tflite")
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_a_matrix_of_several_scales(
+    dtype: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its products have the scale 0 in LiteRT."""
+    builder = TFLiteBuilder()
+    random = np.random.default_rng(0)
+    x = builder.tensor("x", (3, 4), dtype, scale=0.1)
+    codes = random.integers(-128, 128, (4, 5))
+    w = builder.tensor("w", (4, 5), scale=[0.1] * 5, axis=1, data=codes)
+    point = 7 if dtype == "int8" else 0
+    y = builder.tensor("y", (3, 5), dtype, scale=0.1, zero_point=point)
+    builder.operator("BATCH_MATMUL", [x, w], [y], {})
+    data = builder.build([x], [y])
+    given = random.integers(-128, 128, (3, 4)).astype(dtype)
+    found = qlower.interpret(qlower.Model(import_tflite(data, name="m.tflite")), given)
+    np.testing.assert_array_equal(found, run_litert(data, [given])[0])
+    assert (found == point).all()
+    assert "LiteRT takes 0 for the scale of products by tensor 1 'w'" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("dims", "shape"), [((0,), (3, 1)), ((-1,), (1, 3)), ((), (3,)), ((0, -1), (3,))]
 )

@@ -80,8 +80,6 @@ def flaw(model: Model) -> str | None:
                 return "leaves out the products of 2 bits in blocks"
             case "FULLY_CONNECTED", [_, "INT4", *_], [_, 0, *_] if is_small(tensors[1]):
                 return "leaves out the products of blocks in small layers"
-            case "BATCH_MATMUL", ["INT8" | "INT16", _], [_, count] if count > 1:
-                return "takes 0 for the scale of products with several scales"
             case "SUM", ["INT16", *_], _:
                 return "writes a part of the sums of INT16"
             case _:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import TensorType, i16
 from xdsl.ir import SSAValue
 
+from qlower.diagnostics import warn
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import shape_of
@@ -18,7 +19,7 @@ from ...entry import takes
 from ...scalars import mapped
 from ..context import OperatorContext
 from ..nests import emitter
-from ..types import Element
+from ..types import LEAST_SCALE, Element
 from ..weights import read_bias, read_real_bias, read_weights
 from ..window import read_window
 from .blockwise import blocks_of, import_blockwise
@@ -196,8 +197,6 @@ def import_batch_matmul(op: OperatorContext) -> None:
         return
     if not _is_widened(op):
         op.check_type(op.input(1), op.input(0).type)
-    if not is_real(op):
-        _check_one_scale(op)
     rhs = _transposed_if(op, op.flag("adj_y"), 1, "transpose_y")
     outer = product_batch(op, lhs, rhs)
     shape = (*outer, shape_of(lhs)[-2], shape_of(rhs)[-1])
@@ -211,16 +210,22 @@ def import_batch_matmul(op: OperatorContext) -> None:
     op.finish(qnn.MatMulOp(lhs, rhs, type))
 
 
-def _check_one_scale(op: OperatorContext) -> None:
-    """Refuse a matrix of several scales, as which LiteRT takes 0."""
-    element = op.input_type(1).element_type
-    if isinstance(element, QuantizedType) and element.is_per_axis:
-        raise op.error(
-            f"{op.input(1)}: {len(element.scales)} scales of a matrix are not"
-            " supported: LiteRT takes 0 for the scale of such products, so that every"
-            " result is the zero point",
-            help="ask the converter for one scale a tensor in BATCH_MATMUL",
-        )
+def _without_scales(op: OperatorContext, number: int) -> SSAValue | None:
+    """A matrix of several scales with one next to 0, since LiteRT takes 0 for them;
+    None for others."""
+    type = op.input_type(number)
+    element = type.element_type
+    if not isinstance(element, QuantizedType) or not element.is_per_axis:
+        return None
+    warn(
+        f"operator {op.operator.index} BATCH_MATMUL: LiteRT takes 0 for the scale of"
+        f" products by {op.input(number)}, which has {len(element.scales)} scales:"
+        " every result is the zero point; ask the converter for one scale",
+        op.location,
+    )
+    least = QuantizedType.per_tensor(element.storage_width, True, LEAST_SCALE, 0)
+    stored = op.stored(op.value(number))
+    return op.as_stored(stored, TensorType(least, type.get_shape()))
 
 
 def _is_widened(op: OperatorContext) -> bool:
@@ -230,7 +235,7 @@ def _is_widened(op: OperatorContext) -> bool:
 def _widened(op: OperatorContext, value: SSAValue) -> SSAValue:
     """Matrices of INT8 as those of INT16 with the same scale, as which their products
     are summed and rescaled (batch_matmul.cc, EvalInt16)."""
-    element = op.per_tensor(op.input(1))
+    element = quantized_element(value.type)
     if element.zero_point:
         raise op.error(
             f"{op.input(1)}: INT8 with zero point {element.zero_point} is not supported"
@@ -255,7 +260,9 @@ def _transposed_if(
     op: OperatorContext, adjoint: bool, number: int, suffix: str
 ) -> SSAValue:
     is_plain = op.is_float(number) or (number == 1 and _is_widened(op))
-    value = op.value(number) if is_plain else op.quantized(number)
+    value = None if op.is_float(number) else _without_scales(op, number)
+    if value is None:
+        value = op.value(number) if is_plain else op.quantized(number)
     shape = op.shape(number)
     if len(shape) < 2:
         raise op.error(f"{op.input(number)}: rank {len(shape)}, expected at least 2")
