@@ -230,6 +230,12 @@ def group_of(contract: Contract, op: Product) -> int:
     if "accumulate_group" not in contract.rules:
         return 1
     (group,) = contract.rule("accumulate_group").evaluate(layer_values(op))
+    if int(group) > 1 and "product" in contract.rule("accumulate").values:
+        raise QlowerError(
+            f"contract {contract.name} looks at single products, and adds {group} at a "
+            "time",
+            op.location,
+        )
     if int(group) < 1:
         raise QlowerError(
             f"rule accumulate_group{contract.suffix} of contract {contract.name} gives "

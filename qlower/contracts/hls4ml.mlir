@@ -3,16 +3,15 @@
 // based on this one, and replace `accum_bits`, `accum_places`, `round_shift` and `hold`.
 // # Formula
 // Q cuts a number to its type's places, O to its bits. acc = O(Q(b)), and after each product, in the
-// order of the weights, acc = O(acc + Q(x w)); `y = O(Q(acc))`. Scales are powers of two.
+// order of the weights, acc = O(acc + O(Q(x w))); `y = O(Q(acc))`. Scales are powers of two.
 // # Ties
-// None: Q is the floor. With AP_RND half up.
+// None: Q is the floor. Other Q are other `round_shift`: AP_RND is half up.
 // # Not matched
-// - Q by sign or parity (AP_RND_CONV ...); products beyond accum_t where it saturates; integer biases
-//   with more places than accum_t, which are cut with the first product.
+// - A saturating accum_t with more places than products: its last number is no sum of these.
 // - Other operations have the arithmetic of `pow2-shift`, with this rounding, read in no source.
 // # Checked against
-// Compiled source, `nnet::dense_latency`, `tests/contracts/test_hls4ml.py`: 262,144 outputs of 16
-// types, with AP_RND and AP_SAT, too, whose sums and results wrap or saturate: no mismatch.
+// Compiled source, `nnet::dense_latency`, `tests/contracts/test_hls4ml.py`: 655,360 outputs of 40
+// types, with four other Q and AP_SAT, too, whose sums and results wrap or saturate: no mismatch.
 // # Sources
 // - fastmachinelearning/hls4ml, hls4ml/templates/vivado: nnet_utils/nnet_dense_latency.h,
 //   nnet_mult.h, ap_types/ap_fixed_base.h
@@ -37,17 +36,24 @@ func.func private @hold(%x: i64, %bits: i64) -> i64 {
   %result = arith.shrsi %up, %above : i64
 }
 
-// In steps of products, what accum_t holds.
-func.func @accumulate_i16(%accumulator: i64) -> i64 {
+// A number in steps of accum_t, by the exponent of its own.
+func.func private @in_accum(%x: i64, %up: i64) -> i64 {
+  %result = func.call @hold(@shift_word(%x, %up), @accum_bits) : (i64, i64) -> i64
+}
+
+// What was held before, or the bias, and a product.
+func.func @accumulate_i16(%accumulator: i64, %product: i64) -> i64 {
   %log = func.call @nearest_exponent(%product_step) : (f64) -> i64
   %up = arith.addi %log, @accum_places : i64
-  %held = func.call @hold(@shift_word(%accumulator, %up), @accum_bits) : (i64, i64) -> i64
+  %before = arith.subi %accumulator, %product : i64
+  %sum = arith.addi @in_accum(%before, %up), @in_accum(%product, %up) : i64
+  %held = func.call @hold(%sum, @accum_bits) : (i64, i64) -> i64
   %back = arith.subi 0, %up : i64
   %result = func.call @shift_word(%held, %back) : (i64, i64) -> i64
 }
 
-func.func @accumulate(%accumulator: i32) -> i32 {
-  %held = func.call @accumulate_i16(%accumulator) : (i64) -> i64
+func.func @accumulate(%accumulator: i32, %product: i32) -> i32 {
+  %held = func.call @accumulate_i16(%accumulator, %product) : (i64, i64) -> i64
   %result = arith.trunci %held : i64 to i32
 }
 

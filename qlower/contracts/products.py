@@ -16,8 +16,9 @@ rule adds that), and the rule `accumulate` says what is left after each group of
 `accumulate_group` products, by default after each. Padding adds 0. Products of two
 matrices are added in the order of the dimension that they share, to 0. Sums of elements
 of 16 bits have 64 bits, and rules of their own, `accumulate_i16`. A rule that asks for
-`input_channel` sees where among the channels of a pixel the last product was, and may
-leave a sum alone there.
+`product` sees the last product of the sum, and may cut that by itself; one that asks
+for `input_channel` sees where among the channels of a pixel the last product was, and
+may leave a sum alone there.
 
 Layers on real numbers with stored weights quantize each row (image) of their input by a
 range of its own, or the whole tensor by one.

@@ -61,9 +61,11 @@ def own_bits(contract: Contract, op: Product) -> int | None:
 def keeps_sums(contract: Contract, op: Product, start: Array) -> bool:
     """Whether no sum on the way is cut, where a contract sums in turn: by a proof for
     all between the least and the largest, or as all of these are tried. Weights have to
-    be constant."""
+    be constant. Of a rule that looks at products it isn't known."""
     if product_of(contract, op) != IN_TURN:
         return True
+    if "product" in contract.rule("accumulate").values:
+        return False
     ends = _ends(op, start.astype(np.int64))
     if ends is None:
         return False
@@ -87,7 +89,7 @@ def held_sums(
     """
     rule, values = contract.rule("accumulate"), turn_values(op)
     ends = _ends_of_channels(op, start.astype(np.int64))
-    if ends is None or "input_channel" in rule.values:
+    if ends is None or not {"input_channel", "product"}.isdisjoint(rule.values):
         return None
     least, most = ends
     low, high = integer_range(register_bits(contract, op))
@@ -146,6 +148,7 @@ def cut_channels(
     for sums in (end.astype(_sum_type(contract)) for end in ends):
         for place in _places(contract, op):
             given = {**values, "accumulator": sums, "input_channel": place}
+            given["product"] = np.zeros_like(sums)
             cut |= rule.evaluate(given)[0] != sums
     return cut
 
@@ -186,6 +189,7 @@ def _kept(contract: Contract, op: Product, sums: Array) -> Iterator[Array]:
     channels = values["channel"] if "channel" in rule.values else [0]
     values["accumulator"] = sums[..., np.newaxis]
     values["input_channel"] = _places(contract, op)
+    values["product"] = np.zeros_like(sums[:1])
     for channel in channels:
         yield rule.evaluate({**values, "channel": np.array(channel)})[0]
 

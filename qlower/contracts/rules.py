@@ -171,9 +171,12 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     "quantize_bias": RuleSignature({}, {"real_bias": f32, **_BIAS_SCALES}),
     "dequantize_bias": RuleSignature({}, {"bias": i32, **_BIAS_SCALES}, (f32,)),
     # What a register of sums made in turn holds (`products.py`) of the sum of what it
-    # held and a group of products, by output channel; and how many products make a
-    # group. The second factor of a product of matrices stands for weights.
-    "accumulate": RuleSignature({"accumulator": i32, **_TURNING}, _TURN),
+    # held and a group of products, whose last one is `product`, by output channel; and
+    # how many products make a group. The second factor of a product of matrices stands
+    # for weights.
+    "accumulate": RuleSignature(
+        {"accumulator": i32, "product": i32, **_TURNING}, _TURN
+    ),
     "accumulate_group": RuleSignature({}, _LAYER),
     # The bits of a register in which sums are exact, where nobody says what it does
     # with longer ones: layers with weights whose sums can leave it are refused.
@@ -294,7 +297,9 @@ def _of_words(signature: RuleSignature) -> RuleSignature:
 
 
 RULES_OF_WORDS: Mapping[str, RuleSignature] = {
-    "accumulate_i16": RuleSignature({"accumulator": i64, **_TURNING}, _TURN, (i64,)),
+    "accumulate_i16": RuleSignature(
+        {"accumulator": i64, "product": i64, **_TURNING}, _TURN, (i64,)
+    ),
     "accumulate_group_i16": _RULES_OF_BYTES["accumulate_group"],
     # Of the sums of what comes in, which have the bias, and of the last state, both
     # modulo 2^32; gates are integers of the contract's choice. Those of inputs and

@@ -147,7 +147,9 @@ class Evidence:
                             one.products_at(index),
                             one.start(has_bias)[index],
                             arithmetic.group,
-                            lambda sums, _: evaluate_function(hold, [sums])[0],
+                            lambda sums, _product, _count: evaluate_function(
+                                hold, [sums]
+                            )[0],
                         )
                         for one, index in self._each()
                     ]

@@ -35,10 +35,10 @@ def sums_in_turn(
     )
     depth = input_channels(op)
 
-    def accumulate(total: Array, number: int) -> Array:
+    def accumulate(total: Array, product: Array, number: int) -> Array:
         place = np.array((number - 1) % depth, np.int32)
         given = {**values, "accumulator": total, "input_channel": place}
-        return rule.evaluate(given)[0]
+        return rule.evaluate({**given, "product": product.astype(total.dtype)})[0]
 
     start = start.astype(np.int64 if wide else np.int32)
     return accumulated(products, start, group_of(contract, op), accumulate)
@@ -48,17 +48,17 @@ def accumulated(
     products: Iterable[Array],
     start: Array,
     group: int,
-    accumulate: Callable[[Array, int], Array],
+    accumulate: Callable[[Array, Array, int], Array],
 ) -> Array:
     """The sums in the start's type, where each product of all elements is added to the
-    start, and each group of products cut: `accumulate` takes sums and the number of
-    products in them."""
-    total, number = start, 0
+    start, and each group of products cut: `accumulate` takes sums, the last product and
+    the number of products in them."""
+    total, product, number = start, start, 0
     for number, product in enumerate(products, 1):
         total = (total + product).astype(start.dtype)
         if number % group == 0:
-            total = accumulate(total, number)
-    return total if number % group == 0 else accumulate(total, number)
+            total = accumulate(total, product, number)
+    return total if number % group == 0 else accumulate(total, product, number)
 
 
 def columns(op: Product, stored: Array, weight: Array) -> Iterator[Column]:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import qlower
+from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 from qlower.text.parsing import parse_module
 
@@ -30,11 +31,20 @@ func.func private @hold(%x: i64, %bits: i64) -> i64 replaces {
   %result = arith.minsi %above, %most : i64
 }
 """
-HALF_UP = """\
-func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {
-  %result = fixed.shift_right %x, %places {rounding = half_up} : i64
-}
+ROUNDS = """\
+func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {{
+  %result = fixed.shift_right %x, %places {{rounding = {}}} : i64
+}}
 """
+
+MODES = {
+    "trn": "floor",
+    "rnd": "half_up",
+    "rnd_conv": "half_even",
+    "rnd_inf": "half_away",
+    "trn_zero": "toward_zero",
+}
+"""AP_TRN and the others, as qlower calls them."""
 
 PROGRAM = """\
 #include <cstdio>
@@ -48,7 +58,7 @@ struct config {{
   static const unsigned n_in = {inputs}, n_out = {channels}, reuse_factor = 1;
   static const unsigned multiplier_limit = 0;
   typedef ap_fixed<{accum}, {modes}> accum_t;
-  typedef accum_t bias_t;
+  typedef ap_fixed<48, 48 - {places[0]} - {places[1]}> bias_t;
   typedef weight_type weight_t;
   template <class x_T, class y_T> using product = nnet::product::mult<x_T, y_T>;
 }};
@@ -56,9 +66,9 @@ static int read() {{ int code; return fread(&code, 4, 1, stdin) == 1 ? code : 0;
 int main() {{
   const int rows = read();
   static weight_type weights[{inputs} * {channels}];
-  static config::accum_t biases[{channels}];
+  static config::bias_t biases[{channels}];
   for (auto &weight : weights) weight.range() = read();
-  for (auto &bias : biases) bias.range() = read();
+  for (auto &bias : biases) bias.range() = (ap_int<48>)read();
   for (int row = 0; row < rows; row++) {{
     input_t x[{inputs}];
     result_t y[{channels}];
@@ -78,12 +88,12 @@ int main() {{
 @dataclass(frozen=True)
 class Types:
     """The bits of a layer's codes, the places behind the points of input, weight and
-    result, accum_t's bits and places, and whether Q is AP_RND and O AP_SAT."""
+    result, accum_t's bits and places, Q, and whether O is AP_SAT."""
 
     bits: int
     places: tuple[int, int, int]
     accum: tuple[int, int] = (16, 10)
-    rounds: bool = False
+    mode: str = "trn"
     saturates: bool = False
 
     def contract(self, folder: Path) -> str:
@@ -96,7 +106,7 @@ class Types:
                 ("accum_bits", "accum_places"), self.accum, strict=True
             )
         ]
-        parts = [HALF_UP * self.rounds, SATURATE * self.saturates]
+        parts = [ROUNDS.format(MODES[self.mode]), SATURATE * self.saturates]
         path.write_text(
             'module attributes {contract.base = "hls4ml", contract.words} {\n'
             f"{''.join(constants + parts)}}}\n"
@@ -104,20 +114,18 @@ class Types:
         return str(path)
 
     def model(self, rows: int, weights: Array, biases: Array) -> qlower.Model:
-        """A linear layer; biases are in steps of accum_t."""
+        """A linear layer; biases are in steps of products."""
         x, w, y = (
             f"!quant.uniform<i{self.bits}:f32, {2.0**-places!r}>"
             for places in self.places
         )
-        moved = self.places[0] + self.places[1] - self.accum[1]
-        start = biases.astype(np.int64) << moved
         kind = "i32" if self.bits == 8 else "i64"
         module = parse_module(
             f"""\
 func.func @main(%x: tensor<{rows}x{INPUTS}x{x}>) -> tensor<{rows}x{CHANNELS}x{y}> {{
   %w = qnn.constant dense<{weights.tolist()}> : tensor<{CHANNELS}x{INPUTS}xi{self.bits}>
       -> tensor<{CHANNELS}x{INPUTS}x{w}>
-  %b = arith.constant dense<{start.tolist()}> : tensor<{CHANNELS}x{kind}>
+  %b = arith.constant dense<{biases.tolist()}> : tensor<{CHANNELS}x{kind}>
   %y = qnn.linear %x, %w, %b : (tensor<{rows}x{INPUTS}x{x}>,
       tensor<{CHANNELS}x{INPUTS}x{w}>, tensor<{CHANNELS}x{kind}>)
       -> tensor<{rows}x{CHANNELS}x{y}>
@@ -130,12 +138,28 @@ func.func @main(%x: tensor<{rows}x{INPUTS}x{x}>) -> tensor<{rows}x{CHANNELS}x{y}
 
     def cut(self, number: int, places: int, bits: int) -> int:
         """A number with `places` more than a type of `bits`, as that type holds it."""
-        half = 1 << (places - 1) if self.rounds and places > 0 else 0
-        number = (number + half) >> places if places > 0 else number << -places
+        number = self.rounded(number, places) if places > 0 else number << -places
         end = 1 << (bits - 1)
         if self.saturates:
             return max(-end, min(end - 1, number))
         return (number + end) % (2 * end) - end
+
+    def rounded(self, number: int, places: int) -> int:
+        """A number without its last places."""
+        below, rest = number >> places, number & ((1 << places) - 1)
+        half = 1 << (places - 1)
+        match self.mode:
+            case "rnd":
+                is_up = rest >= half
+            case "rnd_conv":
+                is_up = rest > half or (rest == half and below % 2 == 1)
+            case "rnd_inf":
+                is_up = rest > half or (rest == half and number >= 0)
+            case "trn_zero":
+                is_up = number < 0 and rest > 0
+            case _:
+                is_up = False
+        return below + is_up
 
     def expected(self, x: Array, weights: Array, biases: Array) -> Array:
         """The results of `dense_latency`, in Python's integers."""
@@ -143,10 +167,11 @@ func.func @main(%x: tensor<{rows}x{INPUTS}x{x}>) -> tensor<{rows}x{CHANNELS}x{y}
         found: list[list[int]] = []
         for row in x.tolist():
             found.append([])
-            for channel, total in zip(weights.tolist(), biases.tolist(), strict=True):
+            for channel, bias in zip(weights.tolist(), biases.tolist(), strict=True):
+                lost = self.places[0] + self.places[1] - places
+                total = self.cut(bias, lost, bits)
                 for code, weight in zip(row, channel, strict=True):
-                    lost = self.places[0] + self.places[1] - places
-                    product = self.cut(code * weight, lost, 64)
+                    product = self.cut(code * weight, lost, bits)
                     total = self.cut(total + product, 0, bits)
                 result = self.cut(total, places - self.places[2], self.bits)
                 found[-1].append(result)
@@ -167,19 +192,14 @@ def draw(types: Types, rows: int, seed: int) -> tuple[Array, Array, Array]:
     weights[::2] = random.integers(-small, small, weights[::2].shape)
     weights[1, ::3] = 1 << (lost - 1) if 1 << (lost - 1) < end else 1
     most = 1 << (types.accum[0] - 1)
-    if types.saturates:
-        # no product leaves accum_t
-        weights = weights.clip(
-            -((most << lost) // end) + 1, ((most << lost) // end) - 1
-        )
-    biases = random.integers(-most, most, CHANNELS)
+    biases = random.integers(-(most << lost), most << lost, CHANNELS)
     dtype = f"int{types.bits}"
     return x.astype(dtype), weights.astype(dtype), biases.astype(np.int64)
 
 
 ALL = {
-    f"{bits}-{'rnd' if rounds else 'trn'}-{'sat' if saturates else 'wrap'}-{number}": (
-        Types(bits, places, accum, rounds, saturates)
+    f"{bits}-{mode}-{'sat' if saturates else 'wrap'}-{number}": (
+        Types(bits, places, accum, mode, saturates)
     )
     for bits, number, places, accum in (
         (8, 0, (6, 6, 4), (16, 10)),
@@ -187,12 +207,12 @@ ALL = {
         (16, 0, (10, 10, 10), (16, 10)),
         (16, 1, (12, 9, 8), (20, 12)),
     )
-    for rounds in (False, True)
+    for mode in MODES
     for saturates in (False, True)
 }
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(20)
 @pytest.mark.parametrize("name", ALL)
 def test_it_is_fixed_point(name: str, tmp_path: Path) -> None:
     types = ALL[name]
@@ -202,6 +222,18 @@ def test_it_is_fixed_point(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(qlower.jit(model, contract=contract)(x), expected)
     found = qlower.interpret(model, x, contract=contract)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_rule_that_sees_products_sees_each(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.mlir"
+    path.write_text(
+        'module attributes {contract.base = "hls4ml"} {\n'
+        "func.func @accumulate_group() -> i32 { %result = arith.constant 2 : i32 }\n}\n"
+    )
+    types = Types(8, (6, 6, 4))
+    _, weights, biases = draw(types, 2, 1)
+    with pytest.raises(QlowerError, match="looks at single products, and adds 2 at a"):
+        qlower.jit(types.model(2, weights, biases), contract=str(path))
 
 
 @pytest.mark.long
@@ -219,8 +251,7 @@ def test_it_is_hls4ml(name: str, tmp_path: Path) -> None:
 def run(types: Types, x: Array, weights: Array, biases: Array, folder: Path) -> Array:
     """The results of hls4ml's own function, compiled."""
     templates = Path(os.environ["QLOWER_MAKERS"], "hls4ml/hls4ml/templates/vivado")
-    modes = f"{'AP_RND' if types.rounds else 'AP_TRN'}, "
-    modes += "AP_SAT" if types.saturates else "AP_WRAP"
+    modes = f"AP_{types.mode.upper()}, {'AP_SAT' if types.saturates else 'AP_WRAP'}"
     bits, places = types.accum
     source = folder / "dense.cpp"
     source.write_text(

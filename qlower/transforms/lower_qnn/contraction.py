@@ -84,6 +84,9 @@ def _in_turn(contract: Contract, op: Product) -> Accumulate:
         def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
             (total,) = add(accumulators)
             given = {"accumulator": total}
+            if "product" in rule.values:
+                product = arith.SubiOp(total, accumulators[0])
+                given["product"] = nest.add(product).result
             if is_placed:
                 given["input_channel"] = row_major_index(nest, pixel)
             (kept,) = inline_rule(rule, given, constants, nest)
