@@ -11,10 +11,11 @@ from math import inf
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.dialects.linalg.ops import IndexOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr
+from xdsl.utils.hints import isa
 
-from qlower.dialects.types import shape_of
+from qlower.dialects.types import integer_range, shape_of
 from qlower.emit.reductions import axes_nest
 from qlower.model.nests import Emitter, Nest
 
@@ -104,17 +105,28 @@ def running_sums(
 
 
 def place_of_extreme(
-    emit: Emitter, source: SSAValue, axis: int, predicate: str
+    emit: Emitter,
+    source: SSAValue,
+    axis: int,
+    predicate: str,
+    places: Attribute = i64,
+    *,
+    is_unsigned: bool = False,
 ) -> SSAValue:
-    """The place, i64, along an axis, of the first of the largest real numbers, or with
-    the predicate `lt` (in place of `gt`) of the least."""
+    """The place along an axis, as an integer of the type `places`, of the first of the
+    largest numbers, or with the predicate `lt` (in place of `gt`) of the least. NaN is
+    passed over."""
     nest, indices = axes_nest(emit, shape_of(source), [axis])
-    steps = Scalars(nest)
+    steps = Scalars(nest, is_unsigned)
     element = nest.input(source, indices)
-    place = steps.place(nest.parallel, i64)
-    start = -inf if predicate == "gt" else inf
+    place = steps.place(nest.parallel, places)
     shape = nest.output_shape
-    starts = emit.filled(shape, element.type, start), emit.filled(shape, i64, 0)
+    ends = (-inf, inf)
+    if isa(element.type, IntegerType):
+        low, high = integer_range(element.type.bitwidth, not is_unsigned)
+        ends = (low, high)
+    start = ends[predicate == "lt"]
+    starts = emit.filled(shape, element.type, start), emit.filled(shape, places, 0)
 
     def combine(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
         is_better = steps.compare(predicate, element, before[0])

@@ -4,8 +4,7 @@ they are; BUCKETIZE: where elements are among others.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -16,7 +15,7 @@ from xdsl.ir import SSAValue
 from qlower.dialects import qnn
 
 from ...entry import takes
-from ...ranking import of_ranks, ranks
+from ...ranking import of_ranks, place_of_extreme, ranks
 from ...scalars import Scalars, mapped
 from ..context import OperatorContext
 from ..nests import emitter, finish, start
@@ -76,27 +75,15 @@ def _import_plain_position(predicate: str, op: OperatorContext) -> None:
     numbers. NaN is passed over; what LiteRT does with it depends on the count of
     numbers."""
     axis, type = _position_type(op)
-    shape = op.shape(0)
-    kept = [dim for dim in range(len(shape)) if dim != axis]
-    order = [*kept, axis]
-    nest = start(op, [shape[dim] for dim in order], reductions=1)
-    steps = Scalars(nest, is_unsigned=op.input(0).type == "BOOL")
-    value = nest.input(op.value(0), [order.index(dim) for dim in range(len(shape))])
-    position = steps.place(len(kept), type.element_type)
-    worst = WORST[op.input(0).type][predicate]
-    inits = [
-        nest.emitter.filled(nest.output_shape, value.type, worst),
-        nest.emitter.filled(nest.output_shape, position.type, 0),
-    ]
-
-    def keep(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        better = steps.compare(predicate, value, before[0])
-        return [
-            steps.select(better, new, old)
-            for new, old in zip((value, position), before, strict=True)
-        ]
-
-    finish(op, nest.reduce(inits, keep)[1])
+    place = place_of_extreme(
+        emitter(op),
+        op.value(0),
+        axis,
+        predicate,
+        type.element_type,
+        is_unsigned=op.input(0).type == "BOOL",
+    )
+    finish(op, place)
 
 
 def import_bucketize(op: OperatorContext) -> None:
@@ -120,14 +107,6 @@ def import_bucketize(op: OperatorContext) -> None:
         return [steps.select(is_below, before[0], steps.add(before[0], one))]
 
     finish(op, nest.reduce([init], count)[0])
-
-
-WORST: Mapping[str, Mapping[str, float]] = {
-    "FLOAT32": {"gt": -math.inf, "lt": math.inf},
-    "INT32": {"gt": -(2**31), "lt": 2**31 - 1},
-    "BOOL": {"gt": 0, "lt": 1},
-}
-"""The number of a type that comes before no other, by predicate."""
 
 
 def _position_type(op: OperatorContext) -> tuple[int, TensorType[Element]]:
