@@ -3,14 +3,17 @@ counted, not timed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from support.machines.counted_calls import counted_calls
 
 import qlower
+from qlower.compilation.compilation import Compilation
 from qlower.model import Model
+from qlower.model.entry import main_function
+from qlower.transforms.plan_memory import plan_memory
 from qlower.verification.equal import equal
 
 _HEAD = """\
@@ -29,13 +32,16 @@ _LAYER = """\
 _SIZES = 6, 12, 24
 
 
-def _chain(count: int, path: Path) -> Model:
+def _chain(count: int, path: Path, layer: str = _LAYER) -> Model:
     layers = [
-        _LAYER.replace("$n", str(n)).replace("$m", str(n - 1))
+        layer.replace("$n", str(n)).replace("$m", str(n - 1))
         for n in range(1, count + 1)
     ]
     end = f"    return %v{count} : tensor<1x2x!t>\n  }}\n}}\n"
-    path.write_text("".join([_HEAD, *layers, end]))
+    text = "".join([_HEAD, *layers, end])
+    path.write_text(
+        text if layer == _LAYER else text.replace("<1x2x!t>", "<1x2x2x1x!t>")
+    )
     return qlower.load(path)
 
 
@@ -44,6 +50,13 @@ WORK: dict[str, Callable[[Model], object]] = {
     "diff": lambda model: qlower.diff("tflite", "tosa", model, random=0),
     "equal": lambda model: equal("tflite", "tosa", model, native=False),
 }
+
+_PADDED = """\
+    %w$n = qnn.constant dense<$n> : tensor<1x3x3x1xi8> -> tensor<1x3x3x1x!w>
+    %v$n = qnn.conv2d %v$m, %w$n
+      {stride = [1, 1], pad = [1, 1, 1, 1], dilation = [1, 1]}
+      : (tensor<1x2x2x1x!t>, tensor<1x3x3x1x!w>) -> tensor<1x2x2x1x!t>
+"""
 
 MORE_WORK: dict[str, Callable[[Model], object]] = {
     "fits": lambda model: qlower.verify(model, accumulator_bits=8),
@@ -55,17 +68,35 @@ MORE_WORK: dict[str, Callable[[Model], object]] = {
 
 @pytest.mark.parametrize("name", WORK)
 def test_twice_the_layers_are_twice_the_work(name: str, tmp_path: Path):
-    check(WORK[name], tmp_path / "model.mlir")
+    check(counts_of(WORK[name], tmp_path / "model.mlir"))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", MORE_WORK)
 def test_twice_the_layers_are_twice_the_work_of_longer_kinds(name: str, tmp_path: Path):
-    check(MORE_WORK[name], tmp_path / "model.mlir")
+    check(counts_of(MORE_WORK[name], tmp_path / "model.mlir"))
 
 
-def check(work: Callable[[Model], object], path: Path) -> None:
-    """What the second half of the layers adds to the work is what the first one did."""
+def test_memory_is_planned_in_linear_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("qlower.transforms.plan_memory._BOXES", 2)
+
+    path = tmp_path / "model.mlir"
+    functions = [
+        main_function(Compilation(_chain(size, path, _PADDED)).kernels)
+        for size in _SIZES
+    ]
+    counts: list[int] = []
+    for function in functions:
+        with counted_calls() as calls:
+            plan_memory(function)
+        counts.append(calls.count)
+    check(counts)
+
+
+def counts_of(work: Callable[[Model], object], path: Path) -> list[int]:
+    """The calls of work on chains of the sizes."""
     work(_chain(1, path))
     counts: list[int] = []
     for size in _SIZES:
@@ -73,5 +104,10 @@ def check(work: Callable[[Model], object], path: Path) -> None:
         with counted_calls() as calls:
             work(model)
         counts.append(calls.count)
+    return counts
+
+
+def check(counts: Sequence[int]) -> None:
+    """What the second half of the layers adds to the work is what the first one did."""
     few, some, many = counts
     assert many - some < 2.1 * (some - few)

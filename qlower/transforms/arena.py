@@ -10,8 +10,6 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from qlower.dialects.kernel import (
     ARENA_ALIGNMENT,
     ArenaAttr,
@@ -90,18 +88,20 @@ class _Arena:
     ) -> None:
         self.storages = storages
         self.sizes = [_aligned(storage.size, alignment) for storage in storages]
-        first = np.array([storage.first for storage in storages])
-        last = np.array([storage.last for storage in storages])
         number = {storage: n for n, storage in enumerate(storages)}
         self.distances = {
             (number[dying], number[born]): -(-distance // alignment) * alignment
             for (dying, born), distance in overlaps.items()
         }
-        self.neighbours: list[list[int]] = []
-        for index in range(len(storages)):
-            both_live = (first <= last[index]) & (first[index] <= last)
-            both_live[index] = False
-            self.neighbours.append(np.flatnonzero(both_live).tolist())
+        self.neighbours: list[list[int]] = [[] for _ in storages]
+        living: list[int] = []
+        for index in sorted(range(len(storages)), key=lambda n: storages[n].first):
+            first = storages[index].first
+            living = [other for other in living if storages[other].last >= first]
+            for other in living:
+                self.neighbours[other].append(index)
+            self.neighbours[index] += living
+            living.append(index)
 
     def place(self, order: Iterable[int]) -> int:
         """Give storages offsets in this order; return the arena's size."""

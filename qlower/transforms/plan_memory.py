@@ -5,11 +5,11 @@ use. Values that may share memory by construction form one *storage*: a tensor a
 reshapes, the results of a chain of copies into one tensor, and the result of a nest
 that overwrites an input that dies there and that it reads where it writes. Padding that
 nests can do without has no memory (padding.py), and nests may write into parts of
-tensors (boxes.py), if the arena doesn't grow. A storage that is returned lies in the
-caller's buffer; the others get an offset in the arena, the largest first, each in the
-tightest gap that is left by those that are live at the same time. So does the scratch
-that a nest's code needs on the target while it runs, or the steps of a scan
-(storages.py, arena.py).
+tensors (boxes.py; a few hundred are tried), if the arena doesn't grow. A storage that
+is returned lies in the caller's buffer; the others get an offset in the arena, the
+largest first, each in the tightest gap that is left by those that are live at the same
+time. So does the scratch that a nest's code needs on the target while it runs, or the
+steps of a scan (storages.py, arena.py).
 
 Where the target is optimized for RAM, inputs and outputs have places in the arena too,
 at which a caller may have them, and results lie over what they are made of as far as
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
@@ -65,6 +66,10 @@ from qlower.transforms.storages import (
 
 _TRIALS = 300
 """Orders of storages that are tried where the arena is to be small."""
+
+_BOXES = 256
+"""Tensors of a function for which it is tried whether nests may write into parts of
+them: each takes a plan of the whole function."""
 
 _WORTH = 1 / 8
 """Part of the arena for which code does without a routine."""
@@ -114,7 +119,7 @@ def plan_memory(
     planner = _Planner(block, alignment, target, is_tight)
     boxes: dict[SSAValue, SSAValue] = {}
     plan = planner.plan(boxes)
-    for first, copies in writable_boxes(block):
+    for first, copies in islice(writable_boxes(block), _BOXES):
         more = boxes | {copy.source: first.result for copy in copies}
         planned = planner.plan(more)
         if planned.bytes <= plan.bytes:
