@@ -36,17 +36,14 @@ func.func private @hold(%x: i64, %bits: i64) -> i64 {
   %result = arith.shrsi %up, %above : i64
 }
 
-// A number in steps of accum_t, by the exponent of its own.
-func.func private @in_accum(%x: i64, %up: i64) -> i64 {
-  %result = func.call @hold(@shift_word(%x, %up), @accum_bits) : (i64, i64) -> i64
-}
-
-// What was held before, or the bias, and a product.
+// What was held before, or the bias, and a product, in steps of products.
 func.func @accumulate_i16(%accumulator: i64, %product: i64) -> i64 {
   %log = func.call @nearest_exponent(%product_step) : (f64) -> i64
   %up = arith.addi %log, @accum_places : i64
-  %before = arith.subi %accumulator, %product : i64
-  %sum = arith.addi @in_accum(%before, %up), @in_accum(%product, %up) : i64
+  %earlier = arith.subi %accumulator, %product : i64
+  %a = func.call @hold(@shift_word(%earlier, %up), @accum_bits) : (i64, i64) -> i64
+  %b = func.call @hold(@shift_word(%product, %up), @accum_bits) : (i64, i64) -> i64
+  %sum = arith.addi %a, %b : i64
   %held = func.call @hold(%sum, @accum_bits) : (i64, i64) -> i64
   %back = arith.subi 0, %up : i64
   %result = func.call @shift_word(%held, %back) : (i64, i64) -> i64
