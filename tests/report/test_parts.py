@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -372,3 +373,23 @@ def test_a_long_text_ends_with_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     more = "3 lines more: qlower inspect MODEL --at arith --layer LAYER"
     assert found.about == more
     assert cut("arith", "ab\ncd\nefgh").about.startswith("1 line more")
+
+
+def test_words_of_proofs_are_explained() -> None:
+    """Those that a layer's epilogue has."""
+    proof = vars(import_module("qlower.report.layers"))["_proof"]
+    meanings = vars(import_module("qlower.report.layers"))["LEGEND"]
+
+    class Epilogue:
+        proved, channels = 3, 1
+
+        def __str__(self) -> str:
+            return f"{next(iter(meanings))}, 3"
+
+    (first, *_) = meanings
+    row = type("Row", (), {"epilogue": Epilogue()})()
+    assert list(proof(row)) == [
+        ("epilogue", f"{first}, 3"),
+        ("proved for every accumulator", "3 of 1 channel"),
+        *((word, text) for word, text in meanings.items() if word in first),
+    ]
