@@ -243,3 +243,20 @@ class Broadcast(Movement):
         sizes = dict(zip(self.axes, arrays[0].shape, strict=True))
         aligned = [sizes.get(axis, 1) for axis in range(len(self.shape))]
         return np.broadcast_to(arrays[0].transpose(order).reshape(aligned), self.shape)
+
+
+def border(mode: str, size: int, low: int, high: int) -> list[int]:
+    """The indices that the elements around a dimension, and its own, are copies of:
+    `edge` repeats the ends, `reflect` turns back at them, `symmetric` behind them, and
+    `wrap` begins again."""
+    places = np.arange(-low, size + high)
+    match mode:
+        case "edge":
+            places = np.clip(places, 0, size - 1)
+        case "reflect" | "symmetric":
+            past = 1 if mode == "symmetric" else 0
+            period = max(2 * (size - 1 + past), 1)
+            places = np.minimum(places % period, (-past - places) % period)
+        case _:
+            places = places % size
+    return [int(place) for place in places]

@@ -10,13 +10,14 @@ from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
+from qlower.operators.movement import border
 
 from ...entry import quantized, takes
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..values import Element, Value
 from .elementwise import common_order
-from .rearranging import padded, pick, reflected
+from .rearranging import padded, pick
 
 MAX_PADDING = 1 << 16
 
@@ -109,7 +110,7 @@ def import_pad(node: NodeContext) -> None:
     if mode != "constant":
         for axis in range(rank):
             size = value.shape[axis]
-            indices = reflected(mode, size, low[axis], high[axis])
+            indices = border(mode, size, low[axis], high[axis])
             value = pick(node, value, axis, indices)
         node.define(value)
         return

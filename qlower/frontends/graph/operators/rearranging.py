@@ -75,21 +75,6 @@ def expand(node: NodeContext, sizes: Sequence[int]) -> None:
     node.define(value)
 
 
-def reflected(mode: str, size: int, low: int, high: int) -> list[int]:
-    """The indices that pads of a dimension are copies of."""
-    places = np.arange(-low, size + high)
-    match mode:
-        case "edge":
-            places = np.clip(places, 0, size - 1)
-        case "reflect":
-            period = max(2 * size - 2, 1)
-            folded = places % period
-            places = np.minimum(folded, period - folded) if size > 1 else places * 0
-        case _:
-            places = places % size
-    return [int(place) for place in places]
-
-
 def _regrouped(
     node: NodeContext, split: Sequence[int], perm: Sequence[int], shape: Sequence[int]
 ) -> None:

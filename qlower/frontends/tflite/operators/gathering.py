@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import TensorType, f32, i32
 from qlower.dialects import qnn
 from qlower.dialects.types import element_type
 from qlower.model.nests import extract, widen
+from qlower.operators.movement import border
 
 from ...entry import takes
 from ...graph.values import slice_of
@@ -42,18 +43,14 @@ def import_mirror_pad(op: OperatorContext) -> None:
     """REFLECT leaves the border out, SYMMETRIC repeats it."""
     shape = op.shape(0)
     paddings = op.integers(1, "paddings", count=2 * len(shape))
-    is_symmetric = op.flag("mode")
+    mode = "symmetric" if op.flag("mode") else "reflect"
     places: list[Sequence[int]] = []
     for dim, size in enumerate(shape):
-        most = size if is_symmetric else size - 1
+        most = size if mode == "symmetric" else size - 1
         low, high = paddings[2 * dim : 2 * dim + 2]
         for padding in (low, high):
             op.check_range(f"padding of dimension {dim}", padding, 0, most)
-        first = 0 if is_symmetric else 1
-        inside = list(range(size))
-        before = inside[first : first + low][::-1]
-        after = inside[::-1][first : first + high]
-        places.append([*before, *inside, *after])
+        places.append(border(mode, size, low, high))
     _import_take(op, places)
 
 
