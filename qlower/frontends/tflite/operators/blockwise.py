@@ -28,7 +28,6 @@ from ..context import OperatorContext
 from ..nests import emitter, finish, read, start
 from ..schema import Blocks
 from ..types import checked_shape
-from .real import reshaped
 
 CONTRACT = "tflite"
 
@@ -65,9 +64,9 @@ def import_blockwise(op: OperatorContext, blocks: Blocks) -> None:
     op.check_range(f"columns of {op.input(0)}", given[-1], depth, depth)
     shape = (*given[:-1], units) if op.flag("keep_num_dims") else (rows, units)
 
-    values = reshaped(op, op.value(0), (rows, depth))
+    values = op.reshaped(op.value(0), (rows, depth))
     codes, steps, points = _coded(op, values)
-    sums = _sums(op, reshaped(op, codes, (rows, count, size)), weights)
+    sums = _sums(op, op.reshaped(codes, (rows, count, size)), weights)
 
     emit = emitter(op)
     nest = start(op, (rows, units, count), reductions=1)
@@ -93,7 +92,7 @@ def import_blockwise(op: OperatorContext, blocks: Blocks) -> None:
     real = call_function(
         nest, CONTRACT, "blockwise_linear", total, point, offset, step, bias
     )
-    finish(op, reshaped(op, nest.build([real])[0], shape))
+    finish(op, op.reshaped(nest.build([real])[0], shape))
 
 
 def import_rows_of_blocks(op: OperatorContext, blocks: Blocks) -> None:
@@ -110,7 +109,7 @@ def import_rows_of_blocks(op: OperatorContext, blocks: Blocks) -> None:
     number = steps.multiply(steps.step(arith.SIToFPOp(code, f32)), scale)
     shape = (count, math.prod(inner))
     op.result_type(shape)
-    finish(op, reshaped(op, nest.build([number])[0], shape))
+    finish(op, op.reshaped(nest.build([number])[0], shape))
 
 
 def _layer(op: OperatorContext, blocks: Blocks) -> tuple[Array, Array]:

@@ -30,7 +30,7 @@ from .hybrid import (
     import_hybrid_matmul,
     is_hybrid,
 )
-from .real import is_real, product_batch, reshaped
+from .real import is_real, product_batch
 from .volumes import import_conv3d, import_conv3d_transpose
 
 
@@ -185,7 +185,7 @@ def _import_words_product(
     columns = _transposed_if(op, True, 1, "transposed")
     type = op.quantized_result_type(shape)
     matrix = TensorType(type.element_type, (rows, shape[-1]))
-    product = qnn.MatMulOp(reshaped(op, value, (rows, depth)), columns, matrix)
+    product = qnn.MatMulOp(op.reshaped(value, (rows, depth)), columns, matrix)
     op.finish(qnn.ReshapeOp(op.emit(product, "matrix"), type))
 
 

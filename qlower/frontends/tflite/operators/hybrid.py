@@ -29,7 +29,6 @@ from ..context import OperatorContext
 from ..nests import emitter, finish, start, take
 from ..types import MAX_RANK, Element
 from ..weights import check_weights, read_real_bias
-from .real import reshaped
 
 MOST_MATRICES = 64
 """The most constant matrices of a BATCH_MATMUL; each becomes a layer."""
@@ -45,7 +44,7 @@ def import_hybrid_fully_connected(op: OperatorContext, shape: Sequence[int]) -> 
     units, depth = op.shape(1, rank=2)
     rows = math.prod(op.shape(0)) // depth
     layer = qnn.HybridLinearOp(
-        reshaped(op, op.value(0), (rows, depth)),
+        op.reshaped(op.value(0), (rows, depth)),
         hybrid_weights(op, 0),
         read_real_bias(op, 2, units),
         _result_type(op, (rows, units)),
@@ -88,7 +87,7 @@ def import_hybrid_matmul(op: OperatorContext, lhs: SSAValue) -> None:
         type = TensorType(f32, (shape_of(given)[0], units))
         return qnn.HybridLinearOp(given, weights, None, type)
 
-    together = reshaped(op, lhs, (rows, depth))
+    together = op.reshaped(lhs, (rows, depth))
     if count == 1:
         ones = (1,) * (len(batch) + 1 - len(outer))
         _finish_rows(op, product(together, matrices[0]), (*ones, *outer, units))
@@ -101,7 +100,7 @@ def import_hybrid_matmul(op: OperatorContext, lhs: SSAValue) -> None:
         layer = product(take(op, together, [places, range(depth)]), matrix)
         parts.append(op.emit(by_litert(layer, is_symmetric=is_symmetric), "rows"))
     products = concatenated(emitter(op), Concatenate(0), (rows, units), f32, parts)
-    finish(op, reshaped(op, products, (*outer, units)))
+    finish(op, op.reshaped(products, (*outer, units)))
 
 
 def by_litert(layer: qnn.HybridOp, *, is_symmetric: bool) -> qnn.HybridOp:

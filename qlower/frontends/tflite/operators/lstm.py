@@ -21,7 +21,6 @@ from qlower.model.nests import Nest
 from ...graph.scanning import scan
 from ..context import OperatorContext
 from ..nests import start
-from .real import reshaped
 
 INPUT_WEIGHTS, STATE_WEIGHTS, PEEPHOLE, BIASES, NORMALIZATION = 1, 5, 9, 12, 20
 """The first operand of each kind; each gate has one."""
@@ -112,17 +111,17 @@ class Lstm(ABC):
         """Return the states [..., outputs] in the file's order of steps and rows, the
         last state and the last cell."""
         op, rows = self.op, len(self.gates) * self.units
-        first = reshaped(
-            op, self._swapped(x, "input"), (self.steps * self.batch, self.inputs)
+        first = op.reshaped(
+            self._swapped(x, "input"), (self.steps * self.batch, self.inputs)
         )
-        sums = reshaped(op, self.input_sums(first), (self.steps, self.batch, rows))
+        sums = op.reshaped(self.input_sums(first), (self.steps, self.batch, rows))
 
         def step(
             carried: Sequence[SSAValue], parts: Sequence[SSAValue]
         ) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
             state, cell = carried
             sums = self.step_sums(parts[0], state)
-            sums = reshaped(op, sums, (self.batch, len(self.gates), self.units))
+            sums = op.reshaped(sums, (self.batch, len(self.gates), self.units))
             others = {
                 gate: self._argument(gate, sums, cell) for gate in self.gates[:-1]
             }
@@ -187,7 +186,7 @@ class Lstm(ABC):
         return argument
 
     def _alone(self, value: SSAValue) -> Argument:
-        return reshaped(self.op, value, (self.batch, 1, self.units)), 0
+        return self.op.reshaped(value, (self.batch, 1, self.units)), 0
 
     def _swapped(self, value: SSAValue, suffix: str) -> SSAValue:
         """A sequence with steps first from the file's order, and back."""

@@ -31,7 +31,6 @@ from qlower.operators.sums import Sums, matrix_rows
 from ..context import OperatorContext
 from ..nests import emitter, take
 from .hybrid import by_litert
-from .real import reshaped
 
 PANEL = 4
 """Rows that are multiplied together."""
@@ -94,17 +93,17 @@ def _product_of_matrices(op: OperatorContext, weights: Array, together: int) -> 
     def multiply(x: SSAValue) -> SSAValue:
         steps = shape_of(x)[0] // together
         sums = _sums(op, x, weights, ROW_ORDERS["sequential"])
-        sums = reshaped(op, sums, (steps, together, count, outputs))
-        x = reshaped(op, x, (steps, together, columns))
+        sums = op.reshaped(sums, (steps, together, count, outputs))
+        x = op.reshaped(x, (steps, together, columns))
         for part, order in parts if panel else ():
             if part.start < part.stop:
                 rows = take(op, x, [range(steps), range(panel), range(columns)])
-                rows = reshaped(op, rows, (steps * panel, columns))
+                rows = op.reshaped(rows, (steps * panel, columns))
                 piece = _sums(op, rows, weights[:, part], order)
                 shape = (steps, panel, count, part.stop - part.start)
-                piece = reshaped(op, piece, shape)
+                piece = op.reshaped(piece, shape)
                 sums = emitter(op).inserted(piece, sums, (0, 0, 0, part.start))
-        return reshaped(op, sums, (steps * together, count * outputs))
+        return op.reshaped(sums, (steps * together, count * outputs))
 
     return multiply
 

@@ -8,14 +8,12 @@ outside of the image are skipped there; here they add a zero, which changes no s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from qlower.dialects import qnn
 from qlower.dialects.types import element_type, shape_of
 
 from ...scalars import Scalars, folded, mapped
@@ -73,11 +71,4 @@ def finish_sums(op: OperatorContext, sums: SSAValue, bias: int = 2) -> None:
     if added is not None:
         value = steps.add(value, nest.input(added, [nest.parallel - 1]))
     value = activated(op, steps, value)
-    finish(op, reshaped(op, nest.build([value])[0], shape))
-
-
-def reshaped(op: OperatorContext, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-    if shape_of(value) == tuple(shape):
-        return value
-    type = TensorType(element_type(value.type), shape)
-    return op.emit(qnn.ReshapeOp(value, type), "reshape")
+    finish(op, op.reshaped(nest.build([value])[0], shape))
