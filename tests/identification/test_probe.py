@@ -20,6 +20,7 @@ from qlower.identification.cases import (
     TURN_BITS,
     TURN_COUNTS,
     Cases,
+    opposite_bias,
     weights_for,
 )
 from qlower.identification.onnx_file import channels_first
@@ -237,3 +238,13 @@ def test_sums_turn_behind_the_end_of_a_register(signed: bool) -> None:
         assert (np.abs(rows[number, top - count + 1 : top + 1]) == weight).all()
         assert line[top - 1] <= end
         assert line[-1] == 0
+
+
+def test_biases_that_products_go_against() -> None:
+    """By three sevenths of the sum and 997, but less than weights can make."""
+    most = LARGEST_PRODUCT_SUM - 1
+    sums = np.array([0, 7, -7000, 1 << 29, -(1 << 29)])
+    bias = opposite_bias(sums)
+    assert (bias - sums).tolist() == [997, 1000, -2003, most, -most]
+    products = sums - bias
+    assert (weights_for(products) @ FACTORS == products).all()
