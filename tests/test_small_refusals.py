@@ -85,19 +85,32 @@ def test_a_constant_of_equal_elements() -> None:
     assert found.tolist() == [[7, 7, 7], [7, 7, 7]]
 
 
-def test_an_emulator_without_products_of_mixed_signs() -> None:
-    """usdot v5.4s, v6.16b, v7.16b: with u = s + 128, sum s w + 2 sum 64 w."""
+@pytest.mark.parametrize(
+    ("word", "unsigned", "product"),
+    [
+        (0x4E879CC5, 6, "0x4e879405"),  # usdot v5.4s, v6.16b, v7.16b
+        (0x4FA7F0C5, 6, "0x4fa7e005"),  # usdot v5.4s, v6.16b, v7.4b[1]
+        (0x4F87F8C5, 6, "0x4f87e805"),  # usdot v5.4s, v6.16b, v7.4b[2]
+        (0x4F27F0C5, 7, "0x4fa0e0c5"),  # sudot v5.4s, v6.16b, v7.4b[1]
+        (0x4F07F8C5, 7, "0x4f80e8c5"),  # sudot v5.4s, v6.16b, v7.4b[2]
+    ],
+)
+def test_an_emulator_without_products_of_mixed_signs(
+    word: int, unsigned: int, product: str
+) -> None:
+    """With u = s + 128, sum s w + 2 sum 64 w: v0 takes the unsigned factors' place."""
     sequence = vars(import_module("qlower.emulation.aarch64"))["_mixed_product"]
-    assert list(map(hex, sequence(0x4E879CC5))) == [
+    assert list(map(hex, sequence(word))) == [
         "0x3c9f0fe0",  # str q0, [sp, #-16]!
         "0x4f04e400",  # movi v0.16b, #128
-        "0x6e201cc0",  # eor v0.16b, v6.16b, v0.16b
-        "0x4e879405",  # sdot v5.4s, v0.16b, v7.16b
+        hex(0x6E201C00 | unsigned << 5),  # eor v0.16b, v6.16b or v7.16b, v0.16b
+        product,  # sdot v5.4s of v0
         "0x4f02e400",  # movi v0.16b, #64
-        "0x4e879405",
-        "0x4e879405",
+        product,
+        product,
         "0x3cc107e0",  # ldr q0, [sp], #16
     ]
+    assert sequence(0x4E879405) == []  # sdot
 
 
 PRODUCTS = """
