@@ -3,24 +3,16 @@
 // # Formula
 // acc = sum over pairs of sat16(x_2i w_2i + x_2i+1 w_2i+1), minus z_x sum(w); x the stored uint8,
 // then as `openvino`.
-// # Ties
-// As `openvino`.
-// # Operands
-// As `openvino`.
 // # Quirks
-// - Pairs are neighbouring channels of one tap, the last of an odd number alone; padding holds
-//   the zero point.
+// - Pairs are neighbouring channels of one tap, or inputs of a linear layer, the last of an odd
+//   number alone; padding holds the zero point.
 // - Depthwise convolutions are exact if they have one output for each channel; of others
 //   neighbouring taps make pairs.
-// - Linear layers: neighbouring inputs make pairs, the last of an odd number alone.
 // # Not matched
 // - As `openvino`; padded images of an odd number of channels, and several groups, are refused.
 // # Checked against
-// OpenVINO 2026.4.1 live with ONEDNN_MAX_CPU_ISA=AVX2, on a CPU that has VNNI:
-// `tests/contracts/test_phone_systems_live.py`, 300,000 outputs of drawn layers of each rule with
-// weights but additions, and 2,621,440 chosen ones of each, additions too: 7,943,036 of these
-// 13,107,200 are ties, or within 2^-14 steps of one. No mismatch; mutants with one step changed
-// differ.
+// OpenVINO live with ONEDNN_MAX_CPU_ISA=AVX2, on a CPU that has VNNI: 13 million chosen outputs, no
+// mismatch ([more](../../docs/pages/contracts-measured.md#openvino-on-avx2)).
 // # Sources
 // - As `openvino`; oneapi-src/oneDNN, src/cpu/x64/jit_uni_x8s8s32x_conv_kernel.cpp
 
