@@ -62,6 +62,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Shape]] = {
     "rsqrt": (lambda x: torch.rsqrt(x.abs() + 1) + torch.reciprocal(x), IMAGE),
     "cube": (lambda x: x**3, IMAGE),
     "batch_norm": (normalized, IMAGE),
+    "einsum": (lambda x: torch.einsum("bij,bkj->bki", x, x[:, :2]), (2, 3, 1)),
+    "windows_of_rows": (lambda x: F.adaptive_avg_pool1d(x, 4), (2, 16, 9)),
 }
 """Functions of one tensor, and the tensor's shape."""
 
@@ -116,6 +118,18 @@ def test_bilinear(shape: Shape, given: dict[str, Any], tmp_path: Path) -> None:
         last,
         tmp_path / "model.pt2",
     )
+
+
+@pytest.mark.parts(2)
+@pytest.mark.parametrize(
+    ("sizes", "wanted"), [((7, 8), (2, 3)), ((13, 13), (6, 6)), ((5, 4), (7, 7))]
+)
+def test_adaptive_windows(sizes: Shape, wanted: Shape, tmp_path: Path) -> None:
+    """Windows of unequal sizes, at equal distances, and of elements that are repeated,
+    of whole vectors of channels."""
+    last = random((1, 16, *sizes)).contiguous(memory_format=torch.channels_last)
+    path = tmp_path / "model.pt2"
+    compare(lambda x: F.adaptive_avg_pool2d(x, wanted), last, path)
 
 
 @pytest.mark.parametrize("size", [17, 3])

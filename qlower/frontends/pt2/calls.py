@@ -124,6 +124,10 @@ def _gelu(site: CallSite) -> None:
     site.add(kind, [site.tensor("self")], domain=TORCH)
 
 
+def _einsum(site: CallSite) -> None:
+    site.add("Einsum", site.tensors("tensors"), {"equation": site.text("equation")})
+
+
 def _power(site: CallSite) -> None:
     """Products, or a root."""
     site.expect("exponent", 2, 2.0, 3, 3.0, 0.5)
@@ -249,6 +253,7 @@ torchao.quantized_rows = torch.QuantizedRows input
     "aten.max_pool3d.default": _max_pool(3),
     "aten.avg_pool3d.default": average_pool(3, domain=""),
     "aten.gelu.default": _gelu,
+    "aten.einsum.default": _einsum,
     "aten.scaled_dot_product_attention.default": _attention,
     **dict.fromkeys(
         (

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from xdsl.dialects.builtin import TensorType, f32
 
 from qlower.dialects import qnn
 from qlower.model.windows import padded_image
-from qlower.operators.windows import Window
+from qlower.operators.windows import Window, WindowAxis
 
 from ...entry import takes
 from ...graph.context import NodeContext
 from ...graph.operators.real import real_operand
 from ...graph.operators.real_pools import pool_of, read_pool
 from ...graph.orders import Order, identity, stored_shape
-from ...graph.values import Value, real_value
-from ...graph.window import as_image, from_image
+from ...graph.values import Value, real_value, slice_of
+from ...graph.window import as_image, define_image, from_image
 from ..translating import TORCH
 from .contraction import CONTRACT
 
@@ -53,7 +53,7 @@ def import_average_pool(node: NodeContext) -> None:
 
 
 def import_adaptive_pool(node: NodeContext) -> None:
-    """A mean of everything, or of equal windows that don't overlap."""
+    """A mean of everything, or of windows that cover the image."""
     shape = node.shape(0)
     spatial = shape[2:]
     sizes = node.integer_list("sizes", None, 1)
@@ -64,18 +64,64 @@ def import_adaptive_pool(node: NodeContext) -> None:
     if all(size == 1 for size in sizes):
         _mean(node, range(2, len(shape)), keeps=True)
         return
-    if any(extent % size for extent, size in zip(spatial, sizes, strict=True)):
-        raise node.error(
-            f"output_size {sizes} of {list(spatial)} is not supported: windows of"
-            " different sizes"
-        )
-    kernel = tuple(extent // size for extent, size in zip(spatial, sizes, strict=True))
-    node.node.attributes = {
-        "kernel_shape": kernel,
-        "strides": kernel,
-        "pads": (0,) * (2 * len(kernel)),
-    }
-    import_average_pool(node)
+    image = as_image(node, real_operand(node, 0), False)
+    batch, height, width, channels = image.type.get_shape()
+    rows, columns = (1, *sizes)[-2:]
+    runs = [
+        (row, column) for row in _runs(height, rows) for column in _runs(width, columns)
+    ]
+    if len(runs) == 1:
+        from_image(node, _pool(image, *runs[0]), replace(image, is_real=True), False)
+        return
+    emit = node.builder.emitter(node.place(), "windows")
+    whole = emit.filled((batch, rows, columns, channels), f32, 0)
+    for row, column in runs:
+        taken = [range(batch), row.taken, column.taken, range(channels)]
+        name = f"{row.at}_{column.at}"
+        part = node.emit(slice_of(image.ssa, taken), f"part_{name}")
+        pool = node.emit(_pool(replace(image, ssa=part), row, column), f"pool_{name}")
+        whole = emit.inserted(pool, whole, (0, row.at, column.at, 0))
+    define_image(node, whole, replace(image, is_real=True), False)
+
+
+def _pool(image: Value, *runs: _Run) -> qnn.RealPool2DOp:
+    axes = [WindowAxis(len(run.taken), run.kernel, run.stride) for run in runs]
+    return pool_of(image, Window(tuple(axes)), "average_pool", CONTRACT)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Neighbouring results from `at` on, whose windows have one size and distance, of
+    the elements `taken`."""
+
+    at: int
+    taken: range
+    kernel: int
+    stride: int
+
+
+def _runs(extent: int, size: int) -> list[_Run]:
+    """The windows of an adaptive pool along a dimension, as few runs.
+
+    Result i is that of the elements from i extent / size, rounded down, to the one
+    before (i + 1) extent / size, rounded up (aten/src/ATen/native/AdaptivePooling.h).
+    """
+    windows = [
+        range(at * extent // size, -(-(at + 1) * extent // size)) for at in range(size)
+    ]
+    found: list[_Run] = []
+    for at, window in enumerate(windows):
+        if found:
+            last = found[-1]
+            stride = window.start - windows[at - 1].start
+            is_first = at == last.at + 1
+            is_like = is_first or stride == last.stride
+            if len(window) == last.kernel and stride and is_like:
+                taken = range(last.taken.start, window.stop)
+                found[-1] = replace(last, taken=taken, stride=stride)
+                continue
+        found.append(_Run(at, window, len(window), 1))
+    return found
 
 
 def import_mean(node: NodeContext, function: str = "mean") -> None:
