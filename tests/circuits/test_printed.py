@@ -111,6 +111,41 @@ def test_a_register_with_a_reset_is_refused() -> None:
         systemverilog(module)
 
 
+def test_steps_of_several_bits() -> None:
+    """Parts, copies, comparisons and shifts, each with its sign or without."""
+    text = """hw.module @m(in %a: i6, in %b: i6, in %c: i1, out r: i12) {
+  %part = comb.extract %a from 2 : (i6) -> i2
+  %end = comb.extract %b from 5 : (i6) -> i1
+  %times = comb.replicate %part : (i2) -> i6
+  %sign = comb.replicate %end : (i1) -> i6
+  %less = comb.icmp slt %a, %times : i6
+  %below = comb.icmp ult %b, %sign : i6
+  %arithmetic = comb.shrs %a, %b : i6
+  %logical = comb.shru %a, %b : i6
+  %one = comb.mux %less, %arithmetic, %logical : i6
+  %other = comb.mux %below, %one, %times : i6
+  %whole = comb.concat %one, %other : i6, i6
+  hw.output %whole : i12
+}"""
+    (module,) = parse_module(text, "m.mlir").body.ops
+    assert isinstance(module, hw.HWModuleOp)
+    lines = [line.strip() for line in systemverilog(module).splitlines()]
+    assert [line for line in lines if " = " in line] == [
+        "wire [1:0] part = a[3:2];",
+        "wire end_ = b[5];",
+        "wire [5:0] times = {3{part}};",
+        "wire [5:0] sign = {6{end_}};",
+        "wire less = $signed(a) < $signed(times);",
+        "wire below = b < sign;",
+        "wire [5:0] arithmetic = $signed(a) >>> b;",
+        "wire [5:0] logical = a >> b;",
+        "wire [5:0] one = less ? arithmetic : logical;",
+        "wire [5:0] other = below ? one : times;",
+        "wire [11:0] whole = {one, other};",
+        "assign r = whole;",
+    ]
+
+
 @pytest.mark.parametrize("stages", [0, 2])
 def test_a_bench_that_was_recorded(stages: int, tmp_path: Path) -> None:
     """Icarus Verilog has run these texts on the layer's vectors: 16 of 16 pass."""

@@ -13,15 +13,17 @@ from typing import cast
 import numpy as np
 import pytest
 from support.damage.forgeries import forged, forgeries
+from support.layers.small_model import SMALL_MODEL
 
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.diagnostics import QlowerError
 from qlower.explain.diff import Progress
-from qlower.frontends.load import load
+from qlower.frontends.load import load, named
 from qlower.interp import Array
 from qlower.model import Model
 from qlower.tables.json_text import json_text
+from qlower.text.parsing import parse_module
 from qlower.verification.check import DECIDE, Decide, Record, Verdict, check, check_text
 from qlower.verification.equal import equal
 from qlower.verification.groups import groups
@@ -246,3 +248,56 @@ def test_no_verdict(
     words = ["verify", str(ASKED), "--check", str(path)]
     assert main(words) == ExitCode.WRONG_INPUT
     assert "is no verdict of qlower verify" in capsys.readouterr().err
+
+
+def test_layers_that_are_not_drawn_keep_their_rows() -> None:
+    """What is said of all layers follows from these and the new ones."""
+    with_others = vars(import_module("qlower.verification.check"))["_with_others"]
+    model = named(parse_module(SMALL_MODEL), None)
+
+    def rows(*verdicts: str, **more: str) -> list[Record]:
+        names = ("conv", "flat", "scores")
+        pairs = zip(names, verdicts, strict=True)
+        return [{"layer": name, "verdict": one, **more} for name, one in pairs]
+
+    alike = rows("equal", "equal", "equal")
+    apart = rows("differs", "equal", "equal")
+    for stated, new, drawn, is_equal in (
+        (apart, alike, "scores", False),
+        (apart, alike, "conv", True),
+        (alike, apart, "scores", True),
+        (alike, apart, "conv", False),
+    ):
+        again = {"layers": new, "equal": "?", "sha256": {"code for v": "new"}}
+        found = with_others({"layers": stated, "equal": "?"}, again, model, [drawn])
+        assert found["equal"] is is_equal
+        assert found["layers"] == [
+            one if one["layer"] == drawn else other
+            for one, other in zip(new, stated, strict=True)
+        ]
+        assert found["sha256"] == {"code for v": "new"}
+    again = {"layers": alike[:1]}
+    found = with_others({"layers": []}, again, model, ["conv"])
+    assert found == {"layers": [alike[0], {"layer": "flat"}, {"layer": "scores"}]}
+
+
+def test_code_that_is_not_drawn_keeps_its_hash() -> None:
+    with_others = vars(import_module("qlower.verification.check"))["_with_others"]
+    model = named(parse_module(SMALL_MODEL), None)
+    row = {"layer": "conv", "verdict": "equal"}
+    hashes = {"model": "same", "code for v": "all", "code for w": "all"}
+    for differing, is_equal in ((0, True), (1, False)):
+        again = {
+            "layers": [{**row, "level": level} for level in "vw"],
+            "levels": {},
+            "equal": "?",
+            "whole": {"v": {"differing": 0}, "w": {"differing": differing}},
+            "sha256": {"model": "new", "code for v": "part", "code for w": "part"},
+        }
+        record = {"layers": [{**row, "level": "v"}], "sha256": hashes}
+        found = with_others(record, again, model, ["scores"])
+        assert found["sha256"] == {**hashes, "model": "new"}
+        assert found["layers"] == [{**row, "level": "v"}, {"layer": "conv"}]
+        assert found["equal"] is False
+        found = with_others(record, again, model, ["conv"])
+        assert found["equal"] is is_equal
