@@ -32,6 +32,9 @@ _LAYER = """\
 _SIZES = 6, 12, 24
 
 
+_BESIDE = _LAYER.replace("%v$m", "%v0")
+
+
 def _chain(count: int, path: Path, layer: str = _LAYER) -> Model:
     layers = [
         layer.replace("$n", str(n)).replace("$m", str(n - 1))
@@ -40,7 +43,7 @@ def _chain(count: int, path: Path, layer: str = _LAYER) -> Model:
     end = f"    return %v{count} : tensor<1x2x!t>\n  }}\n}}\n"
     text = "".join([_HEAD, *layers, end])
     path.write_text(
-        text if layer == _LAYER else text.replace("<1x2x!t>", "<1x2x2x1x!t>")
+        text if layer != _PADDED else text.replace("<1x2x!t>", "<1x2x2x1x!t>")
     )
     return qlower.load(path)
 
@@ -71,6 +74,13 @@ def test_twice_the_layers_are_twice_the_work(name: str, tmp_path: Path):
     check(counts_of(WORK[name], tmp_path / "model.mlir"))
 
 
+def test_layers_that_read_one_value_are_confirmed_in_linear_work(tmp_path: Path):
+    def confirm(model: Model) -> None:
+        assert qlower.verify(model, equal=("tflite", "tosa"))
+
+    check(counts_of(confirm, tmp_path / "model.mlir", _BESIDE))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", MORE_WORK)
 def test_twice_the_layers_are_twice_the_work_of_longer_kinds(name: str, tmp_path: Path):
@@ -95,12 +105,14 @@ def test_memory_is_planned_in_linear_work(
     check(counts)
 
 
-def counts_of(work: Callable[[Model], object], path: Path) -> list[int]:
-    """The calls of work on chains of the sizes."""
-    work(_chain(1, path))
+def counts_of(
+    work: Callable[[Model], object], path: Path, layer: str = _LAYER
+) -> list[int]:
+    """The calls of work on models with the sizes as numbers of layers."""
+    work(_chain(1, path, layer))
     counts: list[int] = []
     for size in _SIZES:
-        model = _chain(size, path)
+        model = _chain(size, path, layer)
         with counted_calls() as calls:
             work(model)
         counts.append(calls.count)

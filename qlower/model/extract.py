@@ -109,9 +109,12 @@ class LayerIndex:
         read = (value for op in kept for value in values_read(op))
         return [self._values[v] for v in dict.fromkeys(read) if v in self._values]
 
-    def detach(self, names: Collection[str]) -> tuple[ModuleOp, list[str], list[str]]:
+    def detach(
+        self, names: Collection[str], *, apart: bool = False
+    ) -> tuple[ModuleOp, list[str], list[str]]:
         """A copy of the module with the named layers alone: each takes arguments only,
-        and its results are returned.
+        and its results are returned. Layers that read one value share an argument, or
+        each has one of its own if they are to be `apart`.
 
         The second value names, for each argument, the input or the layer of the module
         whose value it stands for; the third names the results. Layers with several
@@ -120,7 +123,7 @@ class LayerIndex:
         named = (op for name in {*names} for op in self._named.get(name, ()))
         chosen = self._in_order(named)
         kept = self._kept(chosen)
-        part = _Part.of(self.module, kept, self._values.__contains__)
+        part = _Part.of(self.module, kept, self._values.__contains__, apart=apart)
         results = [
             value for op in chosen for value in op.results if value in self._values
         ]
@@ -180,24 +183,30 @@ class _Part:
         module: ModuleOp,
         kept: Iterable[Operation],
         is_input: Callable[[SSAValue], bool],
+        *,
+        apart: bool = False,
     ) -> _Part:
         """Copies of the operations `kept`, in order, for which what `is_input` is
-        given."""
+        given: once for all, or for each of them if they are `apart`."""
         block = Block()
         copies: dict[SSAValue, SSAValue] = {}
         arguments: dict[SSAValue, SSAValue] = {}
+        inputs: list[SSAValue] = []
         for op in kept:
             read = values_read(op)
+            if apart:
+                arguments.clear()
             for value in read:
                 if is_input(value) and value not in arguments:
                     argument = block.insert_arg(value.type, len(block.args))
                     argument.name_hint = value.name_hint
                     arguments[value] = argument
+                    inputs.append(value)
             known = {value: arguments.get(value) or copies[value] for value in read}
             copy = op.clone(known)
             copies.update(zip(op.results, copy.results, strict=True))
             block.add_op(copy)
-        return _Part(module, block, copies, list(arguments))
+        return _Part(module, block, copies, inputs)
 
     def module(
         self, results: Sequence[SSAValue], inputs: Iterable[str], outputs: Iterable[str]

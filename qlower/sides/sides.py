@@ -79,6 +79,22 @@ class Computed:
         outputs, _ = run.run(arrays, {})
         return dict(zip(results, outputs, strict=True))
 
+    def each_alone(self, inputs: Mapping[str, Values]) -> Values:
+        """The results of the layers that are named, each for values of its own."""
+        if not inputs:
+            return {}
+        index = self.model.index
+        module, _, results = index.detach(inputs, apart=True)
+        run = self._runnable(Model(module), with_layers=False)
+        arrays = [
+            inputs[name][source]
+            for name in index
+            if name in inputs
+            for source in index.sources(name)
+        ]
+        outputs, _ = run.run(arrays, {})
+        return dict(zip(results, outputs, strict=True))
+
     def completed(self, layer_values: Values) -> Values:
         """The values, and the results of layers that have no rule, which a dump may
         leave out: reshaping is everywhere the same."""

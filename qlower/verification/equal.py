@@ -272,25 +272,18 @@ def _confirm(
     sides: tuple[Computed, Computed], verdicts: list[LayerVerdict]
 ) -> Iterator[LayerVerdict]:
     """The verdicts that machine code confirms."""
-    groups: list[dict[str, Array]] = []
-    places: dict[str, int] = {}
-    for verdict in verdicts:
-        if verdict.counterexample is not None:
-            own = verdict.counterexample.inputs
-            free = (n for n, group in enumerate(groups) if group.keys().isdisjoint(own))
-            places[verdict.layer] = number = next(free, len(groups))
-            if number == len(groups):
-                groups.append({})
-            groups[number].update(own)
-    native = [replace(side, executor="jit") for side in sides]
-    outputs = [[side.alone(group) for side in native] for group in groups]
+    inputs = {
+        verdict.layer: verdict.counterexample.inputs
+        for verdict in verdicts
+        if verdict.counterexample is not None
+    }
+    outputs = [replace(side, executor="jit").each_alone(inputs) for side in sides]
     for verdict in verdicts:
         example = verdict.counterexample
         if example is None:
             yield verdict
             continue
-        pair = outputs[places[verdict.layer]]
-        results = tuple(side[verdict.layer][example.index].item() for side in pair)
+        results = tuple(side[verdict.layer][example.index].item() for side in outputs)
         if results == example.results:
             confirmed = replace(example, confirmed=[*example.confirmed, "jit"])
             yield replace(verdict, counterexample=confirmed)
