@@ -18,6 +18,7 @@ from qlower.contracts.products import EXACT, IN_PAIRS
 from qlower.contracts.values import (
     Values,
     activation_values,
+    is_in_qdq,
     operand_values,
     window_values,
 )
@@ -57,6 +58,7 @@ class RuledContraction:
             "half_scales": np.array(False),
             "in_sequence": np.array(isinstance(op, qnn.LinearOp) and op.in_sequence),
             "input_rank": np.array(len(shape_of(op.operands[0])), np.int32),
+            "in_qdq": np.array(is_in_qdq(op)),
         }
         if isinstance(op, qnn.FusedAddOp):
             values |= operand_values("addend", op.operands[-1].type)
@@ -200,8 +202,10 @@ class RuledContraction:
         """The sum over a channel's weights of the rule weight_addend, each partial sum
         rounded: [channel] as f32."""
         rows = self._rows.astype(np.int32)
+        values = operand_values("input", self.op.input.type)
         (addends,) = self.contract.rule("weight_addend").evaluate_each(
-            {"weight": rows, **operand_values("input", self.op.input.type)}, rows.shape
+            {"weight": rows, "in_qdq": np.array(is_in_qdq(self.op)), **values},
+            rows.shape,
         )
         return np.add.accumulate(addends, axis=1, dtype=np.float32)[:, -1]
 
@@ -293,6 +297,7 @@ def layer_values(op: Product) -> Values:
         "per_channel": np.array(weight.is_per_axis),
         "weights_symmetric": np.array(not any(weight.zero_points)),
         "one_weight_scale": np.array(len(set(weight.scales)) == 1),
+        "first_weight_scale": np.array(weight.scales[0], np.float32),
         "input_channels": np.array(input_channels, np.int32),
         "groups": np.array(groups, np.int32),
         "transposed": np.array(isinstance(op, qnn.Conv2DOp) and op.transposed),

@@ -10,6 +10,7 @@
 //   neighbouring taps make pairs.
 // # Not matched
 // - As `openvino`; padded images of an odd number of channels, and several groups, are refused.
+// - QDQ form: not tried.
 // # Checked against
 // OpenVINO live with ONEDNN_MAX_CPU_ISA=AVX2, on a CPU that has VNNI: 13 million chosen outputs, no
 // mismatch ([more](../../docs/pages/contracts-measured.md#openvino-on-avx2)).

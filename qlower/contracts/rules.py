@@ -54,6 +54,8 @@ _BINARY = inlined(
 # Whether the scales are numbers of float16, to be combined in that: in a product of
 # computed matrices alone, by a contract that asks.
 _HALF_SCALES: Values = {"half_scales": i1}
+# Whether the model was read from QDQ form, which states scales and zero points.
+_FORM: Values = {"in_qdq": i1}
 _ACCUMULATOR_RANGE = {
     # The smallest and largest accumulator of each channel, before it wraps, over all
     # stored inputs; further apart where weights are computed or pairs saturate.
@@ -94,10 +96,12 @@ _CONTRACTION = inlined(
         "real_bias": f32,
         # Whether all channels have the same bias, as one channel does.
         "one_bias": i1,
+        "first_weight_scale": f32,
         # Whether a kernel of several linear layers quantizes the result.
         "in_sequence": i1,
         # Dimensions of the input.
         "input_rank": i32,
+        **_FORM,
         **_LAYER,
         **_ACCUMULATOR_RANGE,
         # The sum of the channel's weights without their zero point, which must be
@@ -131,13 +135,14 @@ _SUM = inlined(
     # The sum of the stored integers inside the image, zero point not subtracted, and
     # how many there are.
     {"accumulator": i32},
-    {"count": i32, **INPUT, **OUTPUT},
+    {"count": i32, **_FORM, **INPUT, **OUTPUT},
 )
 _REDUCED: Values = {
     "count": i32,
     "keep_dims": i1,
     # Whether the dimensions are rows and columns of an image [N, H, W, C].
     "over_image": i1,
+    **_FORM,
     **INPUT,
     **OUTPUT,
 }
@@ -182,7 +187,7 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
     # with longer ones: layers with weights whose sums can leave it are refused.
     "accumulator_bits": RuleSignature({}, {}),
     # What a weight without its zero point adds to `weight_total`.
-    "weight_addend": RuleSignature({"weight": i32}, INPUT, (f32,)),
+    "weight_addend": RuleSignature({"weight": i32}, {**_FORM, **INPUT}, (f32,)),
     # What a stored integer adds to `sum`, in a type of the contract's choice: 0 for the
     # zero point. Only contracts have it whose avg_pool2d asks for `sum`.
     "avg_pool2d_addend": RuleSignature({"input": i32}, INPUT, None),
@@ -227,7 +232,7 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
         {}, {"real": f32, "output_scale": f32, "output_zero_point": i32}
     ),
     "quantize": inlined({"input": f32}, OUTPUT),
-    "dequantize": inlined({"input": i32}, INPUT, f32),
+    "dequantize": inlined({"input": i32}, {**_FORM, **INPUT}, f32),
     "requantize": _UNARY,
     # relu, relu6 and clamp on their own: output_min and output_max carry the bounds.
     "clamp": _UNARY,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import StringAttr, TensorType, f16
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f16
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -21,6 +21,7 @@ from qlower.contracts.accumulator_range import accumulator_range
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn, quant
 from qlower.dialects.operations import named_operands
+from qlower.dialects.qnn.attributes import QDQ
 from qlower.dialects.qnn.constraints import check_storage
 from qlower.dialects.quant import QuantizedType, quantized_element
 from qlower.dialects.types import element_type, is_tensor_type
@@ -183,7 +184,7 @@ def operation_values(contract: Contract, op: Operation) -> Values:
     result, whose range an activation may narrow; and what the operation states itself.
     Raises QlowerError for what the contract has no arithmetic for.
     """
-    values: Values = {}
+    values: Values = {"in_qdq": np.array(is_in_qdq(op))}
     for name, operand in named_operands(op):
         if isinstance(element_type(operand.type), QuantizedType):
             values |= element_values(name, operand.type)
@@ -213,6 +214,15 @@ def operation_values(contract: Contract, op: Operation) -> Values:
         case _:
             pass
     return values
+
+
+def is_in_qdq(op: Operation) -> bool:
+    """Whether an operation is in a model that was read from QDQ form, in which scales
+    and zero points are stated, not ranges."""
+    top: Operation | None = op
+    while top is not None and not isinstance(top, ModuleOp):
+        top = top.parent_op()
+    return top is not None and QDQ in top.attributes
 
 
 def mapping_rule(op: Operation) -> str:

@@ -60,13 +60,11 @@ def _takes_any_sign(op: qnn.QnnOp, signs: set[bool]) -> bool:
 
 def check_reading(model: Model, contract: str | None) -> None:
     """Warn if a contract, by default the model's own, stands for a session of ONNX
-    Runtime, or for a device, that would read the model's file differently, or isn't
-    its system's arithmetic there."""
+    Runtime, or for a device, that would read the model's file differently."""
     name = contract or module_contract(model.module)
     reading = model.module.attributes.get(QDQ)
     if name is None or reading in (None, StringAttr(DEVICE)):
         return
-    _check_openvino(model, name)
     stated = load_contract(name).qdq
     if stated == DEVICE and any(_REAL in remark for remark in model.remarks):
         warn(
@@ -79,20 +77,4 @@ def check_reading(model: Model, contract: str | None) -> None:
             f"{model.path or 'the model'} is read as ONNX Runtime runs it with "
             f"{_NOT_BY_DEFAULT}; {name} stands for its default session on x86-64, "
             "which reads it differently: --qdq x86"
-        )
-
-
-def _check_openvino(model: Model, contract: str) -> None:
-    """Warn of layers of ONNX files that OpenVINO rounds otherwise than in the graphs
-    that its contracts were compared in."""
-    if "conv2d_add" not in load_contract(contract).rules:
-        return
-    others = qnn.FusedAddOp | qnn.LinearOp
-    ops = [op for op in layers(model.module) if isinstance(op, others)]
-    if ops:
-        warn(
-            f"OpenVINO has other near ties than {contract} in additions and linear "
-            f"layers of ONNX files: here in {len(ops)}, the first is "
-            f"{layer_name(ops[0]) or ops[0].name!r}",
-            ops[0].location,
         )

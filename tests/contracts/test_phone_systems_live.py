@@ -29,11 +29,13 @@ from support.values.near_ties import (
     mutants,
     near_tie_layer,
 )
+from xdsl.dialects.builtin import StringAttr
 
 import qlower
 from qlower.compilation.compilation import Compilation
 from qlower.contracts import load_contract
 from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import QDQ
 from qlower.interp.values import Array
 
 pytestmark = [
@@ -90,6 +92,7 @@ def check_near_ties(system: System, name: str, rule: str, tmp_path: Path) -> Non
             relu=number % 5 == 3,
             one_scale=system.package == "openvino" and number % 3 == 2,
             in_sequence=system.in_sequence,
+            in_qdq=system.in_qdq,
         )
         expected = system.run(layer)
         near += count_near_ties(one_of(layer))
@@ -123,6 +126,8 @@ def drawn(system: System, kind: str, seed: int) -> RandomLayer:
         seed, OUTPUTS, signed=signed, activations=activations, even_groups=False
     )
     layer = getattr(random_modules, kind)(draw)
+    if system.in_qdq:
+        layer.module.attributes[QDQ] = StringAttr("integer")
     return marked(layer) if system.in_sequence else layer
 
 

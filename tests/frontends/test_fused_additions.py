@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from xdsl.dialects.builtin import StringAttr
 
 from qlower import Model
 from qlower.dialects import qnn
-from qlower.dialects.qnn.attributes import QDQ
 from qlower.frontends.fused_additions import as_run_by
-from qlower.frontends.readings import check_reading
 from qlower.model.layers import layers
 from qlower.text.parsing import parse_module
 
@@ -60,15 +57,3 @@ def test_additions(lines: list[str], second: str, kinds: list[str]) -> None:
     # nobody else adds so
     assert as_run_by(model, ["openvino", "tflite"]) is model
     assert as_run_by(model, []) is model
-
-
-def test_layers_of_onnx_files(caplog: pytest.LogCaptureFixture) -> None:
-    """OpenVINO computes some of them otherwise, which nobody has stated."""
-    text = HEAD + "\n".join([CONV, ADD, "return %s, %x : !t, !t", "}"])
-    model = Model(parse_module(text, "model.mlir"))
-    model.module.attributes[QDQ] = StringAttr("integer")
-    check_reading(model, "onnxruntime")
-    assert not caplog.records
-    check_reading(as_run_by(model, ["openvino"]), "openvino")
-    assert "other near ties than openvino in additions and linear" in caplog.text
-    assert "here in 1, the first is" in caplog.text

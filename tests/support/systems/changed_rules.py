@@ -4,13 +4,18 @@ results where they are changed."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from qlower.interp.values import Array
 from support.lanes import LARGE_VARIABLE, is_asked_for
 from support.layers.random_modules import RandomLayer
 from support.systems.mnn_layers import run_mnn
 from support.systems.ncnn_layers import run_ncnn
+from support.systems.openvino_qdq import (
+    is_known_in_qdq,
+    run_openvino_qdq,
+    run_openvino_qdq_sequence,
+)
 from support.systems.phone_systems import (
     SEQUENCE_SIZE,
     One,
@@ -35,7 +40,8 @@ class System:
     Its `contract` has the system's name if that isn't stated. `signed` activations may
     be, `zero_points` they may have; `changes` make mutants by the rule in which they
     show, of the contract `changed` where that isn't the system's own. A fused
-    activation is ReLU, or one of `activations`. A chosen layer has at most `channels`.
+    activation is ReLU, or one of `activations`. Models are in QDQ form if it has that.
+    A chosen layer has at most `channels`.
     """
 
     package: str
@@ -50,6 +56,7 @@ class System:
     channels: int = CHANNELS
     contract: str | None = None
     in_sequence: bool = False
+    in_qdq: bool = False
 
 
 FMA = "%steps = math.fma %real, %used, %shift : f32"
@@ -104,8 +111,10 @@ OPENVINO_CHANGES: Mapping[str, Sequence[Change]] = (
                 "%result = math.fma %sum, @weight_step, %real_bias : f32",
             ),
             (
-                "%shift = arith.divf %steps, %width : f32",
-                "%shift = arith.mulf %negated, %scale : f32",
+                "%moved = arith.subf %ranged, @offset_of_codes : f32",
+                "%negated = arith.negf %low : f32\n"
+                "  %other = arith.mulf %negated, %scale : f32\n"
+                "  %moved = arith.subf %other, @offset_of_codes : f32",
             ),
             STORED_TWICE,
             (
@@ -116,7 +125,60 @@ OPENVINO_CHANGES: Mapping[str, Sequence[Change]] = (
     )
     | dict.fromkeys(("conv2d_add", "depthwise_conv2d_add"), ADD_CHANGES)
 )
+STEP_BY_RANGE = (
+    # the step of the range where the model states one
+    "%result = arith.select %in_qdq, %stated, %step : f32",
+    "%result = arith.addf %step, 0.0 : f32",
+)
+IN_QDQ = System(
+    "openvino",
+    run_openvino_qdq,
+    {
+        rule: (STEP_BY_RANGE, *changes[:1])
+        for rule, changes in OPENVINO_CHANGES.items()
+        if rule != "linear"
+    },
+    signs=(False,),
+    kinds=("conv2d", "depthwise_conv2d", "conv2d_add"),
+    takes=is_known_in_qdq,
+    activations=dict.fromkeys(("conv2d", "depthwise_conv2d"), ("relu", "relu6")),
+    contract="openvino",
+    in_qdq=True,
+)
+OF_EITHER_SIGN = replace(
+    IN_QDQ,
+    changes={"linear": (STEP_BY_RANGE, *LINEAR_CHANGES)},
+    signs=(False, True),
+    kinds=("linear", "quantize", "avg_pool2d", "mean"),
+)
+IN_SEQUENCE = {
+    "linear": (
+        # one rounding fewer, or as in a layer alone
+        (
+            "%scaled = arith.mulf %sum, @weight_step : f32\n"
+            "  %result = arith.addf %scaled, %real_bias : f32",
+            "%result = math.fma %sum, @weight_step, %real_bias : f32",
+        ),
+        (
+            "arith.select @is_in_sequence, %in_turn, %alone : i32",
+            "arith.select @is_in_sequence, %with_relu, %alone : i32",
+        ),
+        (
+            "arith.select @is_in_sequence, %in_turn, %alone : i32",
+            "arith.select @is_in_sequence, %plain, %alone : i32",
+        ),
+    )
+}
 SYSTEMS = {
+    "openvino-qdq": IN_QDQ,
+    "openvino-qdq-signed": OF_EITHER_SIGN,
+    "openvino-qdq-sequence": replace(
+        OF_EITHER_SIGN,
+        run=run_openvino_qdq_sequence,
+        changes=IN_SEQUENCE,
+        kinds=(),
+        in_sequence=True,
+    ),
     "openvino": System(
         "openvino",
         run_openvino,
@@ -140,24 +202,7 @@ SYSTEMS = {
     "openvino-sequence": System(
         "openvino",
         run_openvino_sequence,
-        {
-            "linear": (
-                # one rounding fewer, or as in a layer alone
-                (
-                    "%scaled = arith.mulf %sum, @weight_step : f32\n"
-                    "  %result = arith.addf %scaled, %real_bias : f32",
-                    "%result = math.fma %sum, @weight_step, %real_bias : f32",
-                ),
-                (
-                    "arith.select @is_in_sequence, %apart, %alone : i32",
-                    "arith.select @is_in_sequence, %with_relu, %alone : i32",
-                ),
-                (
-                    "arith.select @is_in_sequence, %apart, %alone : i32",
-                    "arith.select @is_in_sequence, %plain, %alone : i32",
-                ),
-            )
-        },
+        IN_SEQUENCE,
         kinds=("linear",),
         takes=is_computed_in_a_sequence,
         channels=min(CHANNELS, SEQUENCE_SIZE),

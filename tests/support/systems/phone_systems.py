@@ -129,11 +129,13 @@ def has_one_group(one: One) -> bool:
 
 
 def is_computed_by_openvino(one: One) -> bool:
-    """Not linear layers whose biases are all the same, or whose output has the middle
-    code for zero point."""
-    if isinstance(one.op, qnn.LinearOp):
+    """Not layers whose output has the middle code for zero point, or whose biases are
+    all the same where these are part of what isn't known."""
+    if isinstance(one.op, qnn.LinearOp | qnn.Conv2DOp | qnn.DepthwiseConv2DOp):
         middle = one.y.zero_point == (0 if one.y.signed else 128)
-        return not middle and len(np.unique(one.bias)) > 1
+        is_known = not isinstance(one.op, qnn.LinearOp | qnn.FusedAddOp)
+        several = is_known or len(np.unique(one.bias)) > 1
+        return not middle and several and has_one_group(one)
     return has_one_group(one)
 
 
@@ -170,6 +172,8 @@ class OpenVino:
     nothing follows, else the last one stays in real numbers."""
 
     def __init__(self) -> None:
+        # its kernels for AMX have faults
+        os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI")
         self.module: Any = import_module("openvino")
         self.ops: Any = import_module("openvino.opset13")
         self.core = self.module.Core()

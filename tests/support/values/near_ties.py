@@ -14,10 +14,12 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
 from qlower.contracts import Contract
 from qlower.dialects import qnn
+from qlower.dialects.qnn.attributes import QDQ
 from qlower.interp.values import Array
 from qlower.model.build import constant, make_module, quantized, quantized_per_axis
 from support.layers.random_modules import RandomLayer
@@ -180,6 +182,7 @@ def codes_of(
     sums: Array,
     relu: bool,
     in_sequence: bool = False,
+    in_qdq: bool = False,
 ) -> Array:
     """What a contract's rule gives for sums of such channels, [channel, ...]."""
     column = (slice(None), *(np.newaxis,) * (sums.ndim - 1))
@@ -206,7 +209,9 @@ def codes_of(
         "weights_symmetric": np.array(True),
         "one_weight_scale": np.array(len(np.unique(channels.scales)) == 1),
         "one_bias": np.array(False),
+        "first_weight_scale": channels.scales[0],
         "in_sequence": np.array(in_sequence),
+        "in_qdq": np.array(in_qdq),
         "input_rank": np.array(2 if rule == "linear" else 4, np.int32),
         **{f"kernel_{side}": np.array(3, np.int32) for side in ("height", "width")},
         **{f"stride_{side}": np.array(1, np.int32) for side in ("height", "width")},
@@ -215,7 +220,7 @@ def codes_of(
     if "weight_total" in values:
         given = {n: np.asarray(v) for n, v in values.items() if n.startswith("input_")}
         weights = channels.weights[column].astype(np.int32)
-        rule_values = {**given, "weight": weights}
+        rule_values = {**given, "weight": weights, "in_qdq": np.array(in_qdq)}
         addends = contract.rule("weight_addend").evaluate_each(
             rule_values, weights.shape
         )
@@ -236,6 +241,7 @@ def near_tie_layer(
     relu: bool = False,
     one_scale: bool = False,
     in_sequence: bool = False,
+    in_qdq: bool = False,
 ) -> RandomLayer:
     """A layer of `count` channels and all codes; `contracts` are one and mutants.
 
@@ -245,10 +251,11 @@ def near_tie_layer(
     tries = QUANTIZATIONS
     while True:
         q = draw_quantization(random, signed=signed, zero_points=zero_points)
-        if zero_points and rule == "linear" and q.y_zero == (0 if signed else 128):
+        is_middle = q.y_zero == (0 if signed else 128)
+        if zero_points and is_middle and not in_qdq:
             continue  # which OpenVINO's contract refuses
         channels, sums = _drawn(random, rule, count * TRIED, q, one_scale)
-        given = rule, q, channels, sums, relu, in_sequence
+        given = rule, q, channels, sums, relu, in_sequence, in_qdq
         found = [codes_of(c, *given) for c in contracts]
         tries -= 1
         if (found[0] != found[1]).any() or not tries:
@@ -258,6 +265,8 @@ def near_tie_layer(
     ]
     chosen = np.concatenate([*order, np.arange(count)])[:count]
     layer = _layer(random, rule, q, channels.at(chosen), relu)
+    if in_qdq:
+        layer.module.attributes[QDQ] = StringAttr("integer")
     return marked(layer) if in_sequence else layer
 
 
