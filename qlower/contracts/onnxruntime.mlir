@@ -29,7 +29,7 @@
 // - real_layer_norm: `fma(F(F(x - m) F(1 / d)), scale, bias)`, m of sums of float64 in four lanes, d of
 //   eight lanes of FMAs; real_rms_norm: `F(F(x F(1 / d)) scale)`; real_loop_layer_norm: by Welford's
 //   corrections, real_plain_layer_norm: by sums in turn, both `F(F(F(F(x - m) / d) scale) + bias)`
-// - real_instance_norm, real_group_norm: sums in Eigen's packets
+// - real_instance_norm, real_group_norm, real_mean_variance_norm: sums in Eigen's packets
 // - hybrid_linear, hybrid_conv2d, hybrid_depthwise_conv2d: the whole input by one range,
 //   `s = F(F(max - min) / 255)`, `q = rne(F(x / s)) + z`; `y = F(F(acc F(s s_w)) + b)`
 // - quantize: `y = rne(F(x / s_y)) + z`; dequantize: `F((x - z_x) s_x)`
@@ -250,6 +250,11 @@ func.func @real_volume_average_pool() -> f32 {
 
 func.func @real_global_average() -> f32 {
   %result = func.call @mean_of(@elements_in_lanes) : (f32) -> f32
+}
+
+// core/providers/cpu/nn/pool_functors.h, LpPool
+func.func @real_sum_pool() -> f32 {
+  %result = func.call @elements_in_turn() : () -> f32
 }
 
 // core/providers/cpu/reduction: rows by Eigen's packets, columns one element after the other, what
@@ -567,6 +572,17 @@ func.func private @instance_scale(%scale: f32) -> f32 attributes {contract.rows 
 func.func private @instance_offset(%bias: f32) -> f32 attributes {contract.rows = "row"} {
   %moved = arith.mulf @instance_mean, @instance_scale : f32
   %result = arith.subf %bias, %moved : f32
+}
+
+// core/providers/cpu/tensor/mean_variance_normalization.cc
+func.func @real_mean_variance_norm(%input: f32) -> f32 {
+  %distance = arith.subf %input, @instance_mean : f32
+  %result = arith.divf %distance, @plain_deviation : f32
+}
+
+func.func private @plain_deviation() -> f32 attributes {contract.rows = "row"} {
+  %variance = func.call @mean_of(@instance_squares) : (f32) -> f32
+  %result = math.sqrt %variance : f32
 }
 
 // The operator's function in ONNX's schema, with Eigen's sums.

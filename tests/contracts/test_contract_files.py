@@ -336,6 +336,7 @@ def test_tflite_defines_every_rule():
     norms = ("layer", "loop_layer", "rms", "loop_rms", "instance", "group")
     others = {"adaptive_avg_pool2d", "lstm_wide_gate_i16", *AUXILIARY}
     others |= {"conv2d_add", "depthwise_conv2d_add", "real_plain_layer_norm"}
+    others |= {"real_sum_pool", "real_mean_variance_norm"}
     others |= {f"real_{norm}_norm" for norm in norms}
     folds = ("l1", "l2", "global_l2", "square_sum", "log_sum", "log_sum_exp")
     others |= {f"real_{fold}" for fold in folds}

@@ -100,6 +100,66 @@ def test_places_of_images(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+WINDOWS: list[dict[str, Any]] = [
+    {},
+    {"pads": [1, 0, 1, 1]},
+    {"strides": [2, 1], "ceil_mode": 1},
+    {"dilations": [2, 1]},
+]
+
+
+@pytest.mark.parts(2)
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_norms(qdq: str, tmp_path: Path) -> None:
+    """Of windows and rows; rows that are 0, that overflow, and that have no number."""
+    build = Layers(18)
+    for power in (1, 2):
+        for window in WINDOWS:
+            x = build.value(2, 3, 8, 9)
+            pool = build.node("LpPool", [x], kernel_shape=[3, 2], p=power, **window)
+            build.returned(pool)
+        for shape, axis in (((4, 37), 1), ((3, 5, 7, 4), 1), ((65,), 0)):
+            x = build.value(*shape)
+            build.returned(build.node("LpNormalization", [x], axis=axis, p=power))
+        rows = build.input(f"rows{power}", (5, 2))
+        build.returned(build.node("LpNormalization", [rows], p=power))
+    build.returned(build.node("LpPool", [build.value(2, 3, 9)], kernel_shape=[3]))
+    edges = [[-0.0, 0.0], [1e30, 1.0], [1e-30, 0.0], [np.inf, 1.0], [np.nan, 0.0]]
+    rows = np.array(edges, np.float32)
+    build.check(tmp_path, qdq, {"rows1": rows, "rows2": rows})
+
+
+@pytest.mark.parts(2)
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_normalization_of_any_axes(qdq: str, tmp_path: Path) -> None:
+    """Rows that begin at every alignment."""
+    build = Layers()
+    for shape in ((2, 3, 4, 5), (3, 2, 7, 11)):
+        for axes in ([2, 3], [1, 2, 3], [-1], [1], [0, 1, 2, 3]):
+            x = build.value(*shape)
+            build.returned(build.node("MeanVarianceNormalization", [x], axes=axes))
+    for shape in ((2, 3, 5, 5), (2, 3, 5)):
+        build.returned(build.node("MeanVarianceNormalization", [build.value(*shape)]))
+    build.check(tmp_path, qdq)
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes", "message"),
+    [
+        ("LpPool", {"p": 3, "kernel_shape": [2, 2]}, "p 3 is out of range"),
+        ("LpNormalization", {"p": 3}, "p 3 is out of range"),
+        ("MeanVarianceNormalization", {"axes": [1, 1]}, "repeat a dimension"),
+    ],
+)
+def test_refused_norms(
+    kind: str, attributes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    build = Layers()
+    build.returned(build.node(kind, [build.value(1, 3, 5, 5)], **attributes))
+    with pytest.raises(QlowerError, match=message):
+        qlower.load(build.save(tmp_path / "model.onnx"))
+
+
 LOCAL: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((2, 5, 4, 4), {"size": 3}),
     ((1, 9, 3, 5), {"size": 5, "alpha": 0.5, "beta": 0.5, "bias": 2.0}),

@@ -36,7 +36,7 @@ LOWEST = float(np.finfo(np.float32).min)
 
 POOLS = (
     *("average_pool", "loop_average_pool", "volume_average_pool"),
-    *("l2_pool", "max_pool"),
+    *("l2_pool", "sum_pool", "max_pool"),
 )
 REDUCTIONS = (
     *("global_average", "mean", "sum", "product", "maximum", "minimum"),
@@ -45,7 +45,7 @@ REDUCTIONS = (
 NORMALIZATIONS = (
     *("softmax", "log_softmax", "l2_normalize"),
     *("layer_norm", "loop_layer_norm", "rms_norm", "loop_rms_norm"),
-    *("plain_layer_norm", "instance_norm", "group_norm"),
+    *("plain_layer_norm", "instance_norm", "group_norm", "mean_variance_norm"),
 )
 ROW_FUNCTIONS = (*POOLS, *REDUCTIONS, *NORMALIZATIONS)
 """The functions of rows, which are also the rules' names behind `real_`."""
@@ -80,8 +80,8 @@ class RealPool2DOp(RealRowsOp, WindowOp, name="qnn.real_pool2d"):
     `real_<function>`: `average_pool`, the mean of the taps inside of the image, or of
     all with `count_include_pad`; `loop_average_pool` and `volume_average_pool`, the
     same where a system has kernels of plain loops and for volumes, whose windows are
-    images here; `l2_pool`, the root of the mean of squares; `max_pool`. Padding is 0,
-    of `max_pool` the lowest finite number.
+    images here; `l2_pool`, the root of the mean of squares; `sum_pool`; `max_pool`.
+    Padding is 0, of `max_pool` the lowest finite number.
 
     ```mlir
     %y = qnn.real_pool2d %x {function = "average_pool", kernel = [2, 2],
@@ -179,8 +179,9 @@ class RealNormalizeOp(RealRowsOp, name="qnn.real_normalize"):
     the sum of squares; `layer_norm`, `rms_norm` and `instance_norm` subtract the mean
     (not `rms_norm`), divide by the root of the mean square and `epsilon`, multiply by a
     scale and add a bias, which broadcast to the input; `group_norm` with a mean square
-    less the squared mean. `loop_layer_norm`, `plain_layer_norm` and `loop_rms_norm` are
-    the same where a system has plain loops besides.
+    less the squared mean; `mean_variance_norm` without these three numbers.
+    `loop_layer_norm`, `plain_layer_norm` and `loop_rms_norm` are the same where a
+    system has plain loops besides.
 
     ```mlir
     %y = qnn.real_normalize %x, %scale, %bias

@@ -77,7 +77,7 @@ def _store(node: NodeContext, nest: Nest, code: SSAValue, like: Value) -> None:
 
 def _framework(contract: str) -> Framework:
     def read(graph: Graph, options: ImportOptions) -> Reading:
-        return Reading(contract, {}, lambda: [REMARKS[contract]])
+        return Reading(contract, lambda: [REMARKS[contract]])
 
     build = partial(_import_table, contract=contract)
     importers = {

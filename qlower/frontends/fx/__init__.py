@@ -52,7 +52,7 @@ def import_fx(
 
     def read(graph: Graph, options: ImportOptions) -> Reading:
         remove_identities(graph)
-        return Reading(f"pytorch-{engine}", {}, lambda: [_remark(engine), *remarks])
+        return Reading(f"pytorch-{engine}", lambda: [_remark(engine), *remarks])
 
     framework = Framework(
         IMPORTERS,

@@ -41,14 +41,14 @@ OPERATION_COST = 8
 
 @dataclass(frozen=True)
 class Reading:
-    """A framework's way to run a graph: the contract, what stays real, and why.
+    """A framework's way to run a graph, by a contract.
 
-    `remarks` lists that for users, once the graph is imported. With `has_blocks`
-    real images lie in memory as ONNX Runtime optimizes that (`blocks`).
+    `remarks` lists for users what stays real, and why, once the graph is imported.
+    With `has_blocks` real images lie in memory as ONNX Runtime optimizes that
+    (`blocks`).
     """
 
     contract: str
-    unfused: Mapping[Node, str]
     remarks: Callable[[], Sequence[str]]
     has_blocks: bool = False
 
@@ -137,7 +137,6 @@ class _GraphImporter:
             graph.needed()
         hoist_constants(graph, list(graph.nodes))
         reading = self.framework.read(graph, self.options)
-        self.unfused = reading.unfused
         self.blocks = Blocks(reading.has_blocks)
         graph.needed()
         names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
@@ -251,11 +250,6 @@ class _GraphImporter:
             return found
         others = len(self.framework.importers)
         message = f"this operator is not supported; {others} others are"
-        if (reason := self.unfused.get(node)) is not None:
-            message = (
-                f"it runs on real numbers ({reason}), which is not supported for this"
-                " operator"
-            )
         way_out: str | None = self.framework.unquantized
         if self.is_quantized:
             way_out = self.way_out(node)

@@ -31,7 +31,7 @@ LAYERS = {**quantized.LAYERS, **plain.LAYERS}
 
 
 def _read(graph: Graph, options: ImportOptions) -> Reading:
-    return Reading(quantized.CONTRACT, {}, lambda: [REMARK])
+    return Reading(quantized.CONTRACT, lambda: [REMARK])
 
 
 NCNN = Framework(

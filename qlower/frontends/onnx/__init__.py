@@ -52,7 +52,7 @@ def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
             return [ON_DEVICES, *of_biases]
         return [*remarks(graph, unfused, session), *of_biases]
 
-    return Reading("onnxruntime", unfused, all_remarks, has_blocks=is_optimized)
+    return Reading("onnxruntime", all_remarks, has_blocks=is_optimized)
 
 
 ONNX_RUNTIME = Framework(

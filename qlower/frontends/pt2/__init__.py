@@ -28,9 +28,7 @@ __all__ = ["FORMAT", "import_pt2"]
 def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
     executor = find_executor(graph)
     unfused = fuse(graph, executor)
-    return Reading(
-        executor.contract, unfused, lambda: remarks(graph, executor, unfused)
-    )
+    return Reading(executor.contract, lambda: remarks(graph, executor, unfused))
 
 
 PYTORCH = Framework(

@@ -23,7 +23,7 @@ REMARK = "sums are of 32 bits, as on the chip; TPU-MLIR's interpreter holds floa
 
 
 def _read(graph: Graph, options: ImportOptions) -> Reading:
-    return Reading(CONTRACT, {}, lambda: [REMARK])
+    return Reading(CONTRACT, lambda: [REMARK])
 
 
 TPU = Framework(

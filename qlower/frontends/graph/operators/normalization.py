@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
+from qlower.operators.shapes import reduced
 
 from ...entry import Entry, takes
-from ...scalars import Scalars, in_turn
+from ...scalars import Scalars, folded, in_turn, mapped, square
 from ..context import NodeContext
 from ..nodes import MICROSOFT
 from ..values import Value, real_value
@@ -164,6 +166,50 @@ def import_group_normalization(node: NodeContext) -> None:
     normalized(node, rows, 2, "group_norm", parameters, shape)
 
 
+def _import_mean_variance_normalization(node: NodeContext) -> None:
+    """All elements along axes, which become the last dimensions
+    (tensor/mean_variance_normalization.cc)."""
+    value = real_operand(node, 0)
+    rank = len(value.shape)
+    axes = node.axes(1, rank)
+    if axes is None:
+        axes = [axis for axis in (0, 2, 3) if axis < rank]
+    if not axes:
+        raise node.error("no axes are not supported; expected some")
+    order = sorted(range(rank), key=lambda axis: axis in axes)
+    rows = node.builder.in_order(value, tuple(order), node.place())
+    operation = qnn.RealNormalizeOp(
+        rows.ssa,
+        (),
+        rows.type,
+        function="mean_variance_norm",
+        axis=rank - len(axes),
+        fallback=FALLBACK,
+    )
+    node.define(replace(rows, ssa=node.emit(operation)))
+
+
+def _import_lp_normalization(node: NodeContext) -> None:
+    """Rows along an axis over their norms, whose sums are in turn; where that is 0 the
+    results are, too (nn/lp_norm.cc)."""
+    value = node.in_order(real_operand(node, 0))
+    axis = node.axis(node.integer("axis", -1), len(value.shape))
+    has_root = node.integer("p", 2, 1, 2) == 2
+    emit = node.builder.emitter(node.place(), "norms")
+    term = square if has_root else Scalars.absolute
+    norms = folded(emit, value.ssa, [axis], Scalars.add, 0.0, term)
+    if has_root:
+        norms = mapped(emit, Scalars.sqrt, norms)
+    column = node.reshaped(real_value(norms), reduced(value.shape, [axis], True))
+
+    def share(steps: Scalars, x: SSAValue, norm: SSAValue) -> SSAValue:
+        none = steps.constant(0.0, f32)
+        is_none = steps.compare("eq", norm, none)
+        return steps.select(is_none, none, steps.divide(x, norm))
+
+    node.define(elementwise(node, [value, column], body_of(share)))
+
+
 def _parameter(node: NodeContext, number: int, shape: Sequence[int]) -> SSAValue:
     """An operand that has one number for each place of this shape."""
     value = real_tensor(node, number)
@@ -189,6 +235,8 @@ IMPORTERS = {
     ("", "InstanceNormalization"): takes(
         "x, scale, bias", import_instance_normalization
     ),
+    ("", "LpNormalization"): takes("x", _import_lp_normalization),
+    ("", "MeanVarianceNormalization"): takes("x", _import_mean_variance_normalization),
     ("", "LayerNormalization"): _of_rows(is_centred=True),
     ("", "RMSNormalization"): _of_rows(is_centred=False),
     ("", "SimplifiedLayerNormalization"): _of_rows(is_centred=False),

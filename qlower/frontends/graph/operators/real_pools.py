@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import SSAValue
 
 from qlower.dialects import qnn
 from qlower.operators.windows import Window
 
 from ...entry import takes
+from ...scalars import Scalars, mapped, square
 from ..context import NodeContext
 from ..values import Value
-from ..window import as_image, from_image, read_window
-from .real import real_operand
+from ..window import as_image, define_image, from_image, image_step, read_window
+from .real import body_of, elementwise, real_operand
 from .real_layers import FALLBACK
 
 MAX_KERNEL = 1 << 16
@@ -47,6 +49,26 @@ def import_average_pool(node: NodeContext) -> None:
     pool = pool_of(image, window, function)
     pool.count_include_pad = includes
     from_image(node, pool, image, False)
+
+
+def _import_lp_pool(node: NodeContext) -> None:
+    """The root of the sum of powers of a window (nn/pool_functors.h); powers above 2
+    are computed in float64."""
+    power = node.integer("p", 2, 1, 2)
+    term = Scalars.absolute if power == 1 else square
+    terms = elementwise(node, [real_operand(node, 0)], body_of(term))
+    image = as_image(node, terms, False)
+    pool = pool_of(image, read_pool(node, image), "sum_pool")
+    if power == 1:
+        from_image(node, pool, image, False)
+        return
+    sums = node.emit(pool, "sums")
+    emit = node.builder.emitter(node.place(), image_step(node))
+    define_image(node, mapped(emit, _root, sums), image, False)
+
+
+def _root(steps: Scalars, x: SSAValue) -> SSAValue:
+    return steps.c("powf", x, steps.constant(0.5, f32))
 
 
 def read_pool(node: NodeContext, image: Value) -> Window:
@@ -107,4 +129,5 @@ def global_average(image: Value, fallback: str = FALLBACK) -> qnn.RealReduceOp:
 
 IMPORTERS = {
     ("", "GlobalAveragePool"): takes("x", import_global_average_pool),
+    ("", "LpPool"): takes("x", _import_lp_pool),
 }
