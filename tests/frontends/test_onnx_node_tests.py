@@ -1,11 +1,13 @@
 """ONNX's own tests of single nodes, those that concern quantization.
 
-Only the first input is left to run time: scales, zero points and weights are constants.
-The contract is that of the evaluator which made the expected outputs.
+Once only the first input is left to run time, and scales, zero points and weights are
+constants, by the contract of the evaluator which made the expected outputs; once the
+files are read as they are, against ONNX Runtime where it runs them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +93,45 @@ def test_node(name: str, tmp_path: Path) -> None:
             )
             np.testing.assert_array_equal(array, wanted)
             assert array.dtype == wanted.dtype
+
+
+RUN_TIME_REFUSED = {**REFUSED, "float16": "FLOAT16"}
+"""REFUSED, and types of operands that must be constants."""
+
+
+def arrays(folder: Path, kind: str, count: int) -> list[Array]:
+    names = (f"{kind}_{index}.pb" for index in range(count))
+    return [held(numpy_helper.to_array(tensor(folder / name))) for name in names]
+
+
+def by_onnx_runtime(path: Path, inputs: Sequence[Array]) -> list[Array] | None:
+    """Its results; None where it doesn't run the file or can't be given its types."""
+    runtime: Any = pytest.importorskip("onnxruntime")
+    try:
+        session = runtime.InferenceSession(str(path))
+        ports = [port.name for port in session.get_inputs()]
+        return session.run(None, dict(zip(ports, inputs, strict=True)))
+    except Exception:  # its errors have no class of their own
+        return None
+
+
+@pytest.mark.parts(6)
+@pytest.mark.parametrize("name", NAMES)
+def test_node_as_it_is(name: str) -> None:
+    folder = FOLDER / name
+    path, recorded = folder / "model.onnx", folder / "test_data_set_0"
+    for part, what in RUN_TIME_REFUSED.items():
+        if f"_{part}" in name:
+            with pytest.raises(QlowerError, match=what):
+                qlower.load(path)
+            return
+    model = qlower.load(path)
+    inputs = arrays(recorded, "input", len(model.inputs))
+    wanted = by_onnx_runtime(path, inputs)
+    contract = "onnxruntime"
+    if wanted is None:
+        contract = "onnx-reference"
+        wanted = arrays(recorded, "output", len(model.outputs))
+    found = qlower.jit(model, contract=contract).run(inputs, {})[0]
+    for array, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(array, held(other))
