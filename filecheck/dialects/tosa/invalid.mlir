@@ -439,6 +439,15 @@ func.func @f(%v: tensor<1x4x2xi8>, %x: tensor<1x2x2xi8>) -> tensor<1x4x2xi8> {
 
 // -----
 
+func.func @f(%v: tensor<1x4x2xi8>, %x: tensor<1x2x2xi8>) -> tensor<1x4x2xi8> {
+  %n = "tosa.const"() <{values = dense<[[3, 4]]> : tensor<1x2xi32>}> : () -> tensor<1x2xi32>
+  // CHECK: error: tosa.scatter: place 4 is outside [0, 4)
+  %y = tosa.scatter %v, %n, %x : (tensor<1x4x2xi8>, tensor<1x2xi32>, tensor<1x2x2xi8>) -> tensor<1x4x2xi8>
+  return %y : tensor<1x4x2xi8>
+}
+
+// -----
+
 func.func @f(%x: tensor<2x3xi8>) -> tensor<3x2xi8> {
   // CHECK: error: tosa.identity: result has shape [3, 2], the operands give [2, 3]
   %y = tosa.identity %x : (tensor<2x3xi8>) -> tensor<3x2xi8>
