@@ -120,7 +120,7 @@ def _table(kind: str, op: stablehlo.ElementwiseOp) -> Array:
     if quantization(op.output.type) is None:
         return result
     values = {"input": result, **result_parameters(op.output.type)}
-    return Lowering.step("quantize").evaluate(values)[0]
+    return Lowering.step("quantized").evaluate(values)[0]
 
 
 def lower_clamp(lowering: Lowering, op: stablehlo.ClampOp) -> SSAValue:

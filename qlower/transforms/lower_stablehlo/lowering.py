@@ -48,7 +48,7 @@ class Lowering(StatedFunction):
         """A real number as an element of a tensor of this type."""
         if quantization(type) is None:
             return real
-        code = self.inline(nest, "quantize", {"input": real}, result_parameters(type))
+        code = self.inline(nest, "quantized", {"input": real}, result_parameters(type))
         return self.narrow(nest, code, type)
 
     def narrow(self, nest: Nest, code: SSAValue, type: Attribute) -> SSAValue:
