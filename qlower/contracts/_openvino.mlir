@@ -1,7 +1,7 @@
 // Scales as ranges, for OpenVINO's contracts, which name this file as their base. It defines no
 // rule. F(...) is one float32 rounding.
 
-module attributes {contract.base = "_steps"} {
+module attributes {contract.base = "_reals"} {
 
 // The ends of a range of 256 codes of a scale.
 func.func private @range(%scale: f32, %zero_point: i32, %unsigned: i1) -> (f32, f32) {
