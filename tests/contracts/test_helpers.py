@@ -77,6 +77,7 @@ def test_openvino_keeps_a_single_scale_for_a_combined_one(
         sum=100,
         shifted=shifted,
         one_weight_scale=one,
+        in_qdq=False,
         real_bias=3,
         **{"weight_scale": weight_scale, "input_scale": 1, "output_scale": 0.5},
         **{"input_zero_point": 0, "output_zero_point": 7, "input_unsigned": True},
