@@ -245,6 +245,24 @@ def test_functions_of_vectors(
     np.testing.assert_array_equal(np.asarray(found), expected)
 
 
+@pytest.mark.parametrize("engine", ["x86"], indirect=True)
+def test_a_stored_layer_that_is_not_supported(engine: str) -> None:
+    """It is named by its path, and the way that reads it is."""
+
+    class Volumes(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.deep = torch.nn.Sequential(torch.nn.Conv3d(2, 3, 1))
+
+        def forward(self, x: Any) -> Any:
+            return self.deep(x.reshape(2, 2, 3, 6, 12))
+
+    module = converted(engine, Volumes().eval())
+    with pytest.raises(QlowerError, match=r"Conv3d 'deep\.0': this module") as caught:
+        qlower.from_fx(module, example())
+    assert "PT2E" in str(caught.value)
+
+
 class RealParts(torch.nn.Module):
     """Functions of real tensors between quantized layers, and what shapes decide."""
 

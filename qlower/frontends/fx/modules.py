@@ -56,6 +56,12 @@ INPUTS = {"float32": "FLOAT", "int32": "INT32", "int64": "INT64"}
 
 CONSTANTS = {**INPUTS, "bool": "BOOL"}
 
+OTHER_WAY = (
+    "PT2E (torchao.quantization.pt2e) leaves such layers in float32, and from_torch reads"
+    " the exported program"
+)
+"""Advice on what has no kernel here on stored integers."""
+
 SLIDING = ("stride", "padding", "dilation", "groups", "output_padding")
 """Attributes of a convolution."""
 
@@ -89,8 +95,8 @@ class _Reader:
         self.constants: set[str] = set()
         self.index = 0
 
-    def error(self, message: str) -> QlowerError:
-        return QlowerError(message, make_file_location(NAME, self.index, 0))
+    def error(self, message: str, *, help: str | None = None) -> QlowerError:
+        return QlowerError(message, make_file_location(NAME, self.index, 0), help=help)
 
     def program(self) -> Program:
         inputs: list[Port] = []
@@ -249,7 +255,9 @@ class _Reader:
         names = FUNCTIONS.get(name)
         if names is None:
             raise self.error(
-                f"node {self.index} {name}: this operator is not supported"
+                f"node {self.index} {name} {node.name!r}: this operator is not"
+                " supported on quantized tensors",
+                help=OTHER_WAY,
             )
         given = list(node.args)
         if name in ("add", "mul") and isinstance(given[0], int | float):
@@ -328,7 +336,11 @@ class _Reader:
                 self.check_transposed(node, name, module)
             return self.made(name, arguments, node)
         if kind not in MODULES:
-            raise self.error(f"node {self.index} {kind}: this module is not supported")
+            raise self.error(
+                f"node {self.index} {kind} {node.target!r}: this module is not"
+                " supported on quantized tensors",
+                help=OTHER_WAY,
+            )
         name, keys = MODULES[kind]
         for key in keys:
             held = getattr(module, key)
