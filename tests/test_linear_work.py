@@ -51,7 +51,6 @@ def _chain(count: int, path: Path, layer: str = _LAYER) -> Model:
 WORK: dict[str, Callable[[Model], object]] = {
     "detach": lambda model: [model.index.detach([name]) for name in model.index],
     "diff": lambda model: qlower.diff("tflite", "tosa", model, random=0),
-    "equal": lambda model: equal("tflite", "tosa", model, native=False),
 }
 
 _PADDED = """\
@@ -62,6 +61,7 @@ _PADDED = """\
 """
 
 MORE_WORK: dict[str, Callable[[Model], object]] = {
+    "equal": lambda model: equal("tflite", "tosa", model, native=False),
     "fits": lambda model: qlower.verify(model, accumulator_bits=8),
     "lint": lambda model: qlower.lint(model, accumulator_bits=8),
     "stats": qlower.stats,
