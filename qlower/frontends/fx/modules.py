@@ -57,8 +57,8 @@ INPUTS = {"float32": "FLOAT", "int32": "INT32", "int64": "INT64"}
 CONSTANTS = {**INPUTS, "bool": "BOOL"}
 
 OTHER_WAY = (
-    "PT2E (torchao.quantization.pt2e) leaves such layers in float32, and from_torch reads"
-    " the exported program"
+    "PT2E (torchao.quantization.pt2e) leaves such layers in float32, and from_torch"
+    " reads the exported program"
 )
 """Advice on what has no kernel here on stored integers."""
 
