@@ -86,6 +86,18 @@ def test_openvino_keeps_a_single_scale_for_a_combined_one(
     assert int(found) == real + 3 * 2 + 7
 
 
+@pytest.mark.parametrize(("in_qdq", "step"), [(True, 0.3), (False, 0.30000003)])
+def test_openvino_takes_steps_that_are_stated(in_qdq: bool, step: float) -> None:
+    """From -0.9 to 75.6 are 255 steps of a little more."""
+    found = evaluated(
+        "openvino",
+        "input_step",
+        in_qdq=in_qdq,
+        **{"input_scale": 0.3, "input_zero_point": 3, "input_unsigned": True},
+    )
+    assert found == (np.float32(step),)
+
+
 PRODUCTS = """
 !a = !quant.uniform<i8:f32, 5.0e-01:-3>
 !b = !quant.uniform<u8:f32, 2.5e-01:7>
