@@ -130,7 +130,7 @@ def test_contracts_give_the_bits_of_this_machine(contract: str):
         if not EVERYTHING:
             break
     if contract in REFUSING:
-        model, image = convolution()
+        model, image = convolution(contract)
         check_levels(Compilation(model, contract), image, levels, "convolution")
         runs += 1
     assert runs

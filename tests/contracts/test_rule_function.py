@@ -81,7 +81,7 @@ def constants_of(run: LayerRun) -> dict[str, Any]:
 def test_a_rule_gives_what_the_layer_gives(contract: str, layer: str) -> None:
     model, values = qlower.load(DIGITS), inputs()[layer]
     if layer == "conv2d_2":
-        model, image = convolution()
+        model, image = convolution(contract)
         values = {model.inputs[0].name: image}
     run = run_layer(model, contract, layer, values)
     evaluation = run.evaluations[-1]

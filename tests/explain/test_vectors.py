@@ -200,7 +200,7 @@ def test_layer_data_is_that_of_the_model(tmp_path: Path) -> None:
 def test_every_contract_has_layer_data(contract: str) -> None:
     whole, name = qlower.load(DIGITS), "pointwise"
     if contract in REFUSING:
-        (whole, _), name = convolution(), "conv2d_2"
+        (whole, _), name = convolution(contract), "conv2d_2"
     module, (source,), _ = detach_layers(whole.module, [name])
     model = qlower.Model(module)
     values = {source: random_input(model.inputs[0], np.random.default_rng(0))}
