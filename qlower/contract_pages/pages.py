@@ -169,9 +169,9 @@ def _sections(contract: Contract) -> dict[str, list[str]]:
     }
     if contract.origin is None:
         return found
-    others = [one for one in SECTIONS if one in found or one in INHERITED]
-    as_there = [f"As {_base_link(contract)}."]
-    return {one: found.get(one, as_there) for one in ("", *others)}
+    as_there = {one: [f"As {_base_link(contract)}."] for one in INHERITED}
+    known = [one for one in ("", *SECTIONS) if one in found or one in as_there]
+    return {one: (as_there | found)[one] for one in [*known, *found]}
 
 
 def _base_link(contract: Contract) -> str:

@@ -17,6 +17,8 @@ MINE = """\
 //
 // # Ties
 // half *up*, in [0, 1)
+// # My device
+// has eight lanes
 
 module attributes {contract.summary = "mine", contract.base = "tflite"} {
 
@@ -77,7 +79,11 @@ def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_page_says_what_the_text_says():
     page = explain(parse_contract(MINE, "mine", "mine.mlir"))
     assert page.startswith("# mine\n\n*mine*\n")
-    assert "The arithmetic of my device.\n\n## Ties\nhalf *up*, in [0, 1)\n" in page
+    assert (
+        "The arithmetic of my device.\n\n## Formula\nAs tflite.\n\n"
+        "## Ties\nhalf *up*, in [0, 1)\n\n## Operands\nAs tflite.\n\n"
+        "## My device\nhas eight lanes\n" in page
+    )
     assert "- `requantize`: Said where it is computed, on two lines.\n" in page
     assert "- `multiply_by_quantized_multiplier`: Not two roundings but one.\n" in page
     assert "base: tflite\n" in page
