@@ -1,7 +1,7 @@
 // RUN: %qopt %s --split-input-file --verify-diagnostics --parsing-diagnostics | %filecheck %s
 
 func.func @unknown(%0: tensor<1x9x9x4xf32>) {
-  // CHECK: error: qnn.real_pool2d: function "median_pool" is not one of average_pool, loop_average_pool, volume_average_pool, l2_pool, max_pool
+  // CHECK: error: qnn.real_pool2d: function "median_pool" is not one of average_pool, loop_average_pool, volume_average_pool, l2_pool, sum_pool, max_pool
   %x = qnn.real_pool2d %0 {function = "median_pool", kernel = [3, 3], stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x9x9x4xf32>) -> tensor<1x7x7x4xf32>
   return
 }

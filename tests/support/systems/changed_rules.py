@@ -215,15 +215,18 @@ SYSTEMS = {
         {
             "conv2d": (
                 (
-                    "%real = func.call @fused(%accumulator)",
-                    "%real = func.call @in_two_steps(%accumulator)",
+                    "%real = func.call @real_fused(%accumulator",
+                    "%real = func.call @real_in_two_steps(%accumulator",
                 ),
                 (
-                    "%approximate = fixed.convert %moved {rounding = toward_zero}",
-                    "%approximate = fixed.convert %steps {rounding = half_even}",
+                    "%rounded = arith.select %exactly, %exact, "
+                    "@round_by_adding_half(%steps) : i32",
+                    "%even = fixed.convert %steps {rounding = half_even} : f32 to i32\n"
+                    "  %rounded = arith.select %exactly, %exact, %even : i32",
                 ),
                 (
-                    "%result = func.call @inverse(%product) : (f32) -> f32",
+                    "%result = func.call @step_of(@inverse(%input_scale), "
+                    "@inverse(%weight_scale)) : (f32, f32) -> f32",
                     "%result = arith.mulf %input_scale, %weight_scale : f32",
                 ),
             ),
@@ -235,8 +238,8 @@ SYSTEMS = {
             ),
             "linear": (
                 (
-                    "%real = func.call @in_two_steps(%accumulator)",
-                    "%real = func.call @fused(%accumulator)",
+                    "%real = func.call @real_in_two_steps(%accumulator",
+                    "%real = func.call @real_fused(%accumulator",
                 ),
             ),
         },
@@ -253,9 +256,9 @@ SYSTEMS = {
                 ("conv2d", "linear"),
                 (
                     (
-                        "%steps = arith.mulf %scaled, %ratio : f32\n"
+                        "%steps = arith.mulf %scaled, @ratio : f32\n"
                         "  %biased = arith.addf %steps, @float_bias : f32",
-                        "%biased = math.fma %scaled, %ratio, @float_bias : f32",
+                        "%biased = math.fma %scaled, @ratio, @float_bias : f32",
                     ),
                     (
                         "%shifted = arith.mulf %sum, %moved : f32\n"
@@ -267,7 +270,7 @@ SYSTEMS = {
             ),
             "depthwise_conv2d": (
                 (
-                    "%multiplier = arith.mulf %weight_scale, %ratio : f32",
+                    "%multiplier = arith.mulf %weight_scale, @ratio : f32",
                     "%product = arith.mulf %weight_scale, %input_scale : f32\n"
                     "  %multiplier = arith.divf %product, %output_scale : f32",
                 ),
