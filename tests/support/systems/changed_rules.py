@@ -175,6 +175,7 @@ SYSTEMS = {
     "openvino-qdq-sequence": replace(
         OF_EITHER_SIGN,
         run=run_openvino_qdq_sequence,
+        channels=min(CHANNELS, SEQUENCE_SIZE),
         changes=IN_SEQUENCE,
         kinds=(),
         in_sequence=True,
