@@ -38,6 +38,9 @@ func.func private @hold(%x: i64, %bits: i64) -> i64 {
 
 // What was held before, or the bias, and a product, in steps of products.
 func.func @accumulate_i16(%accumulator: i64, %product: i64) -> i64 {
+  // NaN, whose exponent is no shift, stands for several.
+  %has_one = arith.cmpf ord, %product_step, %product_step : f32
+  cf.assert %has_one, "weights of several scales, whose products have no places in common"
   %log = func.call @nearest_exponent(%product_step) : (f64) -> i64
   %up = arith.addi %log, @accum_places : i64
   %earlier = arith.subi %accumulator, %product : i64

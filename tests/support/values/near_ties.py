@@ -32,7 +32,8 @@ WITHOUT_ZERO_POINTS = ("ncnn", "ncnn-arm64")
 REFUSING = (
     *WITHOUT_ZERO_POINTS,
     *("requant-shift", "deeploy", "pulp-nn", "tpu-mlir", "gemmini"),
-    *("esp-dl-esp32", "esp-dl-s3", "esp-dl-p4", "vitis-dpu", "max78000", "nnom"),
+    *("esp-dl-esp32", "esp-dl-s3", "esp-dl-p4", "hls4ml"),
+    *("vitis-dpu", "max78000", "nnom"),
     *("openvino", "openvino-avx2"),
 )
 """Contracts that refuse layers of usual models: their zero points, their scales, or
