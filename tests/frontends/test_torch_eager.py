@@ -185,6 +185,29 @@ def test_averages_of_contiguous_images_are_remarked_on(engine: str) -> None:
         assert (np.asarray(run(x.numpy())) == module(x).numpy()).all()
 
 
+@pytest.mark.parametrize(
+    ("engine", "includes", "message"),
+    [
+        ("x86", False, None),
+        ("x86", True, "a window that ends beyond the padding is not supported"),
+        ("qnnpack", False, "leaves it to a kernel that is not its own"),
+    ],
+    indirect=["engine"],
+)
+def test_averages_whose_last_windows_are_smaller(
+    engine: str, includes: bool, message: str | None
+) -> None:
+    pool = nn.AvgPool2d(2, ceil_mode=True, count_include_pad=includes)
+    body = quantization.QuantWrapper(nn.Sequential(nn.Conv2d(3, 16, 1), pool))
+    network = Network(body, (2, 3, 9, 8))
+    module, x = network.quantized(engine), network.example()
+    if message is None:
+        assert_equal(module, x, [x])
+        return
+    with pytest.raises(QlowerError, match=message):
+        qlower.from_eager(module, x)
+
+
 @pytest.mark.parametrize("engine", ["qnnpack"], indirect=True)
 def test_a_softmax_at_the_end(engine: str) -> None:
     body = nn.Sequential(quantization.QuantWrapper(nn.Linear(20, 7)), nn.Softmax(1))

@@ -19,6 +19,7 @@ from .faults import (
     POOLS,
     Image,
     TransposedLayer,
+    fault_of_pool,
     fault_of_transposed,
     remark_on,
     remark_on_tanh,
@@ -426,6 +427,12 @@ class _Reader:
                 f"node {self.index} {name} {node.name!r} runs on float32, in steps that"
                 " aren't those of PyTorch's library: last bits may differ"
             )
+        if is_stored and name == "avg_pool2d":
+            whole = cast(TorchTensor, taken[0])
+            given, result = tuple(whole.shape), tuple(self.tensor(node).shape)
+            fault = fault_of_pool(arguments, given, result, self.engine == "qnnpack")
+            if fault is not None:
+                raise self.error(f"node {self.index} {name} {node.name!r}: {fault}")
         if is_stored and name in (*CLAMPS, *POOLS):
             self.remark(name, node, taken[0])
         if is_stored and (name in STORED or "weight" in arguments):
