@@ -36,7 +36,7 @@ from qlower.verification.fits import fits
 from qlower.verification.groups import groups
 from qlower.verification.native.verify import native
 
-SOME = ("tflite", "tflm", "pytorch-qnnpack", "pytorch-fbgemm-avx2")
+SOME = ("tflite", "tflm", "tflite-xnnpack", "pytorch-qnnpack", "pytorch-fbgemm-avx2")
 """Contracts that part in few sums, in many, and where pairs saturate."""
 
 VERDICTS, SEED = "QLOWER_VERDICTS", "QLOWER_VERDICTS_SEED"
