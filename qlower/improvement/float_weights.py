@@ -49,8 +49,7 @@ def float_arrays(path: Path) -> list[Array]:
             return [
                 np.frombuffer(data, np.float32).reshape(tensor.shape)
                 for tensor in file.tensors
-                if tensor.type == "FLOAT32"
-                and (data := file.buffers[tensor.buffer].data)
+                if tensor.type == "FLOAT32" and (data := file.buffers[tensor.buffer])
             ]
         if path.suffix == ".onnx":
             onnx: Any = import_module("onnx")

@@ -100,7 +100,7 @@ def test_known_shapes_wait_for_none(
     run = qlower.jit_by_shape(path)
     ready = run(*drawn((1, 3)))
     begun, may_go_on = Event(), Event()
-    original = run._make
+    original = vars(run)["_make"]
 
     def slow(shapes: Shapes) -> JitFunction:
         begun.set()
