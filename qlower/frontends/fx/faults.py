@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
+from qlower.operators.windows import WindowAxis
+
 CLAMPS = ("clamp", "hardtanh", "relu6")
 """Operators that PyTorch's qnnpack gives wrong results for in images whose channels are
 last in memory: it takes them for images whose channels are first."""
@@ -61,6 +63,15 @@ def remark_on_tanh(layer: str) -> str:
     )
 
 
+def remark_on_steps(layer: str) -> str:
+    """Return the remark on a layer of real numbers whose sums or functions PyTorch
+    takes from its libraries."""
+    return (
+        f"{layer} runs on float32, in steps that aren't those of PyTorch's library:"
+        " last bits may differ"
+    )
+
+
 def fault_of_pool(
     window: Mapping[str, object],
     given: Sequence[int],
@@ -80,11 +91,9 @@ def fault_of_pool(
     kernel, stride, padding = (
         _pair(window.get(name)) for name in ("kernel_size", "stride", "padding")
     )
+    axes = zip(given[-2:], kernel, stride or kernel, padding or (0, 0), strict=True)
     whole = [
-        (size + 2 * pad - taps) // step + 1
-        for size, pad, taps, step in zip(
-            given[-2:], padding or (0, 0), kernel, stride or kernel, strict=True
-        )
+        WindowAxis(size, taps, step, pad, pad).results for size, taps, step, pad in axes
     ]
     if whole == list(result[-2:]) or window.get("count_include_pad") is False:
         return None

@@ -22,10 +22,12 @@ from .faults import (
     fault_of_pool,
     fault_of_transposed,
     remark_on,
+    remark_on_steps,
     remark_on_tanh,
 )
 from .indexing import steps_of
-from .real_parts import applied, calls_of, is_plain, leaves, remark_on_order
+from .node_values import NodeValues
+from .real_parts import applied, calls_of, remark_on_order
 from .tables import (
     FUNCTIONS,
     LISTED,
@@ -45,7 +47,7 @@ from .traced import (
     Recurrent,
     TorchTensor,
     array_of,
-    run_nodes,
+    dtype_of,
 )
 from .weights import Weights
 
@@ -86,14 +88,11 @@ class _Reader:
     def __init__(
         self, module: GraphModule, examples: Sequence[TorchTensor], engine: str
     ) -> None:
-        self.module = module
         self.engine = engine
         self.remarks: list[str] = []
-        self.values = run_nodes(module, examples)
+        self.nodes = NodeValues(module, examples)
         self.calls: list[Call] = []
         self.weights = Weights(self.error)
-        self.names: dict[str, str] = {}
-        self.constants: set[str] = set()
         self.index = 0
 
     def error(self, message: str, *, help: str | None = None) -> QlowerError:
@@ -102,7 +101,7 @@ class _Reader:
     def program(self) -> Program:
         inputs: list[Port] = []
         outputs: list[str] = []
-        for index, node in enumerate(self.module.graph.nodes):
+        for index, node in enumerate(self.nodes.module.graph.nodes):
             self.index = index
             if node.op == "placeholder":
                 inputs.append(self.port(node))
@@ -113,14 +112,15 @@ class _Reader:
                     Sequence[FxNode], returned if several else [returned]
                 ):
                     outputs.append(value.name)
-            elif self.is_part(node):
+            elif self.nodes.is_part(node):
                 whole = cast(FxNode, node.args[0]).name
-                self.names[node.name] = f"{self.names.get(whole, whole)}.{node.args[1]}"
-            elif self.is_constant(node):
-                self.constants.add(node.name)
-            elif self.is_real(node):
+                part = f"{self.nodes.name(whole)}.{node.args[1]}"
+                self.nodes.names[node.name] = part
+            elif self.nodes.is_constant(node):
+                self.nodes.constants.add(node.name)
+            elif self.nodes.is_real(node):
                 self.calls.extend(self.real_part(node))
-            elif self.is_dynamic(node) or self.is_computed(node):
+            elif self.nodes.is_dynamic(node) or self.nodes.is_computed(node):
                 self.calls.append(self.call(node))
         return Program(
             NAME,
@@ -132,8 +132,8 @@ class _Reader:
         )
 
     def port(self, node: FxNode) -> Port:
-        given = self.tensor(node)
-        dtype = str(getattr(given, "dtype", "")).removeprefix("torch.")
+        given = self.nodes.tensor(node)
+        dtype = dtype_of(given)
         if dtype not in INPUTS:
             raise self.error(
                 f"input {node.name!r}: type {dtype} is not supported; expected one of"
@@ -141,69 +141,27 @@ class _Reader:
             )
         return Port(node.name, INPUTS[dtype], tuple(map(int, given.shape)))
 
-    def tensor(self, node: FxNode) -> TorchTensor:
-        return cast(TorchTensor, self.values[node.name])
-
-    def is_computed(self, node: FxNode) -> bool:
-        """Whether the node gives tensors of the model, and no number or parameter."""
-        return node.op != "get_attr" and all(
-            hasattr(value, "is_quantized") for value in self.parts(node.name)
-        )
-
-    def tensors(self, node: FxNode) -> Sequence[tuple[str, TorchTensor]]:
-        """The tensors that the node gives, with their names."""
-        whole = self.names.get(node.name, node.name)
-        return [
-            (name, cast(TorchTensor, value))
-            for name, value in leaves(whole, self.values[node.name])
-            if hasattr(value, "is_quantized")
-        ]
-
-    def is_constant(self, node: FxNode) -> bool:
-        """Whether the node gives real tensors that depend on nothing but shapes."""
-        return self.gives_reals(node) and all(
-            source.name in self.constants or not self.tensors(source)
-            for source in node.all_input_nodes
-        )
-
-    def gives_reals(self, node: FxNode) -> bool:
-        given = self.tensors(node)
-        return bool(given) and not any(one.is_quantized for _, one in given)
-
-    def is_real(self, node: FxNode) -> bool:
-        """Whether the node takes and gives real tensors only, and has no stored
-        weights."""
-        if not self.gives_reals(node) or node.op == "get_attr":
-            return False
-        if node.op == "call_module" and not is_plain(self.submodule(node)):
-            return False
-        return all(
-            self.gives_reals(source)
-            for source in node.all_input_nodes
-            if self.tensors(source)
-        )
-
-    def submodule(self, node: FxNode) -> object:
-        return self.module.get_submodule(cast(str, node.target))
-
     def real_part(self, node: FxNode) -> Iterator[Call]:
         """Yield the calls of ATen of a node on real tensors."""
         operands = dict(
-            pair for source in node.all_input_nodes for pair in self.tensors(source)
+            pair
+            for source in node.all_input_nodes
+            for pair in self.nodes.tensors(source)
         )
-        whole = self.names.get(node.name, node.name)
         function = applied(
             node,
-            self.submodule(node) if node.op == "call_module" else None,
+            self.nodes.submodule(node) if node.op == "call_module" else None,
             lambda source: (
-                self.names.get(source.name, source.name),
-                self.values[source.name],
+                self.nodes.name(source.name),
+                self.nodes.values[source.name],
             ),
             tuple(operands),
         )
         for source in node.all_input_nodes:
             self.argument(source)
-        for call in calls_of(self.index, whole, function, operands, self.keep):
+        for call in calls_of(
+            self.index, self.nodes.name(node.name), function, operands, self.keep
+        ):
             remark = remark_on_order(call, node.name)
             if remark is not None and remark not in self.remarks:
                 self.remarks.append(remark)
@@ -211,36 +169,13 @@ class _Reader:
 
     def keep(self, name: str, tensor: TorchTensor) -> None:
         """Keep a real tensor as a constant."""
-        dtype = str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+        dtype = dtype_of(tensor)
         if dtype not in CONSTANTS:
             raise self.error(
                 f"{name}: constants of type {dtype} are not supported; expected one of"
                 f" {', '.join(CONSTANTS)}"
             )
         self.weights.add(name, array_of(tensor), CONSTANTS[dtype])
-
-    def is_part(self, node: FxNode) -> bool:
-        """Whether the node is several of the values that another one gives."""
-        is_item = getattr(node.target, "__name__", "") == "getitem"
-        return is_item and isinstance(self.values[node.name], tuple)
-
-    def is_dynamic(self, node: FxNode) -> bool:
-        """Whether the node is a module that quantizes its input as it runs."""
-        if node.op != "call_module":
-            return False
-        return ".dynamic" in type(self.submodule(node)).__module__
-
-    def parts(self, name: str) -> Sequence[object]:
-        """The values that a node of several values gives."""
-        value = self.values[name]
-        if isinstance(value, tuple | list):
-            return cast(Sequence[object], value)
-        return [value]
-
-    def part_names(self, name: str) -> tuple[str, ...]:
-        """The names of the values that a node of several values gives."""
-        whole = self.names.get(name, name)
-        return tuple(f"{whole}.{at}" for at in range(len(self.parts(name))))
 
     def call(self, node: FxNode) -> Call:
         if node.op == "call_module":
@@ -280,13 +215,13 @@ class _Reader:
     def indexed(self, node: FxNode) -> Call:
         """One of several values, or parts of one, a step for each dimension."""
         source, index = cast(tuple[FxNode, object], tuple(node.args))
-        if isinstance(self.values[source.name], tuple | list):
-            value = Tensor(f"{self.names.get(source.name, source.name)}.{index}")
+        if isinstance(self.nodes.values[source.name], tuple | list):
+            value = Tensor(f"{self.nodes.name(source.name)}.{index}")
             return self.made("alias", {"self": value}, node)
         several = isinstance(index, tuple)
         items = cast(Sequence[object], index) if several else (index,)
-        known = [self.known(item) for item in items]
-        steps = steps_of(tuple(self.tensor(source).shape), known)
+        known = [self.nodes.known(item) for item in items]
+        steps = steps_of(tuple(self.nodes.tensor(source).shape), known)
         if steps is None:
             raise self.error(f"node {self.index} getitem: an index is not supported")
         name = source.name
@@ -297,20 +232,13 @@ class _Reader:
             name = result
         return self.made("alias", {"self": Tensor(name)}, node)
 
-    def known(self, item: object) -> object:
-        """An index as Python has it, of numbers that the graph computes."""
-        if isinstance(item, slice):
-            ends = cast("slice[object, object, object]", item)
-            return slice(*map(self.known, (ends.start, ends.stop, ends.step)))
-        return self.values.get(str(getattr(item, "name", "")), item)
-
     def check_codes(self, name: str, operands: Sequence[object], node: FxNode) -> None:
         """Refuse a sum or product with a number that changes what is stored: most
         change scale and zero point alone."""
         given, result = (
             self.step(Tensor(one.name)) for one in (cast(FxNode, operands[0]), node)
         )
-        number = self.known(operands[1])
+        number = self.nodes.known(operands[1])
         if given is None or result is None or not isinstance(number, int | float):
             raise self.error(f"node {self.index} {name}: its operand isn't quantized")
         kept = 0 if name.startswith("add") else 1
@@ -321,10 +249,10 @@ class _Reader:
             )
 
     def call_module(self, node: FxNode) -> Call:
-        module = self.module.get_submodule(cast(str, node.target))
+        module = self.nodes.submodule(node)
         kind = type(module).__name__
         arguments: dict[str, Argument] = {"self": self.argument(node.args[0])}
-        if self.is_dynamic(node):
+        if self.nodes.is_dynamic(node):
             return self.dynamic(node, module, kind)
         if kind in WEIGHTED and hasattr(module, "_packed_params"):
             name, relu = WEIGHTED[kind]
@@ -375,7 +303,7 @@ class _Reader:
             states = self.argument(initial)
             arguments["initial"] = states if isinstance(states, tuple) else (states,)
         self.remarks.append(remark_on_tanh(f"node {self.index} {kind} {node.name!r}"))
-        if not hasattr(self.values[cast(FxNode, given).name], "is_quantized"):
+        if not hasattr(self.nodes.values[cast(FxNode, given).name], "is_quantized"):
             raise self.error(
                 f"node {self.index} {kind}: a packed sequence is not supported;"
                 " expected a tensor"
@@ -390,13 +318,13 @@ class _Reader:
             items = tuple(self.argument(item) for item in cast(Sequence[object], value))
             return cast(Argument, items)
         name = getattr(value, "name", None)
-        if isinstance(name, str) and name in self.values:
-            known = self.values[name]
+        if isinstance(name, str) and name in self.nodes.values:
+            known = self.nodes.values[name]
             if isinstance(known, bool | int | float):
                 return known
             if isinstance(known, tuple):
-                return tuple(map(Tensor, self.part_names(name)))
-            if name in self.constants and name not in self.weights.constants:
+                return tuple(map(Tensor, self.nodes.part_names(name)))
+            if name in self.nodes.constants and name not in self.weights.constants:
                 self.keep(name, cast(TorchTensor, known))
             return Tensor(name)
         if value is None or isinstance(value, bool | int | float | str):
@@ -405,10 +333,10 @@ class _Reader:
 
     def made(self, name: str, arguments: dict[str, Argument], node: FxNode) -> Call:
         """The call, with the scales of what it takes and gives."""
-        value = self.values[node.name]
+        value = self.nodes.values[node.name]
         arguments = {RENAMED.get(key, key): held for key, held in arguments.items()}
         taken = [
-            self.values.get(item.name)
+            self.nodes.values.get(item.name)
             for held in arguments.values()
             for item in (held if isinstance(held, tuple) else (held,))
             if isinstance(item, Tensor)
@@ -416,20 +344,19 @@ class _Reader:
         is_stored = any(getattr(one, "is_quantized", False) for one in (value, *taken))
         results = (node.name,)
         if isinstance(value, tuple | list):
-            results = self.part_names(node.name)
+            results = self.nodes.part_names(node.name)
         if name in SHAPED:
-            arguments["sizes"] = tuple(self.tensor(node).shape)
+            arguments["sizes"] = tuple(self.nodes.tensor(node).shape)
             of = cast(Tensor, arguments["self"]).name
-            arguments["shape"] = tuple(cast(TorchTensor, self.values[of]).shape)
+            arguments["shape"] = tuple(cast(TorchTensor, self.nodes.values[of]).shape)
         target = TARGETS.get(name, f"aten.{name}.default")
         if name == "softmax":
             self.remarks.append(
-                f"node {self.index} {name} {node.name!r} runs on float32, in steps that"
-                " aren't those of PyTorch's library: last bits may differ"
+                remark_on_steps(f"node {self.index} {name} {node.name!r}")
             )
         if is_stored and name == "avg_pool2d":
             whole = cast(TorchTensor, taken[0])
-            given, result = tuple(whole.shape), tuple(self.tensor(node).shape)
+            given, result = tuple(whole.shape), tuple(self.nodes.tensor(node).shape)
             fault = fault_of_pool(arguments, given, result, self.engine == "qnnpack")
             if fault is not None:
                 raise self.error(f"node {self.index} {name} {node.name!r}: {fault}")
@@ -452,7 +379,7 @@ class _Reader:
 
     def check_transposed(self, node: FxNode, name: str, module: object) -> None:
         source = cast(FxNode, node.args[0])
-        taken, given = self.values[source.name], self.values[node.name]
+        taken, given = self.nodes.values[source.name], self.nodes.values[node.name]
         fault = fault_of_transposed(
             name, cast(TransposedLayer, module), taken, given, self.engine
         )
@@ -469,11 +396,11 @@ class _Reader:
         """Scale and zero point of a quantized value."""
         if not isinstance(argument, Tensor):
             return None
-        value = self.values.get(argument.name)
+        value = self.nodes.values.get(argument.name)
         if not getattr(value, "is_quantized", False):
             return None
         tensor = cast(TorchTensor, value)
-        dtype = str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+        dtype = dtype_of(tensor)
         if dtype != "quint8":
             raise self.error(
                 f"{argument.name}: quantized values of type {dtype} are not supported;"

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
+from ..graph.nodes import DTYPES_BY_NAME
 from ..pt2.program import Argument, Call, Tensor, Unread
+from ..pt2.reader import TYPES
+from .faults import remark_on_steps
 from .traced import FxNode, TorchTensor
 
 DTYPES = {
-    "uint8": 1,
-    "int8": 2,
-    "int32": 4,
-    "int64": 5,
-    "float32": 7,
-    "bool": 12,
+    DTYPES_BY_NAME[name]: number
+    for number, (name, _) in TYPES.items()
+    if name in DTYPES_BY_NAME
 }
 """The numbers of element types in the schema of exported programs."""
 
@@ -149,10 +149,7 @@ def remark_on_order(call: Call, name: str) -> str | None:
     operator = call.target.split(".")[1]
     if operator not in ROUNDED:
         return None
-    return (
-        f"node {call.index} {operator} {name!r} runs on float32, in steps that aren't"
-        " those of PyTorch's library: last bits may differ"
-    )
+    return remark_on_steps(f"node {call.index} {operator} {name!r}")
 
 
 def _bound(node: FxNode, argument: Callable[[object], Argument]) -> dict[str, Argument]:

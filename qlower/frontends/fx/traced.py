@@ -65,6 +65,11 @@ class GraphModule(Protocol):
     def get_submodule(self, target: str) -> object: ...
 
 
+def dtype_of(tensor: object) -> str:
+    """PyTorch's name of the type of a tensor's elements; '' for what is no tensor."""
+    return str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+
+
 def array_of(tensor: TorchTensor) -> Array:
     return tensor.detach().numpy()
 
