@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.formats.tflite_network import Network
+from support.formats.tflite_objects import with_constants_behind
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
@@ -392,6 +395,23 @@ def test_weights_are_sought_in_a_file(tmp_path: Path) -> None:
         weights.float_arrays(tmp_path / "none.onnx")
     with pytest.raises(QlowerError, match=r"is no \.tflite, \.onnx or \.pt2 file"):
         weights.float_arrays(tmp_path / "none.h5")
+
+
+@pytest.mark.parametrize("place", [bytes, with_constants_behind])
+def test_weights_are_sought_in_a_file_of_tflite(
+    place: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """Constants of real numbers, in the tables or behind them; integers aren't any."""
+    pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
+    net = Network()
+    wanted = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = net.binary("ADD", net.input(1, 3), 0.5)
+    total = net.op("FULLY_CONNECTED", [x, net.constant(wanted)], (1, 2))
+    path = tmp_path / "float.tflite"
+    path.write_bytes(place(net.build(net.reshaped(total, 2, 1))))
+    found = room("float_weights").float_arrays(path)
+    assert {array.size for array in found} == {1, 6}
+    np.testing.assert_array_equal(max(found, key=np.size), wanted)
 
 
 @pytest.mark.long
