@@ -87,7 +87,7 @@ _CHOICES = re.compile(r"[a-z0-9-]+(\|[a-z0-9-]+)+")
 
 
 class _Keywords(TypedDict, total=False):
-    """What `add_argument` is told about an argument."""
+    """Keywords of `add_argument`."""
 
     action: str | type[argparse.Action]
     choices: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What is said of files in which one field is another, for each operator and field.
+"""Messages about files with one field changed, for each operator and field.
 
 `changed_files/` has the changes of the cases' files whose answers are of different
 kinds: a refusal, `as it was` where the model means the same, or `other`. `pytest
@@ -136,7 +136,7 @@ def test_write(name: str, request: pytest.FixtureRequest) -> None:
 
 
 PARTS = 24
-"""Tests of a format, each of every so many cases."""
+"""Tests of a format, which share its cases evenly."""
 
 
 @pytest.mark.parts(12)

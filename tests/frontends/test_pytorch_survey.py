@@ -196,7 +196,7 @@ def test_exported_for_x86(tmp_path: Path) -> None:
         given = network.inputs(0)
         lowered = lowering.lower_pt2e_quantized_to_x86(module, given)
         for node in lowered.graph.nodes:
-            # Layers of oneDNN give channels_last, of which there is no view.
+            # Layers of oneDNN give channels_last, which can't be viewed.
             if node.target is torch.ops.aten.view.default:
                 node.target = torch.ops.aten.reshape.default
         lowered.recompile()

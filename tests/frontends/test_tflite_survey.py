@@ -4,7 +4,7 @@ Each test prints a table by recipe, and a line for each reason why models aren't
 aren't equal: `pytest --long -s tests/frontends/test_tflite_survey.py`. Outputs are
 compared with LiteRT's reference kernels, and of layers with weights in blocks with its
 optimized ones. Counted apart are models that the quantizer left as they were, and those
-of which LiteRT gives no result that means anything (`flaw`).
+whose results in LiteRT mean nothing (`flaw`).
 """
 
 from __future__ import annotations

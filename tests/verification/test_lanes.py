@@ -75,7 +75,7 @@ def test_elements_of_the_same_constants(seed: int) -> None:
 
 @pytest.mark.parametrize("first", [True, False])
 def test_positions_that_choose(first: bool) -> None:
-    """They part elements where the choice is another."""
+    """Lanes part elements where the choice differs."""
     point = np.arange(4, dtype=np.int32) % 2
     chooses = side(CHOOSES, output_zero_point=point, element=POSITION)
     plain = side(ADDS, output_zero_point=np.zeros((), np.int32))

@@ -131,7 +131,7 @@ class Model(Subgraph):
     filename: str
     size: int
     buffers: tuple[bytes, ...]
-    """Of constants; empty for tensors that are computed."""
+    """The bytes of constants; empty for tensors that are computed."""
     others: Mapping[int, Subgraph] = field(default_factory=dict[int, Subgraph])
     arguments: Mapping[str, int] = field(default_factory=dict[str, int])
     """Inputs by the names that signatures of the subgraph have for them."""

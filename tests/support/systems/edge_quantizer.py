@@ -145,7 +145,7 @@ RECIPES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "rotated wi2": [dynamic(2, algorithm=ROTATED)],
     },
 }
-"""By family and name: the rules, of which later ones go first."""
+"""By family and name: the rules; later ones go first."""
 
 
 def quantize(
