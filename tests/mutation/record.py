@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -140,6 +140,7 @@ class Reach:
         self.seconds: dict[str, float] = {}
         self._tests: defaultdict[Place, set[str]] = defaultdict(set)
         self._blocks: defaultdict[tuple[str, str], set[Place]] = defaultdict(set)
+        self._breadth: defaultdict[str, int] = defaultdict(lambda: 1)
         # A worker has another tree: tests named after a path in this one aren't there.
         is_long = {
             test: long
@@ -152,6 +153,9 @@ class Reach:
                 continue  # Its parameters have changed.
             if seconds:
                 self.seconds[test] = seconds
+            of_function = test.partition("[")[0]
+            breadth = sum(len(b) for f in found.values() for b in f.values())
+            self._breadth[of_function] = max(self._breadth[of_function], breadth)
             for file, functions in found.items():
                 for function, blocks in functions.items():
                     places = {(file, function, block) for block in blocks}
@@ -174,18 +178,19 @@ class Reach:
         """Those that reach the mutant's block; its function, if none of the block was
         recorded; its file, if none of the function was (it is new, or runs when it is
         imported). The likeliest to fail come first: tests that reach what few others do
-        in its function, then tests of its own room, then quick ones; and of each test
-        function one before its others."""
+        in its function and little of the product besides, then tests of its own room,
+        then quick ones; and of each test function one before its others."""
         file = mutant.file
         function, block = block_of((self._tree / file).read_text(), mutant.line)
         reaching = self._tests[file, function, block]
         around = self._blocks[file, function] or {
             place for place in self._tests if place[0] == file
         }
-        score: Counter[str] = Counter()
+        score: defaultdict[str, float] = defaultdict(float)
         for other in around:
             for test in self._tests[other]:
-                score[test] += round(1000 / len(self._tests[other]))
+                share = 1 / len(self._tests[other])
+                score[test] += share / self._breadth[test.partition("[")[0]]
         # Few tests of a function are recorded; its others may reach the block, too.
         functions = {test.partition("[")[0] for test in reaching or score}
         others = (t for t in self.seconds if t.partition("[")[0] in functions)
@@ -203,15 +208,17 @@ class Reach:
             and any(word in test for word in words)
             and NO_JUDGE_OF_TEXT not in test
         }
-        return self._in_turn(found, f"tests/{CONTRACTS}/", Counter())
+        return self._in_turn(found, f"tests/{CONTRACTS}/", {})
 
-    def _in_turn(self, tests: set[str], own: str, score: Counter[str]) -> list[str]:
-        def key(test: str) -> tuple[int, bool, float]:
-            return -score[test], not test.startswith(own), self.seconds[test]
+    def _in_turn(
+        self, tests: set[str], own: str, score: Mapping[str, float]
+    ) -> list[str]:
+        def key(test: str) -> tuple[float, bool, float]:
+            return -score.get(test, 0), not test.startswith(own), self.seconds[test]
 
         turns: Counter[str] = Counter()
-        chosen: list[tuple[int, tuple[int, bool, float], str]] = []
-        for test in sorted(tests, key=key):
+        chosen: list[tuple[int, tuple[float, bool, float], str]] = []
+        for test in sorted(tests, key=lambda test: (key(test), test)):
             function = test.partition("[")[0]
             chosen.append((turns[function], key(test), test))
             turns[function] += 1

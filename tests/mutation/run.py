@@ -64,6 +64,14 @@ class Verdict:
     def is_killed(self) -> bool:
         return self.how in KILLED
 
+    @property
+    def outcome(self) -> str:
+        """Killed, survived all tests that reach it, or neither."""
+        if self.is_killed:
+            return "killed"
+        is_decided = self.how == "passed" and self.shown == self.of
+        return "survived" if is_decided else "undecided"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -219,22 +227,24 @@ def _tried(tasks: Sequence[Task], options: Options) -> Iterator[Verdict]:
 def report(
     mutants: Sequence[Mutant], verdicts: Mapping[int, Verdict]
 ) -> dict[str, float]:
-    """Print killed and drawn mutants of each room, and of all contracts' texts; the
-    percentages of the rooms."""
-    counts: defaultdict[str, Counter[bool]] = defaultdict(Counter)
+    """Print how the mutants of each room ended, and those of all contracts' texts; the
+    percentages of the rooms that were killed."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for number, verdict in verdicts.items():
         room = room_of(mutants[number].file)
         names = [room, f"{CONTRACTS}:"] if ":" in room else [room]
         for name in [*names, "all"]:
-            counts[name][verdict.is_killed] += 1
+            counts[name][verdict.outcome] += 1
     shares: dict[str, float] = {}
-    print(f"{'room':30} {'killed':>7} {'drawn':>7}")
+    outcomes = ("killed", "survived", "undecided")
+    print(f"{'room':30} " + " ".join(f"{name:>9}" for name in outcomes))
     for room, count in sorted(counts.items()):
-        shares[room] = 100 * count[True] / count.total()
-        print(f"{room:30} {count[True]:7} {count.total():7} {shares[room]:5.0f} %")
+        shares[room] = 100 * count["killed"] / count.total()
+        row = " ".join(f"{count[name]:9}" for name in outcomes)
+        print(f"{room:30} {row} {shares[room]:5.0f} %")
     for number, verdict in sorted(verdicts.items()):
         if not verdict.is_killed:
-            print(f"{verdict.how}: {told(mutants[number])}")
+            print(f"{verdict.outcome}: {told(mutants[number])}")
     return shares
 
 
