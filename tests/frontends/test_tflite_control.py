@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from support.formats.tflite_builder import TFLiteBuilder
-from support.formats.tflite_streams import chosen, looped
+from support.formats.tflite_streams import NO_ATTRIBUTES, chosen, looped, rescaled
 from support.systems.litert import run_litert
 
 import qlower
@@ -18,9 +18,6 @@ from qlower.model.layers import layer_name, layers
 pytestmark = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )
-
-NO_ATTRIBUTES = b"\x00\x00\x01\x00\x00$\x01"
-"""An empty map of FlexBuffers."""
 
 X = np.array([[100, -128, 3, 127]], np.int8)
 
@@ -71,6 +68,20 @@ def test_composites() -> None:
     inputs = X[0], X[0, ::-1].copy()
     (wanted,) = run_litert(data, inputs)
     np.testing.assert_array_equal(qlower.jit(model)(*inputs), wanted)
+
+
+@pytest.mark.parametrize("kind", ["composite", "branch", "choice", "loop"])
+def test_subgraphs_read_elements_by_scales_of_their_own(kind: str) -> None:
+    """LiteRT passes bytes, types and shapes, but neither scales nor zero points."""
+    data, inputs = rescaled(kind), [X[0]]
+    if kind == "choice":
+        inputs.append(np.array(True))
+    wanted = run_litert(data, inputs)
+    model = qlower.Model(import_tflite(data, name="model.tflite"))
+    found = qlower.interpret(model, *inputs)
+    found = found if isinstance(found, tuple) else (found,)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parts(3)

@@ -17,7 +17,7 @@ from qlower.model.entry import main_function
 from qlower.model.names import short_names
 
 from ..entry import Entry, takes
-from ..graph.values import distinct, hint
+from ..graph.values import hint
 from ..import_options import ImportOptions, find_output, fit_shape
 from ..site import Site
 from .context import OperatorContext
@@ -85,7 +85,6 @@ class _GraphImporter(TensorTable):
         self.whole = model
         self.problems = problems
         self.unknown: set[int] = set()
-        self.taken = set(names.values())
         self.places: dict[tuple[int, int], int] = {}
         self.depth = 0
         named = {signature.subgraph for signature in model.signatures}
@@ -331,12 +330,10 @@ class _GraphImporter(TensorTable):
         site.check_range("tensor index", index, 0, len(subgraph.tensors) - 1)
         if (number, index) in self.places:
             return self.places[number, index]
-        tensor = replace(subgraph.tensors[index], index=(added := len(self.tensors)))
-        self.tensors.append(tensor)
+        tensor = self.added(subgraph.tensors[index])
         if self.constant(tensor, site) is not None or tensor.is_variable:
-            self.places[number, index] = added
-        self.names[added] = distinct(tensor.name, f"#{added}", self.taken)
-        return added
+            self.places[number, index] = tensor.index
+        return tensor.index
 
 
 def cut_model(model: Model, outputs: Sequence[str], names: dict[int, str]) -> Model:

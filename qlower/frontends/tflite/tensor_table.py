@@ -15,7 +15,7 @@ from qlower.dialects import qnn
 from qlower.dialects.quant import QuantizedType
 
 from ..budget import Budget
-from ..graph.values import FunctionBuilder, Origin, hint
+from ..graph.values import FunctionBuilder, Origin, distinct, hint
 from ..site import Site
 from .schema import Model, Operator, Subgraph, Tensor
 from .states import States
@@ -54,6 +54,7 @@ class TensorTable(ABC):
         self.names = names
         self.site = site
         self.tensors = list(model.tensors)
+        self.taken = set(names.values())
         self.users: dict[int, list[Operator]] = {}
         for operator in model.operators:
             for index in dict.fromkeys(operator.inputs):
@@ -79,6 +80,13 @@ class TensorTable(ABC):
         site.check_range("tensor index", index, 0, len(self.tensors) - 1)
         tensor, shape = self.tensors[index], self.shapes.get(index)
         return tensor if shape is None else replace(tensor, shape=shape)
+
+    def added(self, tensor: Tensor) -> Tensor:
+        """Add a tensor to the table, by a name of its own; returns its entry."""
+        index = len(self.tensors)
+        self.tensors.append(replace(tensor, index=index))
+        self.names[index] = distinct(tensor.name, f"#{index}", self.taken)
+        return self.tensors[index]
 
     def type(self, tensor: Tensor, site: Site) -> TensorType[Element]:
         """The ranked type of a tensor, whose many scales are checked once."""

@@ -86,6 +86,10 @@ def drawn_frames(count: int, seed: int = 0) -> list[NDArray[np.int8]]:
     return list(random.integers(-128, 128, (count, 1, 1, FEATURES)).astype(np.int8))
 
 
+NO_ATTRIBUTES = b"\x00\x00\x01\x00\x00$\x01"
+"""An empty map of FlexBuffers."""
+
+
 def looped(times: int | None, until: int | None = None) -> bytes:
     """A layer that is run `times` times, each on the result of the last, to which `x`
     is added; None for as often as an input says. With `until` it ends before, once the
@@ -161,6 +165,63 @@ def chosen(condition: bool | None) -> bytes:
         "IF", [choice, x], [y], {"then_subgraph_index": 1, "else_subgraph_index": 2}
     )
     return builder.build([x, choice] if condition is None else [x], [y], graphs)
+
+
+def rescaled(kind: str) -> bytes:
+    """A subgraph that takes and gives other scales and zero points than the operator
+    that runs it: a "composite", a constant "branch", a run's "choice" or a "loop"."""
+    builder = TFLiteBuilder()
+    is_loop, scales = kind == "loop", ((0.2, 4), (0.05, -3))
+
+    def part(place: int) -> tuple[TFLiteBuilder, list[int], list[int]]:
+        """A subgraph that doubles, and counts in a loop."""
+        graph = builder.subgraph()
+        y, x = (
+            graph.tensor(n, (4,), scale=scale, zero_point=point)
+            for n, (scale, point) in zip(
+                "yx", (scales[place], scales[-place]), strict=True
+            )
+        )
+        graph.operator("ADD", [x, x], [y])
+        if not is_loop:
+            return graph, [x], [y]
+        count, counted = (graph.tensor(n, (), "int32") for n in ("i", "j"))
+        one = graph.tensor("one", (), "int32", data=[1])
+        graph.operator("ADD", [count, one], [counted])
+        return graph, [count, x], [counted, y]
+
+    parts = [part(0), part(1)]
+    given = builder.tensor("given", (4,), scale=0.1)
+    left = builder.tensor("left", (4,), scale=0.1)
+    taken, results = [given], [left]
+    if kind == "composite":
+        options: dict[str, object] = {
+            "name": "odml.double",
+            "decomposition_subgraph_index": 1,
+            "composite_attributes": NO_ATTRIBUTES,
+        }
+        builder.operator("STABLEHLO_COMPOSITE", taken, results, options)
+    elif is_loop:
+        condition = builder.subgraph()
+        count, x = (
+            condition.tensor("i", (), "int32"),
+            condition.tensor("x", (4,), scale=3),
+        )
+        limit = condition.tensor("limit", (), "int32", data=[2])
+        goes = condition.tensor("goes", (), "bool")
+        condition.operator("LESS", [count, limit], [goes])
+        parts[1] = condition, [count, x], [goes]
+        start = builder.tensor("start", (), "int32", data=[0])
+        last = builder.tensor("last", (), "int32")
+        options = {"cond_subgraph_index": 2, "body_subgraph_index": 1}
+        builder.operator("WHILE", [start, given], [last, left], options)
+    else:
+        data = [True] if kind == "branch" else None
+        choice = builder.tensor("choice", (), "bool", data=data)
+        options = {"then_subgraph_index": 1, "else_subgraph_index": 2}
+        builder.operator("IF", [choice, given], results, options)
+        taken = [given, choice] if kind == "choice" else [given]
+    return builder.build(taken, results, [g.graph(x, y) for g, x, y in parts])
 
 
 def svdf(

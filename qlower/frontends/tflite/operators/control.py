@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from xdsl.ir import OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
@@ -18,6 +19,8 @@ from ...scalars import Scalars
 from ...signature import UNLIMITED
 from ..context import OperatorContext
 from ..nests import finish, start
+from ..tensor_table import NO_BUFFER
+from ..types import tensor_type
 from .variables import LAST_SUBGRAPH
 
 MOST_ITERATIONS = 1000
@@ -34,7 +37,33 @@ def import_if(op: OperatorContext) -> None:
 
 def _run_branch(op: OperatorContext, branch: str) -> list[int]:
     number = op.option(f"{branch}_subgraph_index", 0, LAST_SUBGRAPH)
-    return op.graph.inline(number, op.operator.inputs[1:], op)
+    return _inlined(op, number, op.operator.inputs[1:])
+
+
+def _inlined(op: OperatorContext, number: int, arguments: Sequence[int]) -> list[int]:
+    """Import a subgraph's operators, which read the elements of arguments by the scales
+    of its own inputs (LiteRT copies types and shapes, subgraph.cc)."""
+    graph, subgraph = op.graph, op.graph.subgraph(number, op)
+    taken = [*arguments]
+    for place, own in enumerate(subgraph.inputs[: len(taken)]):
+        if taken[place] == -1:
+            continue
+        op.check_range("tensor index", own, 0, len(subgraph.tensors) - 1)
+        given, inner = op.graph.tensor(taken[place], op), subgraph.tensors[own]
+        if given.quantization == inner.quantization:
+            continue
+        meant = replace(given, name=inner.name, quantization=inner.quantization)
+        meant = replace(meant, buffer=NO_BUFFER, is_variable=False)
+        if (type := tensor_type(meant, op)) == graph.type(given, op):
+            continue
+        meant, data = graph.added(meant), graph.constant(given, op)
+        taken[place] = meant.index
+        if data is not None:
+            graph.know(meant, data, given.shape, op)
+        else:
+            (value,) = _values(op, [given.index])
+            graph.define(meant, op.retyped(value, type), op)
+    return graph.inline(number, taken, op)
 
 
 def _import_choice(op: OperatorContext) -> None:
@@ -74,13 +103,14 @@ def _chosen(
 ) -> SSAValue:
     """The stored elements of the first value where a BOOL of one element is true, else
     those of the second."""
-    if values[0].type != values[1].type:
+    plain = [op.stored(value) for value in values]
+    if plain[0].type != plain[1].type:
         raise op.error(
             f"branches that give {values[0].type} and {values[1].type} are not"
             " supported where a run decides; expected one type"
         )
     nest = start(op, shape_of(values[0]), output=number)
-    stored = [nest.input(op.stored(value), range(nest.parallel)) for value in values]
+    stored = [nest.input(value, range(nest.parallel)) for value in plain]
     zeros = [AffineConstantExpr(0)] * len(shape_of(condition))
     chosen = Scalars(nest).select(nest.input(condition, zeros), *stored)
     return nest.build([chosen])[0]
@@ -96,7 +126,7 @@ def import_while(op: OperatorContext) -> None:
     left: list[SSAValue] = []
     for _ in range(MOST_ITERATIONS + 1):
         first = len(op.graph.tensors)
-        (goes_on, *rest) = op.graph.inline(condition, carried, op) or [-1]
+        (goes_on, *rest) = _inlined(op, condition, carried) or [-1]
         if rest:
             raise op.error(f"subgraph {condition} gives {1 + len(rest)} conditions")
         if _is_decided(op, goes_on, first):
@@ -111,10 +141,10 @@ def import_while(op: OperatorContext) -> None:
             left = left or _values(op, carried)
             goes = now if goes is None else _both(op, goes, now)
         if goes is None:
-            carried = op.graph.inline(body, carried, op)
+            carried = _inlined(op, body, carried)
             continue
         with _without_writes(op, "a loop"):
-            carried = op.graph.inline(body, carried, op)
+            carried = _inlined(op, body, carried)
         _check_count(op, carried)
         types = [op.graph.type(op.graph.tensor(i, op), op) for i in carried]
         pairs = zip(_values(op, carried), left, strict=True)
@@ -161,7 +191,7 @@ def import_composite(op: OperatorContext) -> None:
     """Import the operators that a composite is made of, as LiteRT runs it where no
     delegate knows its name (stablehlo_composite.cc)."""
     number = op.option("decomposition_subgraph_index", 0, LAST_SUBGRAPH)
-    _give(op, op.graph.inline(number, op.operator.inputs, op))
+    _give(op, _inlined(op, number, op.operator.inputs))
 
 
 def _truth(op: OperatorContext, index: int, what: str) -> bool:
