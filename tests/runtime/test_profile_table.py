@@ -115,3 +115,67 @@ def test_a_roof_adds_columns(column: str) -> None:
 
     assert column in names(ROOF)
     assert column not in names(None)
+
+
+LINES = """\
+layer   kernel         us  share  GMAC/s    KB  limit us  by        reached  why not more
+-------------------------------------------------------------------------------------------------------------------
+near    contraction  1.50   5.9%    66.7   0.4      1.00  products      67%  -
+slow    contraction  5.00  19.6%    20.0   0.4      1.00  products      20%  products: no rule names a reason
+slower  contraction  9.00  35.3%    22.2   0.4      2.00  products      22%  products: no rule names a reason
+wide    contraction  3.00  11.8%     0.1   7.5      1.50  bytes         50%  3 operations after a sum of 1 products
+copied  copy         3.00  11.8%       -  10.0      2.00  bytes         67%  -
+words   contraction  4.00  15.7%    25.0   0.4      2.00  products      50%  -
+"""  # noqa: E501
+
+
+def test_lines() -> None:
+    assert profile_table(TIMES, ROOF).render().startswith(LINES)
+    narrow = [
+        profile_table(TIMES, ROOF).render("plain", width) for width in (100, 70, 50)
+    ]
+    hidden = [
+        " ".join(text.split("Hidden on a narrow terminal: ")[1].split())
+        for text in narrow
+    ]
+    assert hidden == [
+        "why not more; --format csv has all.",
+        "kernel, why not more; --format csv has all.",
+        "kernel, KB, why not more; --format csv has all.",
+    ]
+
+
+def test_records() -> None:
+    slow, copied = (profile_table(TIMES, ROOF).records()[row] for row in (1, 4))
+    assert slow == {
+        "layer": "slow",
+        "family": "contraction",
+        "nanoseconds": 5000,
+        "share": 5000 / 25_500,
+        "gmacs_per_second": 20.0,
+        "macs": 100_000,
+        "bytes": 400,
+        "limit_nanoseconds": 1000.0,
+        "bound": "products",
+        "reached": 0.2,
+        "reason": f"products: {NO_RULE}",
+    }
+    assert (copied["gmacs_per_second"], copied["reason"]) == (None, None)
+
+
+def test_half_of_the_limit_is_near_enough() -> None:
+    half = profile_table([kernel("half", 2000, 100_000)], ROOF)
+    assert half.records()[0]["reached"] == 0.5
+    assert half.records()[0]["reason"] is None
+    assert len(half.notes) == 2
+
+
+def test_no_time_at_all() -> None:
+    """A clock may say so of a kernel, and there may be none."""
+    table = profile_table([kernel("quick", 0, 0, 0)], ROOF)
+    assert [table.records()[0][key] for key in ("share", "reached")] == [0, 0]
+    assert table.notes[:2] == [
+        "All together: 0.00 us.",
+        "Limits together: 0.00 us, 0%.",
+    ]
+    assert profile_table([], ROOF).notes == table.notes[:2]
