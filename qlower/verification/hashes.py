@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -28,8 +29,14 @@ def hashes_of(first: Model, second: Model, *contracts: str) -> dict[str, str]:
     return {
         "model": sha256(b"".join(parts)).hexdigest(),
         **{name: sha256(source.encode()).hexdigest() for name, source in named.items()},
-        f"qlower {__version__}": sha256(b"".join(_compiler())).hexdigest(),
+        f"qlower {__version__}": _compiler_hash(),
     }
+
+
+@cache
+def _compiler_hash() -> str:
+    """The hash of the package, which a process loads once."""
+    return sha256(b"".join(_compiler())).hexdigest()
 
 
 def _compiler() -> Iterator[bytes]:
