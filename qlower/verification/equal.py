@@ -40,7 +40,7 @@ from qlower.verification.verdict import Counterexample, Equality, LayerVerdict
 Decided: TypeAlias = Callable[[str, Sequence[Question], Sequence[Decision]], None]
 """Is given a layer's name, what was asked of it, and what was found."""
 
-_FEWEST, _MOST, _ELEMENTS = 8, 128, 1 << 14
+FEWEST_DRAWN, MOST_DRAWN, _ELEMENTS = 8, 128, 1 << 14
 """The inputs that are drawn for a layer that no decision procedure is for."""
 
 
@@ -213,7 +213,7 @@ class LayerEquality:
     def _drawn(self, verdict: LayerVerdict, values: Values, why: str) -> LayerVerdict:
         """Look for a counterexample among drawn inputs; undecided without one."""
         elements = sum(array.size for array in values.values())
-        count = max(_FEWEST, min(_MOST, _ELEMENTS // max(elements, 1)))
+        count = max(FEWEST_DRAWN, min(MOST_DRAWN, _ELEMENTS // max(elements, 1)))
         draws = (draw_inputs(self.model, verdict.layer, n, n % 8) for n in range(count))
         for drawn in chain(_ends(self.model, verdict.layer), draws):
             example = self._try(verdict.layer, drawn, None, None)

@@ -26,9 +26,11 @@ from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.observe.layer_run import run_layer
+from qlower.runtime.executors import Level
 from qlower.sides.sides import Values
 from qlower.tables.json_text import json_text
 from qlower.verification import decide as deciding
+from qlower.verification import equal as equality
 from qlower.verification.check import Verdict, check
 from qlower.verification.equal import equal
 from qlower.verification.fit_table import Fit
@@ -46,7 +48,10 @@ on."""
 MANY = 20
 """Pairs of contracts on a layer in the long test."""
 
-TOGETHER = 4
+CONTRACTS = 24
+"""Contracts that run on every input of a layer there."""
+
+TOGETHER = 8
 """Contracts that are grouped: others' pairs would be most of the verdicts."""
 
 SUMMING = (
@@ -71,12 +76,14 @@ class Comparison:
     said: Counter[str] = field(default_factory=Counter[str])
     wrong: list[str] = field(default_factory=list[str])
 
-    def results(self, contracts: tuple[str, ...]) -> dict[str, Array]:
+    def results(self, contracts: tuple[str, ...], at: Level) -> dict[str, Array]:
         """What those of the contracts that have its rules give for every input."""
         found: dict[str, Array] = {}
         for name in contracts:
             try:
-                result = qlower.interpret(self.model, *self.layer.inputs, contract=name)
+                result = qlower.interpret(
+                    self.model, *self.layer.inputs, contract=name, at=at
+                )
             except QlowerError:
                 continue
             assert isinstance(result, np.ndarray)
@@ -244,14 +251,19 @@ def _least_and_most(addends: Array, start: Array, order: str) -> tuple[int, int]
 
 
 def compare(
-    layer: EveryInput, seed: int, contracts: tuple[str, ...], pairs: int, path: Path
+    layer: EveryInput,
+    seed: int,
+    contracts: tuple[str, ...],
+    pairs: int,
+    path: Path,
+    at: Level = "arith",
 ) -> Comparison:
     """Every kind of verdict on a layer, `pairs` of `equal`: those that differ in few
     places first, and some that are the same; some contracts are grouped. With `MANY`
     pairs verdicts' files are checked, too."""
     path.write_text(layer.text)
     work = Comparison(layer, qlower.load(path), np.random.default_rng(seed))
-    results = work.results(contracts)
+    results = work.results(contracts, at)
     if len(results) < 2:
         return work
     counts = {
@@ -301,18 +313,26 @@ def test_verdicts_on_every_input(
 
 @pytest.mark.long
 def test_ten_thousand_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers of all kinds in turn, but for few that take long; most run as rules, which
+    takes an eighth of the time of loop nests."""
+    monkeypatch.setattr(equality, "FEWEST_DRAWN", 1)  # what isn't decided counts less
+    monkeypatch.setattr(equality, "MOST_DRAWN", 2)
     said: Counter[str] = Counter()
     seed = int(os.environ.get(SEED, "1000"))
     while said.total() < int(os.environ.get(VERDICTS, "10000")):
-        draw, layer = np.random.default_rng(seed), draw_layer(seed)
+        kind, draw = KINDS[seed % len(KINDS)], np.random.default_rng(seed)
+        seed += 1
+        if kind == "long reduction" and draw.random() < 0.9:
+            continue
+        layer = draw_layer(seed, kind)
         monkeypatch.setattr(deciding, "SMALL", int(draw.choice([0, 1 << 18])))
         if layer.products is not None:  # of others hardly any would be decided
             affordable = int(draw.choice([0, 1 << 26]))
             monkeypatch.setattr(deciding, "AFFORDABLE", affordable)
-        names = tuple(contract_names())
-        found = compare(layer, seed, names, MANY, tmp_path / "layer.mlir")
+        names = tuple(draw.permutation(contract_names())[:CONTRACTS].tolist())
+        at: Level = "arith" if draw.random() < 0.2 else "qnn"
+        found = compare(layer, seed, names, MANY, tmp_path / "layer.mlir", at)
         assert not found.wrong, f"seed {seed}\n" + "\n".join(found.wrong)
         said += found.said
-        seed += 1
         if seed % 10 == 0:
             print(seed, said.total(), dict(sorted(said.items())), flush=True)
