@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TypeAlias
 
@@ -29,6 +29,7 @@ from qlower.observe.layer_run import LayerRun
 from qlower.observe.place import Index
 from qlower.process.float_environment import default_floats
 from qlower.sides.sides import Computed, Values
+from qlower.verification.alike import content_of
 from qlower.verification.decide import Decision, decide, same
 from qlower.verification.fits import pair_fit, turning_inputs
 from qlower.verification.hashes import hashes_of
@@ -78,7 +79,7 @@ def equal(
         op for op in layers(first.module) if only is None or layer_name(op) in only
     ]
     verdicts = [
-        work.layer(layer_name(operations[number]) or "")
+        work.shared(layer_name(operations[number]) or "")
         for number in progress(range(len(operations)), "verify")
     ]
     if native:
@@ -94,11 +95,32 @@ def layer_inputs(model: Model, layer: str) -> dict[str, TensorSpec]:
 
 @dataclass(frozen=True)
 class LayerEquality:
-    """The work on two sides of a model."""
+    """The work on two sides of a model; `known` are verdicts by the layers' content."""
 
     sides: tuple[Computed, Computed]
     model: Model
     seen: Decided | None = None
+    known: dict[bytes, LayerVerdict] = field(default_factory=dict[bytes, LayerVerdict])
+
+    def shared(self, name: str) -> LayerVerdict:
+        """The verdict of one layer, which layers like it share; each is decided anew
+        where decisions are `seen`."""
+        if self.seen is not None:
+            return self.layer(name)
+        models = dict.fromkeys(side.model for side in self.sides)
+        content = b"".join(content_of(model, name) for model in models)
+        known = self.known.get(content)
+        if known is None or repr(known.layer) in known.how:  # refusals may name it
+            known = self.known[content] = self.layer(name)
+        example = known.counterexample
+        if example is None or known.layer == name:
+            return replace(known, layer=name)
+        own, others = (layer_inputs(self.model, one) for one in (name, known.layer))
+        pairs = zip(own, others, strict=True)
+        inputs = {source: example.inputs[other] for source, other in pairs}
+        return replace(
+            known, layer=name, counterexample=replace(example, inputs=inputs)
+        )
 
     def layer(self, name: str) -> LayerVerdict:
         """The verdict of one layer."""

@@ -7,7 +7,7 @@ comparing the results.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from qlower.compilation.compilation import Compilation
@@ -22,6 +22,7 @@ from qlower.model.layers import layer_name, layers
 from qlower.observe.layer_run import CONTRACTIONS, LayerRun
 from qlower.process.float_environment import default_floats
 from qlower.sides.sides import Computed, Values
+from qlower.verification.alike import content_of
 from qlower.verification.decide import same
 from qlower.verification.equal import LayerEquality, draw_inputs
 from qlower.verification.group_table import Groups, LayerGroups
@@ -56,10 +57,14 @@ def groups(
     sides = {name: Computed(name, loaded, name) for name in names}
     found = [name for op in layers(loaded.module) if (name := layer_name(op))]
     asked = [name for name in found if only is None or name in only]
-    rows = [
-        _Layer(loaded, sides, asked[number]).groups()
-        for number in progress(range(len(asked)), "verify")
-    ]
+    rows: list[LayerGroups] = []
+    known: dict[bytes, LayerGroups] = {}
+    for number in progress(range(len(asked)), "verify"):
+        name = asked[number]
+        content = content_of(loaded, name)
+        if content not in known:
+            known[content] = _Layer(loaded, sides, name).groups()
+        rows.append(replace(known[content], layer=name))
     return Groups(names, rows, hashes_of(loaded, loaded, *names))
 
 
