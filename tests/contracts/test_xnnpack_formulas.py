@@ -59,6 +59,9 @@ class Xnnpack(System):
     def contraction(self) -> Integers:
         if self.values.get("transposed", False) or self.values.get("rhs_zero_point", 0):
             raise Elsewhere
+        return self.convolved()
+
+    def convolved(self) -> Integers:
         ratio = self.product_ratio()
         if ratio >= 256:
             raise Refused
@@ -164,7 +167,7 @@ XNNPACK: Formulas = {
 
 
 class ExecuTorch(Xnnpack):
-    """What ExecuTorch does otherwise."""
+    """What ExecuTorch does otherwise. It delegates transposed convolutions, too."""
 
     def quantize_bias(self) -> Integers:
         step = F(self.scale("input") * self.scale("weight"))
@@ -178,7 +181,7 @@ class ExecuTorch(Xnnpack):
 
 EXECUTORCH: Formulas = {
     **dict.fromkeys(("requantize", "concat"), ExecuTorch.requantize),
-    "quantize_bias": ExecuTorch.quantize_bias,
+    **{"quantize_bias": ExecuTorch.quantize_bias, "conv2d": Xnnpack.convolved},
 }
 
 
