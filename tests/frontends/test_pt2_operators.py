@@ -179,6 +179,56 @@ def test_means_are_added_in_the_same_order(
     assert found.tobytes() == expected.tobytes()
 
 
+def test_executorch_takes_erf_for_every_gelu(tmp_path: Path) -> None:
+    codes = np.arange(-128, 128, dtype=np.int8).reshape(4, 64)
+    found: list[Array] = []
+    for form in ("none", "tanh"):
+        build = Pt2Builder()
+        x = build.dequantize(build.input("x", (4, 64), "i1"), 0.03, 5, "i1")
+        gelu = build.call("aten.gelu.default", self=x, approximate=form)
+        build.output(build.quantize(gelu, 0.01, -3, "i1"))
+        path = build.save(tmp_path / f"{form}.pt2")
+        found += run(path, codes)
+    assert "takes erf, whatever approximate is" in qlower.load(path).remarks[1]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("dims", "keeps", "is_delegated"),
+    [([-1, -2], True, True), ([2, 3], False, False), ([1], True, False)],
+)
+def test_means_that_xnnpack_takes(
+    dims: list[int], keeps: bool, is_delegated: bool, tmp_path: Path
+) -> None:
+    """ExecuTorch delegates those of images whose dimensions stay, and no others: these
+    are real, added in turn, between a dequantization and a quantization."""
+    build, shape, step = Pt2Builder(), (2, 7, 5, 6), np.float32(0.05)
+    x = build.input("x", shape, "i1")
+    real = build.dequantize(x, float(step), 3, "i1")
+    mean = build.call("aten.mean.dim", self=real, dim=dims, keepdim=keeps)
+    build.output(build.quantize(mean, float(step), -2, "i1"))
+    codes = np.random.default_rng(0).integers(-128, 128, shape, np.int8)
+    centred = codes.astype(np.float32) - np.float32(3)
+    axes = tuple(sorted(dim % 4 for dim in dims))
+    count = np.float32(np.prod([shape[axis] for axis in axes]))
+    if is_delegated:
+        sums = centred.sum(axes, keepdims=keeps, dtype=np.float32)
+        steps = sums * (np.float32(1) / count) + np.float32(-2)
+        expected = np.clip(np.rint(steps), -128, 127)
+    else:
+        rows = np.moveaxis(centred * step, axes, tuple(range(len(axes))))
+        rows = rows.reshape(-1, *rows.shape[len(axes) :])
+        total = np.zeros_like(rows[0])
+        for row in rows:
+            total += row
+        inverse = np.float32(1) / step
+        expected = np.clip(np.rint(total / count * inverse) - 2, -128, 127)
+        if keeps:
+            expected = np.expand_dims(expected, axes)
+    (found,) = run(build.save(tmp_path / "model.pt2"), codes)
+    np.testing.assert_array_equal(found, expected.astype(np.int8))
+
+
 @pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("dtype", "contract"), [("u1", "pytorch-inductor"), ("i1", "xnnpack")]

@@ -35,7 +35,8 @@ class Executor:
     Where they don't, a bound of [0, 6] may be taken for one if the zero point is 0:
     then it makes no difference. With `fuses_residuals` a sum belongs to the convolution
     before it. `layers` are those with weights, and `fused` the other operators, that
-    run on integers, with what they become.
+    run on integers, with what they become. `ignores_tanh` says that every GELU is that
+    of the error function.
     """
 
     contract: str
@@ -44,6 +45,7 @@ class Executor:
     fuses_residuals: bool
     layers: Mapping[str, str]
     fused: Mapping[str, tuple[str, str]]
+    ignores_tanh: bool = False
 
 
 INDUCTOR = Executor(
@@ -65,8 +67,9 @@ XNNPACK = Executor(
         "Add": (MICROSOFT, "QLinearAdd"),
         "Mul": (MICROSOFT, "QLinearMul"),
         "AdaptiveAveragePool": (TORCH, "AdaptiveAveragePool"),
-        "Mean": (TORCH, "Mean"),
+        "Mean": (TORCH, "DelegatedMean"),
     },
+    ignores_tanh=True,
 )
 
 
@@ -91,6 +94,12 @@ def fuse(graph: Graph, executor: Executor) -> dict[Node, str]:
             problem = _fuse_contraction(graph, node, executor)
         elif node.kind in executor.fused:
             problem = _fuse_closed(graph, node, executor)
+        elif node.kind == "GeluByTanh" and executor.ignores_tanh:
+            graph.remove(node)
+            erf = node.like("Gelu", node.inputs, node.outputs, domain=TORCH)
+            # backends/xnnpack/operators/op_gelu.py
+            unfused[graph.add(erf)] = "ExecuTorch takes erf, whatever approximate is"
+            continue
         else:
             continue
         if problem is not None:
@@ -184,6 +193,8 @@ def _fuse_closed(graph: Graph, node: Node, executor: Executor) -> str | None:
     group = find_group(graph, node)
     if len(group.dequantizers) != len(node.inputs):
         return "not all of its operands are quantized"
+    if node.kind == "AdaptiveAveragePool" and node.attributes["sizes"] != (1, 1):
+        return "it gives more than one mean"
     problem = open_result(graph, group)
     if problem is not None:
         return problem

@@ -126,22 +126,56 @@ def _runs(extent: int, size: int) -> list[_Run]:
 
 def import_mean(node: NodeContext, function: str = "mean") -> None:
     """The mean along dimensions, of all by default, or their sum."""
+    axes, keeps = _reduced(node)
+    _mean(node, axes, keeps=keeps, function=function)
+
+
+def import_delegated_mean(node: NodeContext) -> None:
+    """A mean of stored integers where XNNPACK has one, of images whose dimensions stay.
+
+    ExecuTorch dequantizes for all others, and quantizes the mean
+    (backends/xnnpack/partition/config/generic_node_configs.py, MeanDimConfig).
+    """
+    axes, keeps = _reduced(node)
+    if keeps and len(node.shape(0)) == 4 and set(axes) == {2, 3}:
+        _quantized_mean(node, axes, keeps=keeps)
+        return
+    value = replace(node.stored(0, 1, 2), is_real=True)
+    real = node.builder.dequantized(value, node.place(node.name(0)))
+    mean = _real_mean(node, real, axes, keeps=keeps)
+    type = node.typed(node.quantization(3, 4), mean.shape, mean.order)
+    node.finish(qnn.QuantizeOp(mean.ssa, type), mean)
+
+
+def _reduced(node: NodeContext) -> tuple[Sequence[int], bool]:
+    """The dimensions of a mean, and whether they stay, with size 1."""
     rank = len(node.shape(0))
     given = node.integer_list("axes", None)
     axes = [node.axis(axis, rank, "dim") for axis in given]
-    keeps = node.flag("keepdims", False)
-    _mean(node, axes or range(rank), keeps=keeps, function=function)
+    return axes or range(rank), node.flag("keepdims", False)
 
 
 def _mean(
     node: NodeContext, axes: Sequence[int], *, keeps: bool, function: str = "mean"
 ) -> None:
-    """`F(sum / count)` of float32, or its sum; the mean of stored integers if the node
-    has a quantization of its result."""
+    """The mean of stored integers if the node has a quantization of its result, else
+    of float32."""
     if node.has(1):
         _quantized_mean(node, axes, keeps=keeps)
         return
     value = real_operand(node, 0)
+    node.define(_real_mean(node, value, axes, keeps=keeps, function=function))
+
+
+def _real_mean(
+    node: NodeContext,
+    value: Value,
+    axes: Sequence[int],
+    *,
+    keeps: bool,
+    function: str = "mean",
+) -> Value:
+    """`F(sum / count)` of float32, or its sum."""
     reduced = [place for place, d in enumerate(value.order) if d in axes]
     start, end = reduced[0], reduced[-1] + 1
     if len(reduced) < end - start:
@@ -163,9 +197,8 @@ def _mean(
     )
     means = node.emit(reduction, "mean")
     ones = [1 if d in axes else size for d, size in enumerate(value.shape)]
-    flat = real_value(means)
-    mean = node.reshaped(flat, ones, value.order)
-    _define(node, mean, axes, keeps=keeps)
+    mean = node.reshaped(real_value(means), ones, value.order)
+    return _without(node, mean, axes, keeps=keeps)
 
 
 def _quantized_mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> None:
@@ -178,19 +211,19 @@ def _quantized_mean(node: NodeContext, axes: Sequence[int], *, keeps: bool) -> N
         keep_dims=True,
     )
     mean = Value(node.emit(operation, None if keeps else "mean"), value.order)
-    _define(node, mean, axes, keeps=keeps)
+    node.define(_without(node, mean, axes, keeps=keeps))
 
 
-def _define(
+def _without(
     node: NodeContext, mean: Value, axes: Sequence[int], *, keeps: bool
-) -> None:
-    """The result, whose reduced dimensions have size 1, or without them."""
-    if not keeps:
-        kept = [d for d in mean.order if d not in axes]
-        shape = [size for d, size in enumerate(mean.shape) if d not in axes]
-        order: Order = tuple(sum(other < d for other in kept) for d in kept)
-        mean = node.reshaped(mean, shape, order)
-    node.define(mean)
+) -> Value:
+    """A mean whose reduced dimensions have size 1, or without them."""
+    if keeps:
+        return mean
+    kept = [d for d in mean.order if d not in axes]
+    shape = [size for d, size in enumerate(mean.shape) if d not in axes]
+    order: Order = tuple(sum(other < d for other in kept) for d in kept)
+    return node.reshaped(mean, shape, order)
 
 
 MAYBE_QUANTIZED = "x, x_scale?, x_zero_point?, scale?, zero_point?"
@@ -199,5 +232,8 @@ IMPORTERS = {
     (TORCH, "AveragePool"): takes("x", import_average_pool),
     (TORCH, "AdaptiveAveragePool"): takes(MAYBE_QUANTIZED, import_adaptive_pool),
     (TORCH, "Mean"): takes(MAYBE_QUANTIZED, import_mean),
+    (TORCH, "DelegatedMean"): takes(
+        "x, x_scale, x_zero_point, scale, zero_point", import_delegated_mean
+    ),
     (TORCH, "Sum"): takes("x", partial(import_mean, function="sum")),
 }
