@@ -23,3 +23,20 @@ func.func @main(%x: tensor<4x3x2xi32>, %start: tensor<2xi32>) -> (tensor<2xi32>,
   } -> tensor<2xi32>, tensor<4x2xi32>
   return %last, %all : tensor<2xi32>, tensor<4x2xi32>
 }
+
+// A loop of unknown length: its first part reads whether there is another step.
+// CHECK-LABEL: func.func @open
+// CHECK:         scf.while (%[[M:.*]] = %more, %[[X:.*]] = %x) : (tensor<1xi1>, tensor<2xi32>) -> (tensor<1xi1>, tensor<2xi32>) {
+// CHECK:           %[[G:.*]] = tensor.extract %[[M]][%{{.*}}] : tensor<1xi1>
+// CHECK-NEXT:      scf.condition(%[[G]]) %[[M]], %[[X]] : tensor<1xi1>, tensor<2xi32>
+// CHECK-NEXT:    } do {
+// CHECK-NEXT:    ^bb0(%[[N:.*]]: tensor<1xi1>, %[[Y:.*]]: tensor<2xi32>):
+// CHECK-NEXT:      scf.yield %[[N]], %[[Y]] : tensor<1xi1>, tensor<2xi32>
+func.func @open(%more: tensor<1xi1>, %x: tensor<2xi32>) -> tensor<2xi32> {
+  %m, %y = kernel.scan while carried(%more, %x : tensor<1xi1>, tensor<2xi32>) {
+    func.func private @step(%a: tensor<1xi1>, %b: tensor<2xi32>) -> (tensor<1xi1>, tensor<2xi32>) {
+      return %a, %b : tensor<1xi1>, tensor<2xi32>
+    }
+  } -> tensor<1xi1>, tensor<2xi32>
+  return %y : tensor<2xi32>
+}

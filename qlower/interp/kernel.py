@@ -61,9 +61,13 @@ class KernelFunctions(InterpreterFunctions):
     def run_scan(
         self, interpreter: Interpreter, op: ScanOp, args: PythonValues
     ) -> PythonValues:
-        """The function, step after step."""
+        """The function, step after step, or while the first value is true."""
         count = len(op.carried)
         carried, over = args[:count], args[count:]
+        if op.is_open:
+            while carried[0].item():
+                carried = interpreter.run_ssacfg_region(op.function.body, carried)
+            return carried
         parts: list[PythonValues] = []
         for step in range(op.count)[:: -1 if op.is_reversed is not None else 1]:
             taken = (*carried, *(sequence[step] for sequence in over))

@@ -567,3 +567,27 @@ func.func @result_in_box(%x: tensor<8xf32>, %s: tensor<4x2xf32>) {
   } -> tensor<8xf32>, tensor<4x2xf32> in [#kernel.output<0>, #kernel.box]
   return
 }
+
+// -----
+
+func.func @open_sequence(%m: tensor<1xi1>, %s: tensor<4x2xf32>) {
+  // CHECK: error: kernel.scan: a loop of unknown length has no sequences
+  %h = kernel.scan while carried(%m : tensor<1xi1>) over(%s : tensor<4x2xf32>) {
+    func.func private @step(%m: tensor<1xi1>, %s: tensor<2xf32>) -> tensor<1xi1> {
+      return %m : tensor<1xi1>
+    }
+  } -> tensor<1xi1>
+  return
+}
+
+// -----
+
+func.func @open_without_end(%x: tensor<8xf32>) {
+  // CHECK: error: kernel.scan: the first carried value must be one i1
+  %h = kernel.scan while carried(%x : tensor<8xf32>) {
+    func.func private @step(%x: tensor<8xf32>) -> tensor<8xf32> {
+      return %x : tensor<8xf32>
+    }
+  } -> tensor<8xf32>
+  return
+}

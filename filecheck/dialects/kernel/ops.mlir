@@ -131,6 +131,19 @@ func.func @copies(%x: tensor<2x32xi8>) -> tensor<4x10xi8> {
   return %inserted : tensor<4x10xi8>
 }
 
+// As long as the first value is true.
+// CHECK-LABEL: func.func @open
+// CHECK-NEXT:    %m, %h = kernel.scan while carried(%more, %x : tensor<1xi1>, tensor<8xf32>) {
+// CHECK:         } -> tensor<1xi1>, tensor<8xf32>
+func.func @open(%more: tensor<1xi1>, %x: tensor<8xf32>) -> tensor<8xf32> {
+  %m, %h = kernel.scan while carried(%more, %x : tensor<1xi1>, tensor<8xf32>) {
+    func.func private @step(%a: tensor<1xi1>, %b: tensor<8xf32>) -> (tensor<1xi1>, tensor<8xf32>) {
+      return %a, %b : tensor<1xi1>, tensor<8xf32>
+    }
+  } -> tensor<1xi1>, tensor<8xf32>
+  return %h : tensor<8xf32>
+}
+
 // A function for each step.
 // CHECK-LABEL: func.func @steps
 // CHECK-NEXT:    %h, %y = kernel.scan 4 reversed carried(%x : tensor<8xf32>) over(%s : tensor<4x2xf32>) {

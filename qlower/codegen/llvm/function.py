@@ -394,6 +394,24 @@ class Function(Computing):
         self._lines += [f"  br label %{label}.end", f"{label}.end:"]
         self._block = f"{label}.end"
 
+    def repeat(self, goes_on: Callable[[], Value], code: Callable[[], None]) -> None:
+        """Run `code` again and again while the condition before it holds."""
+        self._names += 1
+        label = f"while{self._names}"
+        outermost = self._enter_branch()
+        self._lines += [f"  br label %{label}", f"{label}:"]
+        self._block = label
+        condition = goes_on()
+        self._lines += [
+            f"  br {condition}, label %{label}.body, label %{label}.end",
+            f"{label}.body:",
+        ]
+        self._block = f"{label}.body"
+        code()
+        self._leave(outermost)
+        self._lines += [f"  br label %{label}", f"{label}.end:"]
+        self._block = f"{label}.end"
+
     def finish(self, value: Value | None = None) -> None:
         self._lines.append("  ret void" if value is None else f"  ret {value}")
         self.module.add_function(self)

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from qlower.codegen.llvm.function import Function
 from qlower.codegen.llvm.module import Content, Module, PackedData
 from qlower.codegen.llvm.values import (
+    I8,
     I32,
     I64,
     POINTER,
@@ -249,6 +250,21 @@ class Program(Walk):
         if op.count % 2 == 0:  # the last step writes to the results
             final, second = second, final
 
+        def run_step(taken: Sequence[Value], given: Sequence[Value]) -> None:
+            for array, pointers in ((inputs, taken), (outputs, given)):
+                for at, pointer in enumerate(pointers):
+                    f.store(pointer, f.at(array, constant(I64, size * at)), size)
+            f.call_function(planned.step.entry, [inputs, outputs, memory], I32)
+
+        def move(sources: Sequence[Value]) -> None:
+            """Copy what is carried to the results."""
+            for value, target, source in zip(op.carried, final, sources, strict=True):
+                f.copy_bytes(target, source, byte_size(tensor_type(value)))
+
+        def again() -> None:
+            run_step(final, second)
+            move(second)
+
         def part(sequence: SSAValue, index: Value) -> Value:
             bytes_of_step = byte_size(tensor_type(sequence)) // op.count
             return f.at(self.pointer(sequence), f.scale(index, bytes_of_step))
@@ -262,14 +278,16 @@ class Program(Walk):
                 index = f.binary("sub", constant(I64, op.count - 1), index)
             taken = [*read, *(part(sequence, index) for sequence in op.over)]
             given = [*written, *(part(sequence, index) for sequence in op.parts)]
-            for array, pointers in ((inputs, taken), (outputs, given)):
-                for at, pointer in enumerate(pointers):
-                    f.store(pointer, f.at(array, constant(I64, size * at)), size)
-            f.call_function(planned.step.entry, [inputs, outputs, memory], I32)
+            run_step(taken, given)
             return [*written, *other, *written]
 
         start = [self.pointer(value) for value in op.carried]
-        f.loop(op.count, [*start, *final, *second], body)
+        if op.is_open:
+            move(start)
+            zero = constant(I8, 0)
+            f.repeat(lambda: f.compare("ne", f.load(I8, final[0], 1), zero), again)
+        else:
+            f.loop(op.count, [*start, *final, *second], body)
         self.done()
 
     def _in_arena(self, offset: int) -> Value:

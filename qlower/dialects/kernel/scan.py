@@ -1,12 +1,13 @@
-"""A loop over the steps of a sequence."""
+"""A loop over the steps of a sequence, or for as long as its values say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, TensorType, UnitAttr, i1, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
@@ -15,7 +16,6 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     opt_prop_def,
-    prop_def,
     region_def,
     traits_def,
     var_operand_def,
@@ -66,7 +66,8 @@ class StepMemory:
 
 @irdl_op_definition
 class ScanOp(IRDLOperation):
-    """Runs a function once for each step of a sequence, one after the other.
+    """Runs a function once for each step of a sequence, one after the other, or `while`
+    it says that there is another step.
 
     With S steps, values `carried` from each step to the next, and sequences `over`
     whose first axis is the step,
@@ -89,9 +90,25 @@ class ScanOp(IRDLOperation):
     } -> tensor<1x8xf32>, tensor<64x1x8xf32>
     ```
 
+    `while` takes the place of the number of steps, which a run decides then: the first
+    carried value is an i1, true for another step, and nothing but what is carried goes
+    in and out.
+
+        while carried[0]:
+            carried = step(carried)
+
+    ```mlir
+    %last, %y = kernel.scan while carried(%more, %x : tensor<1xi1>, tensor<8xf32>) {
+      func.func private @step(%more: tensor<1xi1>, %x: tensor<8xf32>)
+          -> (tensor<1xi1>, tensor<8xf32>) {
+        ...
+      }
+    } -> tensor<1xi1>, tensor<8xf32>
+    ```
+
     `buffers` and `scratch`, by plan-memory, are those of a nest; its scratch has what
-    else the steps need (`memory`). A carried value has two buffers in turns, so that no
-    step writes where it reads.
+    else the steps need (`memory`). A carried value has two buffers, so that no step
+    writes where it reads: in turns, or, of a loop of unknown length, one for results.
     """
 
     name = "kernel.scan"
@@ -100,7 +117,7 @@ class ScanOp(IRDLOperation):
 
     carried = var_operand_def(base(TensorType[Attribute]))
     over = var_operand_def(base(TensorType[Attribute]))
-    steps = prop_def(IntegerAttr.constr(i64))
+    steps = opt_prop_def(IntegerAttr.constr(i64))
     is_reversed = opt_prop_def(UnitAttr, prop_name="reversed")
     buffers = opt_prop_def(ArrayAttr[Attribute])
     scratch = opt_prop_def(ScratchAttr)
@@ -112,7 +129,7 @@ class ScanOp(IRDLOperation):
 
     def __init__(
         self,
-        steps: int,
+        steps: int | None,
         carried: Sequence[SSAValue],
         over: Sequence[SSAValue],
         body: Region,
@@ -124,7 +141,7 @@ class ScanOp(IRDLOperation):
             operands=[carried, over],
             result_types=[result_types],
             properties={
-                "steps": IntegerAttr(steps, i64),
+                "steps": None if steps is None else IntegerAttr(steps, i64),
                 "reversed": UnitAttr() if is_reversed else None,
             },
             regions=[body],
@@ -143,9 +160,14 @@ class ScanOp(IRDLOperation):
         return self.res[len(self.carried) :]
 
     @property
+    def is_open(self) -> bool:
+        """Whether a run decides how many steps there are."""
+        return self.steps is None
+
+    @property
     def count(self) -> int:
-        """The number of steps."""
-        return self.steps.value.data
+        """The number of steps, taken to be 1 where a run decides it."""
+        return 1 if self.steps is None else self.steps.value.data
 
     @property
     def memory(self) -> StepMemory:
@@ -168,7 +190,7 @@ class ScanOp(IRDLOperation):
         return self.scratch.offset.data
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.count}")
+        printer.print_string(" while" if self.is_open else f" {self.count}")
         if self.is_reversed is not None:
             printer.print_string(" reversed")
         print_operands(printer, (("carried", self.carried), ("over", self.over)))
@@ -179,7 +201,8 @@ class ScanOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ScanOp:
-        steps = parser.parse_integer(allow_negative=False)
+        is_open = parser.parse_optional_keyword("while") is not None
+        steps = None if is_open else parser.parse_integer(allow_negative=False)
         is_reversed = parser.parse_optional_keyword("reversed") is not None
         carried = parse_operands(parser, "carried")
         over = parse_operands(parser, "over")
@@ -193,6 +216,8 @@ class ScanOp(IRDLOperation):
     def verify_(self) -> None:
         if self.count < 1:
             raise VerifyException(f"{self.count} steps, expected at least 1")
+        if self.is_open:
+            self._verify_open()
         ops = list(self.body.block.ops)
         if len(ops) != 1 or not isinstance(ops[0], FuncOp) or ops[0].is_declaration:
             raise VerifyException("the region must have one function and nothing else")
@@ -235,6 +260,13 @@ class ScanOp(IRDLOperation):
             isinstance(buffer, Buffer) for buffer in self.buffers
         ):
             raise VerifyException("a result of a scan lies in the arena or an output")
+
+    def _verify_open(self) -> None:
+        if self.over or self.parts or self.is_reversed is not None:
+            raise VerifyException("a loop of unknown length has no sequences")
+        first = tensor_type(self.carried[0]) if self.carried else None
+        if first is None or first.element_type != i1 or prod(first.get_shape()) != 1:
+            raise VerifyException("the first carried value must be one i1")
 
 
 def _aligned(size: int) -> int:

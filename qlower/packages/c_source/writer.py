@@ -152,6 +152,7 @@ class Writer(Walk):
                         f"({pointer})({constant}void *){address}",
                     )
                 )
+        self.parts.copies_bytes |= op.is_open
         self.parts.functions += [
             "\n".join(
                 [
@@ -169,7 +170,7 @@ class Writer(Walk):
                     f"static void {name}(",
                     f"    {', '.join(parameter for parameter, _ in passed)},",
                     "    unsigned char *memory) {",
-                    *_steps(op, name),
+                    *(_open_steps(op, name) if op.is_open else _steps(op, name)),
                     "}",
                     "",
                 ]
@@ -272,6 +273,22 @@ def _steps(op: ScanOp, name: str) -> Iterator[str]:
     yield "  }"
 
 
+def _open_steps(op: ScanOp, name: str) -> Iterator[str]:
+    """The loop while a byte says so; a step's results are copied to those of all."""
+    sizes = [byte_size(tensor_type(value)) for value in op.carried]
+    yield f"  const unsigned char *in[{len(op.carried)}];"
+    yield f"  unsigned char *out[{len(op.carried)}];"
+    for at, (offset, size) in enumerate(zip(op.memory.seconds, sizes, strict=True)):
+        yield f"  copy_bytes(to{at}, from{at}, {size}u);"
+        yield f"  in[{at}] = to{at};"
+        yield f"  out[{at}] = memory + {offset};"
+    yield "  while (to0[0] != 0u) {"
+    yield f"    {name}_step(in, out, memory);"
+    for at, size in enumerate(sizes):
+        yield f"    copy_bytes(to{at}, out[{at}], {size}u);"
+    yield "  }"
+
+
 def _description(op: NestOp | CopyOp | ScanOp) -> str:
     """A line on the purpose of a kernel's function."""
     layer = c_comment(layer_title(op) or op.name)
@@ -279,6 +296,6 @@ def _description(op: NestOp | CopyOp | ScanOp) -> str:
     if isinstance(op, CopyOp):
         return f"{layer}: copies into {shape}"
     if isinstance(op, ScanOp):
-        return f"{layer}: {op.count} steps"
+        return f"{layer}: {'a loop' if op.is_open else f'{op.count} steps'}"
     over = "x".join(map(str, op.reduction_bounds))
     return f"{layer}: {shape}, {op.family.data}" + (over and f" over {over}")

@@ -125,7 +125,7 @@ def lower_scan(lowering: Lowering, op: ScanOp) -> Sequence[SSAValue]:
         for type, part in zip(given[carried:], op.parts, strict=True)
     ]
     scan = ScanOp(
-        op.count,
+        None if op.is_open else op.count,
         [lowering.value(value) for value in op.carried],
         [lowering.value(value) for value in op.over],
         Region(Block([function])),

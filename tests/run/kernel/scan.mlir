@@ -101,3 +101,54 @@ module {
     return %last, %all : tensor<2xi32>, tensor<2x2xi32>
   }
 }
+
+// -----
+
+// As long as the first value is true: one more each time, while it is below 7.
+// INPUT: 1
+// INPUT: 3
+// EXPECT: 0 7
+#id = affine_map<(d) -> (d)>
+module {
+  func.func @main(%more: tensor<1xi1>, %start: tensor<1xi32>) -> (tensor<1xi1>, tensor<1xi32>) {
+    %left, %last = kernel.scan while carried(%more, %start : tensor<1xi1>, tensor<1xi32>) {
+      func.func private @step(%more: tensor<1xi1>, %x: tensor<1xi32>) -> (tensor<1xi1>, tensor<1xi32>) {
+        %empty = tensor.empty() : tensor<1xi32>
+        %next = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+            ins(%x : tensor<1xi32>) outs(%empty : tensor<1xi32>) {
+        ^bb0(%a: i32, %_: i32):
+          %one = arith.constant 1 : i32
+          %sum = arith.addi %a, %one : i32
+          linalg.yield %sum : i32
+        } -> tensor<1xi32>
+        %none = tensor.empty() : tensor<1xi1>
+        %below = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+            ins(%next : tensor<1xi32>) outs(%none : tensor<1xi1>) {
+        ^bb0(%a: i32, %_: i1):
+          %seven = arith.constant 7 : i32
+          %less = arith.cmpi slt, %a, %seven : i32
+          linalg.yield %less : i1
+        } -> tensor<1xi1>
+        return %below, %next : tensor<1xi1>, tensor<1xi32>
+      }
+    } -> tensor<1xi1>, tensor<1xi32>
+    return %left, %last : tensor<1xi1>, tensor<1xi32>
+  }
+}
+
+// -----
+
+// No step at all: what is given is left.
+// INPUT: 0
+// INPUT: 3 4
+// EXPECT: 0 3 4
+module {
+  func.func @main(%more: tensor<i1>, %start: tensor<2xi32>) -> (tensor<i1>, tensor<2xi32>) {
+    %left, %last = kernel.scan while carried(%more, %start : tensor<i1>, tensor<2xi32>) {
+      func.func private @step(%more: tensor<i1>, %x: tensor<2xi32>) -> (tensor<i1>, tensor<2xi32>) {
+        return %more, %x : tensor<i1>, tensor<2xi32>
+      }
+    } -> tensor<i1>, tensor<2xi32>
+    return %left, %last : tensor<i1>, tensor<2xi32>
+  }
+}
