@@ -36,7 +36,7 @@ from qlower.dialects.quant import quantized_element
 from qlower.dialects.types import element_type, integer_range
 from qlower.inspection.findings import ACCUMULATOR, BYTE, PAIRS, Finding
 from qlower.model import Model
-from qlower.model.layers import layer_name, layers
+from qlower.model.layers import layer_name, layers, rules_inside
 from qlower.model.signature import Array
 from qlower.semantics.contraction import exact_sums
 from qlower.semantics.pairs import pair_sums
@@ -129,7 +129,12 @@ def not_looked_at(model: Model, contract: str | None = None) -> list[str]:
         if isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp)
         and _start(op, _contract(model, op, contract)) is None
     ]
-    return [*kinds, *biased]
+    loops = [
+        f"layers in the loop {layer_name(op)}"
+        for op in layers(model.module)
+        if rules_inside(op)
+    ]
+    return [*kinds, *biased, *loops]
 
 
 def _contract(model: Model, op: Product, contract: str | None) -> Contract | None:

@@ -26,6 +26,7 @@ from xdsl.traits import ConstantLike, IsTerminator, OpTrait
 from xdsl.utils.hints import isa
 
 from qlower.diagnostics import location_full_name, location_name
+from qlower.dialects.qnn import QnnOp
 from qlower.dialects.qnn.attributes import NAME, states_of
 from qlower.model.entry import main_function, signature_of
 from qlower.model.names import short_names
@@ -203,6 +204,18 @@ def is_layer(op: Operation) -> bool:
         and not isinstance(op, EmptyOp)
         and not _has_trait(type(op), IsTerminator)
     )
+
+
+def rules_inside(op: Operation) -> list[str]:
+    """The rules of contracts that operations inside of this one follow, as those of a
+    loop's step, each once."""
+    rules = (
+        rule
+        for inner in op.walk()
+        if inner is not op and isinstance(inner, QnnOp)
+        for rule in inner.rules
+    )
+    return list(dict.fromkeys(rules))
 
 
 def is_constant(owner: Operation | Block) -> bool:

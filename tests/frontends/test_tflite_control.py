@@ -1,8 +1,9 @@
-"""Subgraphs that constants decide, beside LiteRT's reference kernels."""
+"""Subgraphs that constants or a run decide, beside LiteRT's reference kernels."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import qlower
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 from qlower.model.layers import layer_name, layers
+from qlower.verification.equal import equal
 
 pytestmark = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
@@ -102,18 +104,49 @@ def test_loops_that_a_run_ends(until: int) -> None:
     assert len(counts) > 1 or until == -100
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (
-            looped(None),
-            r"operator 0 WHILE: .*'goes_on': this condition of the loop isn't decided",
-        ),
-    ],
-)
-def test_what_inputs_decide_is_refused(data: bytes, message: str) -> None:
+def test_loops_that_nothing_but_a_run_ends() -> None:
+    """The body is compiled once; rows run it not at all, or up to four times."""
+    data = looped(None)
+    model = qlower.Model(import_tflite(data, name="model.tflite"))
+    run = qlower.jit(model)
+    for count in (-1, 1, 2, 3, 100):
+        inputs = X, np.array(count, np.int32)
+        wanted = run_litert(data, inputs)
+        for found in (run(*inputs), qlower.interpret(model, *inputs, at="qnn")):
+            for one, other in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+def test_layers_in_loops_are_not_taken_for_equal(tmp_path: Path) -> None:
+    file = tmp_path / "model.tflite"
+    file.write_bytes(looped(None))
+    model = qlower.load(file)
+    layers = equal("tflite", "tflite-ruy", model, native=False).layers
+    (loop,) = (layer for layer in layers if layer.kind == "kernel.scan")
+    assert loop.verdict == "undecided"
+    assert loop.how == "not looked at: the rules linear, add in steps of a loop"
+    notes = qlower.lint(model).table.notes
+    assert "Not looked at: layers in the loop loop." in notes
+
+
+def test_a_loop_that_changes_shapes_is_refused() -> None:
+    builder = TFLiteBuilder()
+    condition, body = builder.subgraph(), builder.subgraph()
+    shapes = (), (4,), (1, 4)
+    taken, given, left = (
+        [graph.tensor(f"{name}{shape}", shape, "int32") for shape in shapes]
+        for graph, name in ((condition, "a"), (builder, "b"), (builder, "c"))
+    )
+    limit = condition.tensor("limit", (), "int32", data=[9])
+    goes_on = condition.tensor("goes_on", (), "bool")
+    condition.operator("LESS", [taken[0], limit], [goes_on])
+    n, x, y = (body.tensor(f"{shape}", shape, "int32") for shape in shapes)
+    options = {"cond_subgraph_index": 1, "body_subgraph_index": 2}
+    builder.operator("WHILE", given, left, options)
+    others = [condition.graph(taken, [goes_on]), body.graph([n, x, y], [n, y, x])]
+    message = r"WHILE: a loop that takes tensor<4xi32> and leaves tensor<1x4xi32>"
     with pytest.raises(QlowerError, match=message):
-        import_tflite(data, name="model.tflite")
+        import_tflite(builder.build(given, left, others), name="model.tflite")
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Loops over the steps of a sequence."""
+"""Loops over the steps of a sequence, and for as long as a value says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Region, SSAValue
 
 from qlower.dialects.kernel import ScanOp, of_step
-from qlower.dialects.types import tensor_type
+from qlower.dialects.types import AnyTensor, tensor_type
 
 from .values import FunctionBuilder, Origin, Tensor
 
@@ -42,29 +42,59 @@ def scan(
         *(tensor_type(value) for value in carried),
         *(of_step(tensor_type(value)) for value in over),
     ]
-    with builder.function([cast(Tensor, type) for type in taken], place) as block:
-        left, parts = step(block.args[: len(carried)], block.args[len(carried) :])
-        last = func.ReturnOp(*left, *parts)
-        last.location = place.named(suffix)
-        block.add_op(last)
-    function = func.FuncOp(
-        ScanOp.STEP,
-        (taken, [value.type for value in last.operands]),
-        Region(block),
-        visibility="private",
-    )
-    function.location = last.location
+    count_carried = len(carried)
+
+    def whole(args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        left, parts = step(args[:count_carried], args[count_carried:])
+        return [*left, *parts]
+
+    body, types = _step(builder, place, suffix, taken, whole)
     wholes = [
         TensorType(type.element_type, (count, *type.get_shape()))
-        for type in map(tensor_type, parts)
+        for type in types[count_carried:]
     ]
     operation = ScanOp(
         count,
         carried,
         over,
-        Region(Block([function])),
-        [*(value.type for value in left), *wholes],
+        body,
+        [*types[:count_carried], *wholes],
         is_reversed=is_reversed,
     )
     builder.add(operation, place, suffix)
-    return operation.res[: len(carried)], operation.parts
+    return operation.res[:count_carried], operation.parts
+
+
+def repeat(
+    builder: FunctionBuilder,
+    place: Origin,
+    suffix: str,
+    carried: Sequence[SSAValue],
+    step: Callable[[Sequence[SSAValue]], Sequence[SSAValue]],
+) -> Sequence[SSAValue]:
+    """The values after as many steps as leave the first one, an i1, true."""
+    taken = [tensor_type(value) for value in carried]
+    body, types = _step(builder, place, suffix, taken, step)
+    operation = ScanOp(None, carried, [], body, types)
+    builder.add(operation, place, suffix)
+    return operation.res
+
+
+def _step(
+    builder: FunctionBuilder,
+    place: Origin,
+    suffix: str,
+    taken: Sequence[AnyTensor],
+    step: Callable[[Sequence[SSAValue]], Sequence[SSAValue]],
+) -> tuple[Region, list[AnyTensor]]:
+    """The function of one step, and the types that it gives."""
+    with builder.function([cast(Tensor, type) for type in taken], place) as block:
+        last = func.ReturnOp(*step(block.args))
+        last.location = place.named(suffix)
+        block.add_op(last)
+    types = [tensor_type(value) for value in last.operands]
+    function = func.FuncOp(
+        ScanOp.STEP, (taken, types), Region(block), visibility="private"
+    )
+    function.location = last.location
+    return Region(Block([function])), types

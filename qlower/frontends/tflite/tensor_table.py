@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from xdsl.dialects import arith
@@ -157,6 +158,15 @@ class TensorTable(ABC):
             place = Origin(self.name(tensor), site.location, site.error)
             self.constants[key] = self.builder.emit(operation, place)
         return self.constants[key]
+
+    @contextmanager
+    def apart(self) -> Generator[None]:
+        """Let constants be those of a function of its own meanwhile."""
+        outer, self.constants = self.constants, {}
+        try:
+            yield
+        finally:
+            self.constants = outer
 
     def append(self, operation: Operation) -> None:
         """Add `operation` at the end of the function."""

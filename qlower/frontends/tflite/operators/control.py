@@ -1,6 +1,6 @@
 """Subgraphs: those of IF, those of WHILE whose running constants decide or bound, and
 those that are what an operator means, STABLEHLO_COMPOSITE. They become the function's
-operations, those of a loop as often as it can run."""
+operations, those of a loop as often as it can run, or once where nothing bounds it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from qlower.dialects.types import shape_of
 
 from ...entry import takes
+from ...graph.scanning import repeat
 from ...scalars import Scalars
 from ...signature import UNLIMITED
 from ..context import OperatorContext
@@ -129,15 +130,15 @@ def import_while(op: OperatorContext) -> None:
         (goes_on, *rest) = _inlined(op, condition, carried) or [-1]
         if rest:
             raise op.error(f"subgraph {condition} gives {1 + len(rest)} conditions")
-        if _is_decided(op, goes_on, first):
+        if op.graph.constant(op.graph.tensor(goes_on, op), op) is not None:
             if not _truth(op, goes_on, "condition of the loop"):
                 _end(op, carried, left)
                 return
+        elif goes is None and not _is_bounded(op, first):
+            _import_open_loop(op, (condition, body), carried, goes_on)
+            return
         else:
-            tensor = op.graph.tensor(goes_on, op)
-            op.check_type(tensor, "BOOL")
-            op.check_range(f"elements of {tensor}", math.prod(tensor.shape), 1, 1)
-            (now,) = _values(op, [goes_on])
+            now = _condition(op, goes_on)
             left = left or _values(op, carried)
             goes = now if goes is None else _both(op, goes, now)
         if goes is None:
@@ -155,14 +156,88 @@ def import_while(op: OperatorContext) -> None:
     raise op.error(f"a loop of more than {MOST_ITERATIONS} iterations")
 
 
-def _is_decided(op: OperatorContext, index: int, first: int) -> bool:
-    """Whether constants decide a condition, or have no part in it, which is refused:
-    none of its tensors from the first on is a constant BOOL."""
-    graph = op.graph
-    if graph.constant(graph.tensor(index, op), op) is not None:
-        return True
-    added = range(first, len(graph.tensors))
-    return not any(i in graph.known and graph.tensors[i].type == "BOOL" for i in added)
+def _is_bounded(op: OperatorContext, first: int) -> bool:
+    """Whether constants have a part in a condition: one of its tensors from the first
+    on is a constant BOOL."""
+    graph, added = op.graph, range(first, len(op.graph.tensors))
+    return any(i in graph.known and graph.tensors[i].type == "BOOL" for i in added)
+
+
+def _condition(op: OperatorContext, index: int) -> SSAValue:
+    """The one BOOL that a condition gives."""
+    tensor = op.graph.tensor(index, op)
+    op.check_type(tensor, "BOOL")
+    op.check_range(f"elements of {tensor}", math.prod(tensor.shape), 1, 1)
+    (value,) = _values(op, [index])
+    return value
+
+
+def _import_open_loop(
+    op: OperatorContext,
+    subgraphs: tuple[int, int],
+    carried: Sequence[int],
+    goes_on: int,
+) -> None:
+    """A loop that nothing but a run ends, of the condition and the body, whose first
+    condition is that tensor. Constants that the body leaves as they are stay such."""
+    graph, (condition, body) = op.graph, subgraphs
+    subgraph = graph.subgraph(body, op)
+    _check_count(op, carried)
+    changing = [
+        place
+        for place, (own, left) in enumerate(
+            zip(subgraph.inputs, subgraph.outputs, strict=False)
+        )
+        if own != left or graph.constant(graph.tensor(carried[place], op), op) is None
+    ]
+    start = _values(op, [carried[place] for place in changing])
+
+    def step(given: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        taken = [*carried]
+        for place, value in zip(changing, given[1:], strict=True):
+            tensor = graph.tensor(carried[place], op)
+            tensor = replace(tensor, buffer=NO_BUFFER, is_variable=False)
+            taken[place] = (tensor := graph.added(tensor)).index
+            type = graph.type(tensor, op)
+            if value.type != type:
+                value = op.as_stored(value, type)
+            graph.define(tensor, value, op)
+        left = _inlined(op, body, taken)
+        _check_count(op, left)
+        goes = _condition(op, (_inlined(op, condition, left) or [-1])[0])
+        plain = map(op.stored, _values(op, [left[place] for place in changing]))
+        following = [goes, *plain]
+        for value, before in zip(following, given, strict=True):
+            if value.type != before.type:
+                raise op.error(
+                    f"a loop that takes {before.type} and leaves {value.type} is not"
+                    " supported where a run ends it; expected one type"
+                )
+        if _reads_outside(graph.builder.block):
+            raise op.error(
+                "a loop that a run ends and that reads a state is not supported;"
+                " expected one that is given what it reads"
+            )
+        return following
+
+    given = [_condition(op, goes_on), *map(op.stored, start)]
+    with _without_writes(op, "a loop"), graph.apart():
+        _, *last = repeat(graph.builder, op.place(), "loop", given, step)
+    for number, index in enumerate(carried):
+        if number in changing:
+            finish(op, last[changing.index(number)], number)
+        else:
+            _give_one(op, index, number)
+
+
+def _reads_outside(block: Block) -> bool:
+    """Whether an operation reads a value of another function."""
+    inside = {block, *(b for o in block.walk() for r in o.regions for b in r.blocks)}
+    read = {value.owner for o in block.walk() for value in o.operands}
+    return any(
+        (owner if isinstance(owner, Block) else owner.parent) not in inside
+        for owner in read
+    )
 
 
 def _both(op: OperatorContext, goes: SSAValue, now: SSAValue) -> SSAValue:
@@ -215,14 +290,18 @@ def _give(op: OperatorContext, indices: Sequence[int]) -> None:
     """Make the values of tensors those of the operator's results."""
     _check_count(op, indices)
     for number, index in enumerate(indices):
-        tensor = op.graph.tensor(index, op)
-        data = op.graph.constant(tensor, op)
-        if data is not None:
-            op.graph.know(op.output(number), data, tensor.shape, op)
-            continue
-        value = op.graph.value(tensor, op.graph.type(tensor, op), op)
-        type = op.result_type(shape_of(value), number)
-        op.graph.define(op.output(number), op.retyped(value, type), op)
+        _give_one(op, index, number)
+
+
+def _give_one(op: OperatorContext, index: int, number: int) -> None:
+    tensor = op.graph.tensor(index, op)
+    data = op.graph.constant(tensor, op)
+    if data is not None:
+        op.graph.know(op.output(number), data, tensor.shape, op)
+        return
+    value = op.graph.value(tensor, op.graph.type(tensor, op), op)
+    type = op.result_type(shape_of(value), number)
+    op.graph.define(op.output(number), op.retyped(value, type), op)
 
 
 IMPORTERS = {
