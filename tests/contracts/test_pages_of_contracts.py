@@ -134,6 +134,7 @@ def test_groups_of_contracts_are_held_against_each_other():
     }
     kind = Kind(2, dict.fromkeys("abcd", 200), pairs)
     page = differences_page(Comparison([*"abcd"], [("m", 3, 2)], {"conv2d": kind}))
+    assert page.endswith(" |\n")
     lines = page.splitlines()
     start = lines.index("## conv2d")
     assert lines[start + 2 :] == [

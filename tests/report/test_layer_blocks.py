@@ -14,6 +14,7 @@ from support.layers.small_model import SMALL_MODEL
 import qlower
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.load import load_text
+from qlower.model.layers import layers as operations
 from qlower.report.layers import Limits
 
 IMAGE = np.array([[-128, -60], [3, 127]], np.int8).reshape(1, 2, 2, 1)
@@ -178,3 +179,37 @@ def test_a_part_of_a_layer_is_its_layers() -> None:
     assert is_of(row(name="a:1"), "a:1")
     assert is_of(row(name="b:a:1"), "b:a")
     assert not is_of(row(name="ab"), "a")
+
+
+def test_scales_say_where_operands_come_from() -> None:
+    """From the model's input, a constant, or another layer by its name."""
+    text = """
+!x = !quant.uniform<i8:f32, 5.000000e-01:3>
+!w = !quant.uniform<i8:f32:0, {2.500000e-01,1.250000e-01}>
+!y = !quant.uniform<u8:f32, 1.000000e+00:128>
+func.func @main(%x: tensor<1x4x!x>) -> tensor<1x2x!y> {
+  %r = qnn.relu %x : (tensor<1x4x!x>) -> tensor<1x4x!x> loc("r")
+  %w = qnn.constant dense<1> : tensor<2x4xi8> -> tensor<2x4x!w>
+  %b = arith.constant dense<[0, 1]> : tensor<2xi32>
+  %y = qnn.linear %r, %w, %b
+    : (tensor<1x4x!x>, tensor<2x4x!w>, tensor<2xi32>) -> tensor<1x2x!y> loc("y")
+  return %y : tensor<1x2x!y>
+}"""
+    model = load_text(text.encode(), "m.mlir", ImportOptions())
+    relu, linear = operations(model.module)
+    inner = vars(import_module("qlower.report.layers"))
+    assert [*inner["_scales"](relu)] == [
+        ("operand 0, input of the model", "1x4 i8 (0.5, 3)"),
+        ("result", "1x4 i8 (0.5, 3)"),
+    ]
+    told = dict(inner["_scales"](linear))
+    assert [*told] == [
+        "operand 0, r",
+        "operand 1, constant",
+        "operand 2, constant",
+        "result",
+    ]
+    assert told["result"] != told["operand 0, r"]
+    (strip,) = inner["_strips"](linear)
+    assert "scales of constant, by channel" in str(strip)
+    assert not [*inner["_strips"](relu)]

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -340,3 +341,48 @@ def test_weights_of_fewer_bits() -> None:
     (new,) = (s for s in weight_specs(changed.module) if s.name == name)
     assert np.abs(old.stored).max() > 7 >= np.abs(new.stored).max()
     np.testing.assert_allclose(new.real, old.real, atol=scale / 2 * 1.0001)
+
+
+def tensor(name: str, scales: list[float], points: list[int]) -> Any:
+    """Of a file: a name, and arrays of scales and zero points or none."""
+    arrays = np.array(scales, np.float32), np.array(points, np.int64)
+    quantization = SimpleNamespace(
+        ScaleLength=lambda: len(arrays[0]),
+        ScaleAsNumpy=lambda: arrays[0],
+        ZeroPointLength=lambda: len(arrays[1]),
+        ZeroPointAsNumpy=lambda: arrays[1],
+    )
+    given = quantization if scales else None
+    return SimpleNamespace(
+        Name=name.encode, Quantization=lambda: given, values=lambda: arrays
+    )
+
+
+def test_scales_of_a_name_are_exchanged_wherever_they_are() -> None:
+    """In every graph; tensors of other names, without scales, or with another number of
+    them stay, and one without zero points gets none."""
+    graphs = [
+        [tensor("a", [1, 2], [3, 4]), tensor("b", [1, 2], [3, 4]), tensor("a", [], [])],
+        [tensor("a", [1], [2]), tensor("a", [7, 8], []), tensor("a", [5, 6], [0, 0])],
+    ]
+    of_graph = [
+        SimpleNamespace(TensorsLength=one.__len__, Tensors=one.__getitem__)
+        for one in graphs
+    ]
+    file: Any = SimpleNamespace(
+        SubgraphsLength=of_graph.__len__, Subgraphs=of_graph.__getitem__
+    )
+    rescale = vars(import_module("qlower.exports.tflite"))["_rescale"]
+    rescale(
+        file, SimpleNamespace(file_name="a", scales=[0.5, 0.25], zero_points=[9, 8])
+    )
+    found = [[[*map(list, one.values())] for one in graph] for graph in graphs]
+    changed = [[0.5, 0.25], [9, 8]]
+    assert found == [
+        [changed, [[1, 2], [3, 4]], [[], []]],
+        [[[1], [2]], [[0.5, 0.25], []], changed],
+    ]
+    for name, scales in (("c", [1.0]), ("a", [1.0, 2.0, 3.0])):
+        one = SimpleNamespace(file_name=name, scales=scales, zero_points=scales)
+        with pytest.raises(QlowerError, match=f"the file has no scales of {name}$"):
+            rescale(file, one)
