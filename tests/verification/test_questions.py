@@ -32,9 +32,10 @@ TYPES = """
 """
 
 
-def operation(arguments: str, line: str, result: str) -> Any:
+def operation(arguments: str, line: str, result: str, types: str = "") -> Any:
+    """The operation of a line, in a module of its own."""
     head = f"func.func @main({arguments}) -> {result} {{"
-    text = f"{TYPES}{head}\n  %y = {line}\n  return %y : {result}\n}}"
+    text = f"{TYPES}{types}{head}\n  %y = {line}\n  return %y : {result}\n}}"
     module = parse_module(text)
     return next(op for op in module.walk() if isinstance(op, qnn.QnnOp))
 
