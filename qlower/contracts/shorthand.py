@@ -4,6 +4,8 @@
   `arith.constant` is put before the operation.
 - It may be the name of a step, `@step`: what that gives, all of whose arguments are
   values (`calls.py`). Arguments that aren't follow in brackets, `@step(%x)`.
+- It may be a formula, `%x * %scale + 0.5` (`formulas.py`), and an operation may be no
+  more than an operand, `%y = %x * %scale`.
 - It may be of a narrower type where that changes no number: i32 is extended to i64 and
   converted to f64, f32 to f64.
 - The constants that a layer has (`rules.py`) may be used without being listed: they
@@ -16,9 +18,9 @@
 So these are the same, and what is printed is always the second:
 
     func.func @rescale(%input: i32) -> i32 serves requantize, clamp {
-      %centred = arith.subi %input, %input_zero_point : i32
+      %centred = %input - %input_zero_point
       %scaled = func.call @multiply(%centred, @ratio) : (i32, f64) -> i32
-      %result = arith.minsi %scaled, 127 : i32
+      %result = min(%scaled, 127)
     }
 
     func.func @rescale(%input: i32, %input_zero_point: i32) -> i32
@@ -34,165 +36,30 @@ So these are the same, and what is printed is always the second:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Iterable
 
-from xdsl.context import Context
-from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtSIOp, SIToFPOp
 from xdsl.dialects.builtin import (
-    AnyFloat,
     ArrayAttr,
     DictionaryAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
     ModuleOp,
     StringAttr,
     UnitAttr,
-    f32,
-    f64,
-    i1,
-    i32,
-    i64,
 )
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.parser import UnresolvedOperand
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsTerminator
-from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
-from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from qlower.contracts.operands import OperandParser
 from qlower.contracts.reading import REPLACES, SERVED
-from qlower.contracts.rules import RULES
-from qlower.diagnostics import QlowerError, make_file_location
-from qlower.text.floats import float_from_bits
-from qlower.text.hints import set_hint
-from qlower.text.parsing import LocatingParser, TypeT, parse_module
+from qlower.diagnostics import QlowerError
+from qlower.text.parsing import parse_module
 
 RESULT = "result"
 """The value that a function without `return` returns."""
 
-_LAYER_CONSTANTS = {
-    name: type for rule in RULES.values() for name, type in rule.constants.items()
-}
-_WIDENINGS: Mapping[tuple[Attribute, Attribute], Callable[[SSAValue], Operation]] = {
-    (f32, f64): lambda value: ExtFOp(value, f64),
-    (i32, i64): lambda value: ExtSIOp(value, i64),
-    (i32, f64): lambda value: SIToFPOp(value, f64),
-}
-"""The operation by which a value of one type becomes the same number of another."""
 
-_NUMBERS = frozenset(
-    {MLIRTokenKind.INTEGER_LIT, MLIRTokenKind.FLOAT_LIT, MLIRTokenKind.MINUS}
-)
-
-
-@dataclass
-class _Literal(UnresolvedOperand):
-    """A number in the place of an operand."""
-
-    value: float
-    is_hexadecimal: bool
-
-    def constant(self, type: Attribute) -> IntegerAttr | FloatAttr:
-        """The number as a constant of `type`; ValueError where it is none."""
-        value = self.value
-        if isa(type, IntegerType) and isinstance(value, int):
-            if type == i1 or not isinstance(value, bool):
-                return IntegerAttr(int(value), type)
-        elif isinstance(type, AnyFloat) and isinstance(value, float):
-            return FloatAttr(value, type)
-        elif isinstance(type, AnyFloat) and self.is_hexadecimal:
-            return FloatAttr(float_from_bits(int(value), type), type)
-        raise ValueError(f"{value} is no {type}")
-
-
-@dataclass
-class _NamedStep(UnresolvedOperand):
-    """A function in the place of an operand, by its name, and the arguments that are
-    written; it is given the others by name."""
-
-    name: str
-    arguments: Sequence[UnresolvedOperand]
-
-
-class _ShorthandParser(LocatingParser):
+class _ShorthandParser(OperandParser):
     """A parser that writes out what a contract's text leaves out."""
-
-    def __init__(
-        self, context: Context, text: str, filename: str, line_offset: int = 0
-    ) -> None:
-        super().__init__(context, text, filename, line_offset)
-        # The one whose operations are parsed; of a module itself there may be none.
-        self._block = Block()
-
-    def parse_optional_unresolved_operand(self) -> UnresolvedOperand | None:
-        token = self._current_token
-        if token.kind == MLIRTokenKind.AT_IDENT:
-            name = self.parse_symbol_name().data
-            arguments = self.parse_optional_comma_separated_list(
-                self.Delimiter.PAREN, self.parse_unresolved_operand
-            )
-            return _NamedStep(token.span, 0, name, arguments or ())
-        if token.kind in _NUMBERS:
-            value = self.parse_number()
-        else:
-            value = self.parse_optional_boolean()
-        if value is None:
-            return super().parse_optional_unresolved_operand()
-        return _Literal(token.span, 0, value, token.text[:2] in ("0x", "0X"))
-
-    def resolve_operand(
-        self, operand: UnresolvedOperand, type: TypeT
-    ) -> SSAValue[TypeT]:
-        if isinstance(operand, _Literal):
-            try:
-                constant = ConstantOp(operand.constant(type))
-            except (ValueError, OverflowError, VerifyException) as error:
-                self.raise_error(str(error), operand.span)
-            return self._result(constant, operand, type)
-        if isinstance(operand, _NamedStep):
-            arguments = [self._resolve_argument(one) for one in operand.arguments]
-            call = CallOp(operand.name, arguments, [type])
-            set_hint(call.results[0], operand.name)
-            return self._result(call, operand, type)
-        name = operand.operand_name
-        if name in _LAYER_CONSTANTS and name not in self.ssa_values:
-            argument = self._block.insert_arg(
-                _LAYER_CONSTANTS[name], len(self._block.args)
-            )
-            set_hint(argument, name)
-            self.ssa_values[name] = (argument,)
-        values = self.ssa_values.get(name, ())
-        if operand.index < len(values):
-            value = values[operand.index]
-            widening = _WIDENINGS.get((value.type, type))
-            if widening is not None:
-                return self._result(widening(value), operand, type)
-        return super().resolve_operand(operand, type)
-
-    def _resolve_argument(self, operand: UnresolvedOperand) -> SSAValue:
-        """An argument of a step that is an operand, whose type isn't written: it is
-        that of the value."""
-        name = operand.operand_name
-        is_name = not isinstance(operand, _Literal | _NamedStep)
-        values = self.ssa_values.get(name, ())
-        if is_name and operand.index < len(values):
-            return values[operand.index]
-        if not is_name or name not in _LAYER_CONSTANTS:
-            self.raise_error("the type of this argument isn't known here", operand.span)
-        return self.resolve_operand(operand, _LAYER_CONSTANTS[name])
-
-    def _result(
-        self, op: Operation, operand: UnresolvedOperand, type: TypeT
-    ) -> SSAValue[TypeT]:
-        """The result of an operation inserted before the one that is parsed."""
-        line, column = self.line_and_column(operand.span.start)
-        op.location = make_file_location(self._filename, line, column)
-        self._block.add_op(op)
-        return cast(SSAValue[TypeT], op.results[0])
 
     def parse_optional_attr_dict_with_keyword(
         self, reserved_attr_names: Iterable[str] = ()
@@ -212,15 +79,11 @@ class _ShorthandParser(LocatingParser):
             found = {**others.data, **found}
         return DictionaryAttr(found) if found else None
 
-    def _parse_block_body(self, block: Block) -> None:
-        outer, self._block = self._block, block
-        super()._parse_block_body(block)
-        self._block = outer
-
     def parse_operation(self) -> Operation:
         op = super().parse_operation()
         if isinstance(op, FuncOp) and len(op.body.blocks) == 1:
             _complete(op)
+            self._signatures[op.sym_name.data] = op.function_type
         return op
 
 
