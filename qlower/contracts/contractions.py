@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from qlower.contracts import Contract, Rule
 from qlower.contracts.accumulator_range import centred_rows, sum_bounds
 from qlower.contracts.products import EXACT, IN_PAIRS
+from qlower.contracts.reading import chooser_of
 from qlower.contracts.values import (
     Values,
     activation_values,
@@ -312,7 +313,7 @@ def chosen_product(
     contract: Contract, rule: Rule, values: Values, op: Operation
 ) -> str:
     """The product that the contract chooses of several by `<rule>_product`."""
-    name, products = f"{rule.name}_product", rule.products
+    name, products = chooser_of(rule.name), rule.products
     (choice,) = contract.rule(name).evaluate(values)
     if not 0 <= int(choice) < len(products):
         raise QlowerError(

@@ -16,11 +16,12 @@ from qlower.contracts.products import EXACT
 from qlower.contracts.reading import (
     Functions,
     Rule,
+    chooser_of,
     inherit,
     read_functions,
     read_rules,
 )
-from qlower.contracts.rules import OF_WORDS, is_of_words
+from qlower.contracts.rules import OF_WORDS, RULES, is_of_words
 
 FEW_READINGS = 4
 """Times that some rules of a contract are read before all are read in one step, which
@@ -125,7 +126,8 @@ class _Rules(Mapping[str, Rule]):
             self._found |= {rule: known.get(rule) for rule in new}
             return
         outlines = self._definition.outlines
-        names = frozenset[str]().union(*(functions_of(rule, outlines) for rule in new))
+        wanted = new | {chooser_of(rule) for rule in new} & RULES.keys()
+        names = frozenset[str]().union(*(functions_of(one, outlines) for one in wanted))
         if names:
             known = read_rules(self._definition.part(names))
             self._found |= {rule: known.get(rule) for rule in new}

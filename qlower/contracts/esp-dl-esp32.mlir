@@ -15,29 +15,26 @@
 //   int16 they are refused.
 // # Checked against
 // Compiled source, `shift_and_round`, as `requant-shift` says, and 200,000 sums of 64 bits for
-// int16, 150,000 of them at or next to a tie: no mismatch. In files of int16 that esp-ppq wrote
-// (`tests/frontends/test_espdl.py`) single layers differ next to ties, where its simulator's float32
-// sums can't tell. The rest from source. Nothing ran on a chip.
+// int16: no mismatch. The rest from source; nothing ran on a chip. esp-ppq's simulator sums int16
+// in float32, which differs next to ties (`tests/frontends/test_espdl.py`).
 // # Sources
 // - espressif/esp-dl at 12c0616d, esp-dl/dl/tool/src/dl_tool.cpp, dl_base_avg_pool2d.cpp,
-//   dl_base_add.cpp, dl_base_conv2d.cpp, dl_define_private.hpp (DL_S16_BUFFER_TYPE)
+//   dl_base_add.cpp, dl_base_conv2d.cpp
 
 module attributes {contract.family = "Espressif", contract.base = "requant-shift", contract.words,
     contract.summary = "ESP-DL on ESP32: powers of two, half up"} {
 
 func.func private @require_multiplier(%multiplier: i64) replaces {
   // the mantissa of 1
-  %power = arith.cmpi eq, %multiplier, 1073741824 : i64
-  cf.assert %power, "the ratio of the scales is no power of two, which this device needs"
+  cf.assert %multiplier == 1073741824, "the ratio of the scales is no power of two, which this device needs"
   func.call @require_no_zero_points() : () -> ()
 }
 
 // x 2^exponent
 func.func private @shift_word(%x: i64, %exponent: i64) -> i64 {
-  %left = arith.maxsi %exponent, 0 : i64
-  %right = arith.subi %left, %exponent : i64
+  %left = max(%exponent, 0)
   %moved = arith.shli %x, %left : i64
-  %result = func.call @round_shift(%moved, %right) : (i64, i64) -> i64
+  %result = func.call @round_shift(%moved, %left - %exponent) : (i64, i64) -> i64
 }
 
 // Sums of int16, which are too long to be multiplied: the shift alone.
@@ -45,9 +42,8 @@ func.func private @words(%accumulator: i64) -> i32
     serves conv2d_i16, depthwise_conv2d_i16, linear_i16, matmul_i16 {
   %multiplier, %down = func.call @multiplier_and_places(@ratio_of_scales) : (f64) -> (i64, i64)
   func.call @require_multiplier(%multiplier) : (i64) -> ()
-  %exponent = arith.subi 30, %down : i64
-  %near = arith.cmpi sle, %exponent, 15 : i64
-  cf.assert %near, "the ratio of the scales is 2^16 or more"
+  %exponent = 30 - %down
+  cf.assert %exponent <= 15, "the ratio of the scales is 2^16 or more"
   %rounded = fixed.saturate @shift_word(%accumulator, %exponent) : i64 to i32
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
 }
@@ -58,52 +54,40 @@ func.func private @bound_of_words(%real: f32) -> i32 serves bound_i16 {
 
 func.func private @add_words(%lhs: i32, %rhs: i32, %lhs_scale: f32, %rhs_scale: f32) -> i32
     serves add_i16 {
-  %first = arith.cmpf oeq, %lhs_scale, %output_scale : f32
-  %second = arith.cmpf oeq, %rhs_scale, %output_scale : f32
-  %same = arith.andi %first, %second : i1
+  %same = %lhs_scale == %output_scale and %rhs_scale == %output_scale
   cf.assert %same, "an addition of int16 with different exponents"
-  %sum = arith.addi %lhs, %rhs : i32
-  %result = func.call @clamp_and_offset(%sum) : (i32) -> i32
+  %result = func.call @clamp_and_offset(%lhs + %rhs) : (i32) -> i32
 }
 
 // Of devices with vector units: whether a channel is one of the last, which fill no vector.
 func.func private @is_alone(
     %lanes: i32, %channel: i32, %channel_count: i32, %groups: i32) -> i1 {
-  %not_depthwise = arith.cmpi eq, %groups, 1 : i32
-  %result = arith.andi @is_in_tail(%channel, %channel_count, %lanes), %not_depthwise : i1
+  %result = @is_in_tail(%channel, %channel_count, %lanes) and %groups == 1
 }
 
 // A lane or register of 40 bits.
 func.func private @in_40_bits(%accumulator: i64) -> i64 {
-  %above = arith.maxsi %accumulator, -549755813888 : i64
-  %result = arith.minsi %above, 549755813887 : i64
+  %result = min(max(%accumulator, -549755813888), 549755813887)
 }
 
 // The sum of int16 of a channel alone: 8 products of a pixel at a time, or what is left of it.
 func.func private @word_alone(
     %accumulator: i64, %input_channel: i32, %input_channels: i32) -> i64 {
-  %next = arith.addi %input_channel, 1 : i32
-  %within = arith.remsi %next, 8 : i32
-  %fills = arith.cmpi eq, %within, 0 : i32
-  %ends = arith.cmpi eq, %next, %input_channels : i32
-  %cuts = arith.ori %fills, %ends : i1
-  %result = arith.select %cuts, @in_40_bits(%accumulator), %accumulator : i64
+  %next = %input_channel + 1
+  %cuts = %next / 8 * 8 == %next or %next == %input_channels
+  %result = @in_40_bits(%accumulator) if %cuts else %accumulator
 }
 
 // tool::round of a float
 func.func private @round_mean(%steps: f32) -> i32 {
-  %moved = arith.addf %steps, 0.5 : f32
-  %result = fixed.convert %moved {rounding = floor} : f32 to i32
+  %result = floor(%steps + 0.5)
 }
 
 func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 replaces
     serves avg_pool2d, adaptive_avg_pool2d, mean, avg_pool2d_i16, mean_i16 {
-  %ratio = arith.divf %input_scale, %output_scale : f32
-  %n = arith.sitofp %count : i32 to f32
-  %scale = arith.divf %ratio, %n : f32
+  %scale = %input_scale / %output_scale / f32(%count) : f32
   %sum = arith.sitofp @centred_sum : i32 to f32
-  %steps = arith.mulf %sum, %scale : f32
-  %result = func.call @clamp_and_offset(@round_mean(%steps)) : (i32) -> i32
+  %result = func.call @clamp_and_offset(@round_mean(%sum * %scale)) : (i32) -> i32
 }
 
 }

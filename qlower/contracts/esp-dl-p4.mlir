@@ -24,13 +24,13 @@ func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {
 }
 
 func.func private @round_mean(%steps: f32) -> i32 replaces {
-  %result = fixed.convert %steps {rounding = half_even} : f32 to i32
+  %result = half_even(%steps)
 }
 
 // A lane of QACC has 64 bits, XACC 40.
 func.func @accumulate_i16(%accumulator: i64) -> i64 {
   %alone = func.call @is_alone(8) : (i32) -> i1
-  %result = arith.select %alone, @word_alone(%accumulator), %accumulator : i64
+  %result = @word_alone(%accumulator) if %alone else %accumulator
 }
 
 func.func private @of_words(%accumulator: i64) -> i32

@@ -4,22 +4,19 @@
 // acc = the bias; then after each product acc = clamp(acc + x w, -2^19, 2^19 - 1), in the order of the
 // weights: row, column, channel; in a product of matrices in the order of the shared dimension.
 // # Quirks
-// - 33 products of 127 * 127 fill a lane, 513 of 32767 * 32767 one of 40 bits. `lint` names the layers
-//   whose sums can reach its ends, and `verify --equal esp-dl-esp32 esp-dl-s3` those that give other
-//   results then.
+// - 33 products of 127 * 127 fill a lane, 513 of 32767 * 32767 one of 40 bits: `lint` names layers
+//   whose sums can reach its ends.
 // - Output channels beyond the last multiple of 16 (8 of int16) are summed one by one in a register
 //   of 40 bits, which no int8 layer fills. For int16 it takes 8 products of a pixel at a time and
 //   saturates after each 8, and after the last of a pixel. Depthwise convolutions sum all in lanes.
 // # Not matched
 // - Weights of several scales: the assembly adds their bias behind the sum.
 // # Checked against
-// From source: the assembly clears QACC, loads the bias, and multiplies. The saturation is as it was
-// reported from a chip (8 bits) and as the reference manual has it (both); nothing ran on one here.
-// Independent integers: `tests/contracts/test_sums_in_turn.py`.
+// Source read: the assembly, the reference manual, and for 8 bits what a chip was reported to do;
+// nothing ran on one here. Independent integers: `tests/contracts/test_sums_in_turn.py`.
 // # Sources
-// - espressif/esp-dl at 12c0616d, esp-dl/dl/base/isa/tie728/dl_tie728_s8_conv2d.S,
-//   dl_tie728_s16_conv2d.S, dl_tie728_s16_unaligned_conv2d.S, dl_tie728_s16.S;
-//   dl/module/include/dl_module_matmul.hpp (a convolution)
+// - espressif/esp-dl at 12c0616d, esp-dl/dl/base/isa/tie728/dl_tie728_s8_conv2d.S, _s16_conv2d.S,
+//   _s16_unaligned_conv2d.S, _s16.S; dl/module/include/dl_module_matmul.hpp (a convolution)
 // - espressif/qemu, issue 165: EE.VMULAS.S8.QACC saturates at every product
 // - ESP32-S3 Technical Reference Manual 1.7, EE.VSMULAS.S16.QACC, EE.VMULAS.S16.ACCX
 
@@ -29,26 +26,19 @@ module attributes {contract.family = "Espressif", contract.base = "esp-dl-esp32"
 // A lane of QACC, or ACCX for channels that fill no vector of 16.
 func.func @accumulate(%accumulator: i32) -> i32 {
   %alone = func.call @is_alone(16) : (i32) -> i1
-  %low = arith.select %alone, -2147483648, -524288 : i32
-  %high = arith.select %alone, 2147483647, 524287 : i32
-  %above = arith.maxsi %accumulator, %low : i32
-  %result = arith.minsi %above, %high : i32
+  %result = %accumulator if %alone else min(max(%accumulator, -524288), 524287)
 }
 
 // QACC and ACCX have 40 bits.
 func.func @accumulate_i16(%accumulator: i64) -> i64 {
   %alone = func.call @is_alone(8) : (i32) -> i1
-  %result = arith.select %alone, @word_alone(%accumulator), @in_40_bits(%accumulator) : i64
+  %result = @word_alone(%accumulator) if %alone else @in_40_bits(%accumulator) : i64
 }
 
-// A lane saturates at every product.
-func.func @accumulate_group() -> i32 serves accumulate_group, accumulate_group_i16 {
-  %result = arith.constant 1 : i32
-}
+func.func @accumulate_group() -> i32 serves accumulate_group, accumulate_group_i16 { %result = 1 : i32 }
 
 func.func private @require_one_scale(%one_weight_scale: i1) {
-  %one = arith.cmpi eq, %one_weight_scale, true : i1
-  cf.assert %one, "weights of several scales, whose bias this device adds behind the sum"
+  cf.assert %one_weight_scale, "weights of several scales, whose bias this device adds behind the sum"
 }
 
 func.func private @from_lane(%accumulator: i32) -> i32

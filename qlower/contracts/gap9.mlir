@@ -20,11 +20,8 @@ module attributes {contract.family = "GreenWaves", contract.base = "requant-shif
 func.func private @multiplier_and_places(%ratio: f64) -> (i64, i64) replaces {
   %mantissa, %exponent = func.call @split_real(%ratio) : (f64) -> (i64, i64)
   %multiplier = fixed.shift_right %mantissa, 45 {rounding = half_up} : i64
-  %places = arith.subi 1030, %exponent : i64
-  %not_left = arith.cmpi sge, %places, 0 : i64
-  %not_far = arith.cmpi sle, %places, 54 : i64
-  %legal = arith.andi %not_left, %not_far : i1
-  cf.assert %legal, "the ratio of the scales is not in [2^-47, 2^8)"
+  %places = 1030 - %exponent
+  cf.assert %places >= 0 and %places <= 54, "the ratio of the scales is not in [2^-47, 2^8)"
   return %multiplier, %places : i64, i64
 }
 

@@ -18,10 +18,8 @@ module attributes {contract.family = "Gemmini", contract.base = "exact", contrac
 
 func.func @conv2d(%accumulator: i32) -> i32 {
   func.call @require_no_zero_points() : () -> ()
-  %sum = arith.sitofp %accumulator : i32 to f32
   %ratio = func.call @product_ratio(%input_scale) : (f32) -> f32
-  %steps = arith.mulf %sum, %ratio : f32
-  %result = func.call @store_half_even(%steps) : (f32) -> i32
+  %result = func.call @store_half_even(f32(%accumulator) * %ratio) : (f32) -> i32
 }
 
 }

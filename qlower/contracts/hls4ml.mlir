@@ -19,37 +19,32 @@
 module attributes {contract.family = "hls4ml", contract.base = "esp-dl-s3", contract.words,
     contract.summary = "hls4ml: sums and results in ap_fixed<16,6>, which floor and wrap"} {
 
-func.func private @accum_bits() -> i64 { %result = arith.constant 16 : i64 }
-func.func private @accum_places() -> i64 { %result = arith.constant 10 : i64 }
+func.func private @accum_bits() -> i64 { %result = 16 : i64 }
+func.func private @accum_places() -> i64 { %result = 10 : i64 }
 
 func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {
   %result = fixed.shift_right %x, %places {rounding = floor} : i64
 }
 
 func.func private @round_real(%real: f64) -> i32 replaces {
-  %result = fixed.convert %real {rounding = floor} : f64 to i32
+  %result = floor(%real)
 }
 
 func.func private @hold(%x: i64, %bits: i64) -> i64 {
-  %above = arith.subi 64, %bits : i64
-  %up = arith.shli %x, %above : i64
-  %result = arith.shrsi %up, %above : i64
+  %up = arith.shli %x, 64 - %bits : i64
+  %result = arith.shrsi %up, 64 - %bits : i64
 }
 
 // What was held before, or the bias, and a product, in steps of products.
 func.func @accumulate_i16(%accumulator: i64, %product: i64) -> i64 {
   // NaN, whose exponent is no shift, stands for several.
-  %has_one = arith.cmpf ord, %product_step, %product_step : f32
-  cf.assert %has_one, "weights of several scales, whose products have no places in common"
+  cf.assert %product_step == %product_step, "weights of several scales, whose products have no places in common"
   %log = func.call @nearest_exponent(%product_step) : (f64) -> i64
-  %up = arith.addi %log, @accum_places : i64
-  %earlier = arith.subi %accumulator, %product : i64
-  %a = func.call @hold(@shift_word(%earlier, %up), @accum_bits) : (i64, i64) -> i64
-  %b = func.call @hold(@shift_word(%product, %up), @accum_bits) : (i64, i64) -> i64
-  %sum = arith.addi %a, %b : i64
-  %held = func.call @hold(%sum, @accum_bits) : (i64, i64) -> i64
-  %back = arith.subi 0, %up : i64
-  %result = func.call @shift_word(%held, %back) : (i64, i64) -> i64
+  %up = %log + @accum_places
+  %earlier = func.call @shift_word(%accumulator - %product, %up) : (i64, i64) -> i64
+  %now = func.call @shift_word(%product, %up) : (i64, i64) -> i64
+  %sum = @hold(%earlier, @accum_bits) + @hold(%now, @accum_bits)
+  %result = func.call @shift_word(@hold(%sum, @accum_bits), 0 - %up) : (i64, i64) -> i64
 }
 
 func.func @accumulate(%accumulator: i32, %product: i32) -> i32 {
@@ -60,8 +55,7 @@ func.func @accumulate(%accumulator: i32, %product: i32) -> i32 {
 // Results have the bits of their codes, which a ReLU clips.
 func.func private @clamp_and_offset(%x: i32, %storage_max: i32) -> i32 replaces {
   %zeros = math.ctlz %storage_max : i32
-  %bits = arith.subi 33, %zeros : i32
-  %held = func.call @hold(%x, %bits) : (i64, i64) -> i64
+  %held = func.call @hold(%x, 33 - %zeros) : (i64, i64) -> i64
   %code = arith.trunci %held : i64 to i32
   %result = func.call @clamp_code(%code) : (i32) -> i32
 }

@@ -16,6 +16,6 @@
 module attributes {contract.family = "Analog Devices", contract.base = "nnom",
     contract.summary = "MAX78000: powers of two, half up, averages toward zero"} {
 
-func.func @accumulator_bits() -> i32 { %result = arith.constant 30 : i32 }
+func.func @accumulator_bits() -> i32 { %result = 30 : i32 }
 
 }

@@ -18,12 +18,8 @@
 module attributes {contract.family = "NNoM", contract.base = "esp-dl-esp32",
     contract.summary = "NNoM: powers of two, half up, averages toward zero"} {
 
-func.func private @require_equal_scales() {
-  cf.assert @is_same_quantization, "an average's scales differ, which this device can't change"
-}
-
 func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 replaces {
-  func.call @require_equal_scales() : () -> ()
+  cf.assert @is_same_quantization, "an average's scales differ, which this device can't change"
   %mean = arith.divsi @centred_sum, %count : i32
   %result = func.call @clamp_and_offset(%mean) : (i32) -> i32
 }

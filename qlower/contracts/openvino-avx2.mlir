@@ -5,12 +5,10 @@
 // then as `openvino`.
 // # Quirks
 // - Pairs are neighbouring channels of one tap, or inputs of a linear layer, the last of an odd
-//   number alone; padding holds the zero point.
-// - Depthwise convolutions are exact if they have one output for each channel; of others
-//   neighbouring taps make pairs.
+//   number alone; padding holds the zero point. Depthwise convolutions are exact if they have one
+//   output for each channel; of others neighbouring taps make pairs.
 // # Not matched
-// - As `openvino`; padded images of an odd number of channels, and several groups, are refused.
-// - QDQ form: not tried.
+// - As `openvino`. QDQ form: not tried.
 // # Checked against
 // OpenVINO live with ONEDNN_MAX_CPU_ISA=AVX2, on a CPU that has VNNI: 13 million chosen outputs, no
 // mismatch ([more](../../docs/pages/contracts-measured.md#openvino-on-avx2)).
@@ -21,28 +19,23 @@ module attributes {contract.family = "OpenVINO", contract.base = "openvino",
     contract.summary = "OpenVINO on AVX2: pairs of products saturate"} {
 
 // Padding holds the zero point, which matters to pairs.
-func.func @conv2d_product() -> i32 serves conv2d_product, conv2d_add_product {
-  %rest = arith.remsi %input_channels, 2 : i32
-  %even = arith.cmpi eq, %rest, 0 : i32
-  %rows = arith.ori %pad_top, %pad_bottom : i32
-  %columns = arith.ori %pad_left, %pad_right : i32
-  %pads = arith.ori %rows, %columns : i32
-  %whole = arith.cmpi eq, %pads, 0 : i32
-  %known = arith.ori %even, %whole : i1
-  %single = arith.cmpi eq, %groups, 1 : i32
-  %legal = arith.andi %known, %single : i1
-  cf.assert %legal, "a padded image of an odd number of channels, or several groups: which products OpenVINO pairs there can't be said"
-  %result = arith.select %even, 1, 2 : i32
+func.func @conv2d_product() -> i32 serves conv2d_product, conv2d_add_product
+    attributes {contract.product = ["saturating_pairs_flat", "saturating_pairs_pixel"]} {
+  %even = %input_channels / 2 * 2 == %input_channels
+  %pads = %pad_top + %pad_bottom + %pad_left + %pad_right
+  cf.assert %groups == 1 and (%even or %pads == 0), "a padded image of an odd number of channels, or several groups: which products OpenVINO pairs there can't be said"
+  %result = 0 if %even else 1 : i32
 }
 
-func.func @linear_product() -> i32 { %result = arith.constant 1 : i32 }
-
-func.func private @is_in_sequence() -> i1 replaces { %result = arith.constant false }
-
-func.func @depthwise_conv2d_product() -> i32
-    serves depthwise_conv2d_product, depthwise_conv2d_add_product {
-  %several = arith.cmpi ne, %channel_count, %input_channels : i32
-  %result = arith.extui %several : i1 to i32
+func.func @depthwise_conv2d_product() -> i32 serves depthwise_conv2d_product, depthwise_conv2d_add_product
+    attributes {contract.product = ["exact", "saturating_pairs_taps"]} {
+  %result = 0 if %channel_count == %input_channels else 1 : i32
 }
+
+func.func @linear_product() -> i32 attributes {contract.product = "saturating_pairs_pixel"} {
+  %result = 0 : i32
+}
+
+func.func private @is_in_sequence() -> i1 replaces { %result = false : i1 }
 
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import numpy as np
@@ -40,7 +40,7 @@ WORDS = "contract.words"
 PRODUCT = "contract.product"
 """The attribute of a contraction's rule that names its product (`products.py`), by
 default the first of those that it may have. Of a list the contract's rule
-`<rule>_product` chooses, by index."""
+`<rule>_product` chooses, by index; if that has the attribute, its list counts."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,16 @@ def read_rules(module: ModuleOp) -> dict[str, Rule]:
             if rule in rules:
                 raise QlowerError(f"rule {rule} is defined twice", op.location)
             rules[rule] = _check_rule(rule, op)
+    for name, rule in rules.items():
+        chooser = rules.get(chooser_of(name))
+        if chooser is not None and PRODUCT in chooser.function.attributes:
+            rules[name] = replace(rule, products=_products(name, chooser.function))
     return rules
+
+
+def chooser_of(rule: str) -> str:
+    """The rule that chooses between the products of one."""
+    return f"{rule}_product"
 
 
 def inherit(module: ModuleOp, name: str, base: ModuleOp) -> set[FuncOp]:
@@ -290,7 +299,9 @@ def _check_rule(name: str, function: FuncOp) -> Rule:
             f"it must return ({_type_list(signature.results)})",
             location,
         )
-    return Rule(name, function, tuple(values), _products(name, function))
+    is_chooser = name.endswith(chooser_of(""))
+    products = (EXACT,) if is_chooser else _products(name, function)
+    return Rule(name, function, tuple(values), products)
 
 
 def _products(name: str, function: FuncOp) -> tuple[str, ...]:
@@ -307,7 +318,7 @@ def _products(name: str, function: FuncOp) -> tuple[str, ...]:
         names.append(entry.data)
     if not names:
         raise QlowerError(f"{PRODUCT} of rule {name} is empty", function.location)
-    if IN_TURN in names and len(names) > 1 and f"{name}_product" not in RULES:
+    if IN_TURN in names and len(names) > 1 and chooser_of(name) not in RULES:
         raise QlowerError(
             f"{PRODUCT} of rule {name} names several, between which no rule chooses",
             function.location,

@@ -8,17 +8,16 @@
 // # Ties
 // Half up in layers, half away at the border.
 // # Operands
-// M and n are attributes of the lowered model, and are taken from there when TPU-MLIR's own text
-// is read. Here they are the ratio of the scales, which is M 2^-n exactly. F(1 / s) is that of the
-// text's scale, in double precision before it is rounded.
+// M and n are the lowered model's where TPU-MLIR's own text is read; else they are the ratio of the
+// scales, which is M 2^-n exactly. F(1 / s) is that of the text's scale, in double precision.
 // # Quirks
 // - MatMul says `round_mode HalfAwayFromZero` and rounds half up, as does Conv2D whatever it says.
 // - TPU-MLIR's interpreter holds sums in float32: beyond 2^24 they are rounded.
 // # Not matched
 // - CV18xx, which multiplies in float32 or rounds twice; other operations than these.
 // # Checked against
-// tpu_mlir's interpreter live, `tests/frontends/test_tpu.py` (needs Python 3.10): 23,540 codes of
-// ten networks, no mismatch ([more](../../docs/pages/contracts-measured.md#tpu-mlir)).
+// tpu_mlir live, `tests/frontends/test_tpu.py` (needs Python 3.10): 23,540 codes of ten networks, no
+// mismatch ([more](../../docs/pages/contracts-measured.md#tpu-mlir)).
 // # Sources
 // - sophgo/tpu-mlir at 00058f6d, lib/Support/MathUtils.cpp
 // - lib/Dialect/Tpu/Interfaces/Common: Conv2D.cpp (00b7154c), MatMul.cpp, Add.cpp, Pool2D.cpp
@@ -30,12 +29,8 @@ func.func @quantize(%input: f32) -> i32 {
   %result = func.call @store_half_away(@steps_by_inverse(%input)) : (f32) -> i32
 }
 
-// ---------------------------------------------------------------- numbers of the file
-
 func.func private @coded(%real: f32, %inverse: f32, %least: i32, %most: i32) -> i32 {
-  %steps = arith.mulf %real, %inverse : f32
-  %rounded = fixed.convert %steps {rounding = half_away} : f32 to i32
-  %result = func.call @clamp_code(%rounded, %least, %most) : (i32, i32, i32) -> i32
+  %result = func.call @clamp_code(half_away(%real * %inverse), %least, %most) : (i32, i32, i32) -> i32
 }
 
 func.func private @rescaled(%x: i32, %multiplier: i64, %places: i64) -> i64 {
@@ -50,17 +45,15 @@ func.func private @clamped(%x: i64, %least: i32, %most: i32) -> i32 {
 
 func.func private @requantized(
     %sum: i32, %multiplier: i64, %places: i64, %least: i32, %most: i32) -> i32 {
-  %scaled = func.call @rescaled(%sum, %multiplier, %places) : (i32, i64, i64) -> i64
-  %result = func.call @clamped(%scaled, %least, %most) : (i64, i32, i32) -> i32
+  %result = @clamped(@rescaled(%sum, %multiplier, %places), %least, %most)
 }
 
 // Each operand is rounded before they are added.
 func.func private @added(
     %a: i32, %multiplier_a: i64, %places_a: i64, %b: i32, %multiplier_b: i64, %places_b: i64,
     %least: i32, %most: i32) -> i32 {
-  %x = func.call @rescaled(%a, %multiplier_a, %places_a) : (i32, i64, i64) -> i64
-  %sum = arith.addi %x, @rescaled(%b, %multiplier_b, %places_b) : i64
-  %result = func.call @clamped(%sum, %least, %most) : (i64, i32, i32) -> i32
+  %sum = @rescaled(%a, %multiplier_a, %places_a) + @rescaled(%b, %multiplier_b, %places_b)
+  %result = @clamped(%sum, %least, %most)
 }
 
 }

@@ -23,45 +23,27 @@ module attributes {contract.family = "AMD", contract.base = "esp-dl-esp32",
 
 // 1 / k as N 2^-M
 func.func private @pool_factor(%kernel_height: i32, %kernel_width: i32) -> (i32, i32) {
-  %square = arith.cmpi eq, %kernel_height, %kernel_width : i32
-  %side = arith.select %square, %kernel_height, 0 : i32
-  %size = arith.muli %kernel_height, %kernel_width : i32
-  %less_1 = arith.subi %size, 1 : i32
-  %zeros = math.ctlz %less_1 : i32
-  %log = arith.subi 32, %zeros : i32
-  %places = arith.addi %log, 6 : i32
+  %side = %kernel_height if %kernel_height == %kernel_width else 0
+  %size = %kernel_height * %kernel_width
+  %zeros = math.ctlz %size - 1 : i32
+  %places = 38 - %zeros
   %power = arith.shli 1, %places : i32
-  %half = arith.shrsi %size, 1 : i32
-  %nudged = arith.addi %power, %half : i32
-  %number = arith.divsi %nudged, %size : i32
-  %n3, %m3 = func.call @entry(%side, 3, 7, 6, %number, %places) : (i32, i32, i32, i32, i32, i32) -> (i32, i32)
-  %n5, %m5 = func.call @entry(%side, 5, 10, 8, %n3, %m3) : (i32, i32, i32, i32, i32, i32) -> (i32, i32)
-  %n6, %m6 = func.call @entry(%side, 6, 7, 8, %n5, %m5) : (i32, i32, i32, i32, i32, i32) -> (i32, i32)
-  %n7, %m7 = func.call @entry(%side, 7, 21, 10, %n6, %m6) : (i32, i32, i32, i32, i32, i32) -> (i32, i32)
-  %n, %m = func.call @entry(%side, 14, 21, 12, %n7, %m7) : (i32, i32, i32, i32, i32, i32) -> (i32, i32)
-  return %n, %m : i32, i32
-}
-
-func.func private @entry(%side: i32, %of: i32, %n: i32, %m: i32, %other_n: i32, %other_m: i32) -> (i32, i32) {
-  %is_it = arith.cmpi eq, %side, %of : i32
-  %number = arith.select %is_it, %n, %other_n : i32
-  %places = arith.select %is_it, %m, %other_m : i32
-  return %number, %places : i32, i32
+  %few = 7 if %side == 3 else 10 if %side == 5 else 7 if %side == 6 else (%power + %size / 2) / %size
+  %few_places = 6 if %side == 3 else 8 if %side == 5 or %side == 6 else %places
+  %is_large = %side == 7 or %side == 14
+  %large_places = 10 if %side == 7 else 12 : i32
+  return 21 if %is_large else %few, %large_places if %is_large else %few_places : i32, i32
 }
 
 func.func @avg_pool2d(%accumulator: i32, %count: i32) -> i32 {
   %number, %places = func.call @pool_factor(%kernel_height, %kernel_width) : (i32, i32) -> (i32, i32)
-  %product = arith.muli @centred_sum, %number : i32
   %exponent = func.call @ratio_exponent(1.0) : (f32) -> i64
-  %m = arith.extsi %places : i32 to i64
-  %total = arith.subi %exponent, %m : i64
-  %shifted = func.call @shift(%product, %total) : (i32, i64) -> i32
+  %shifted = func.call @shift(@centred_sum * %number, %exponent - %places) : (i32, i64) -> i32
   %result = func.call @clamp_and_offset(%shifted) : (i32) -> i32
 }
 
 func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 replaces {
-  %never = arith.constant false
-  cf.assert %never, "the DPU has averages of windows alone: make an average pool of this mean"
+  cf.assert false, "the DPU has averages of windows alone: make an average pool of this mean"
   return %accumulator : i32
 }
 

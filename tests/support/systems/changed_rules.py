@@ -59,43 +59,34 @@ class System:
     in_qdq: bool = False
 
 
-FMA = "%steps = math.fma %real, %used, %shift : f32"
-STORED_TWICE = (
-    FMA,
-    "%product = arith.mulf %real, %used : f32\n"
-    "  %steps = arith.addf %product, %shift : f32",
+STORED_TWICE = ("fma(%real, %used, %shift)", "%real * %used + %shift")
+ROUNDED_ONCE = (
+    "%sum * @weight_step + %real_bias",
+    "fma(%sum, @weight_step, %real_bias)",
 )
 LINEAR_CHANGES = (
     # one rounding fewer, two more, a bias added first
+    ("else %sum * %used", "else %sum * @weight_step * %scale"),
+    ("@store_shifted(%product + %shift)", "@store_shifted(fma(%sum, %used, %shift))"),
     (
-        "%at_once = arith.mulf %sum, %multiplier : f32",
-        "%real_scale = arith.mulf %sum, @weight_step : f32\n"
-        "  %at_once = arith.mulf %real_scale, %scale : f32",
-    ),
-    (
-        "%steps = arith.addf %product, %offset : f32",
-        "%steps = math.fma %sum, %multiplier, %offset : f32",
-    ),
-    (
-        "%steps = arith.addf %product, %offset : f32",
-        "%biased = arith.addf %product, %bias_steps : f32\n"
-        "  %steps = arith.addf %biased, %shift : f32",
+        "@store_shifted(%product + %shift)",
+        "@store_shifted(%product + %real_bias * %scale + (@shift(@output_low, "
+        "@output_high) - f32(@in_shift)))",
     ),
 )
 ADD_CHANGES = (
     # one rounding more, or other factors between the two scales
     (
-        "%moved = math.fma %real, %scale, %shift : f32",
-        "%product = arith.mulf %real, %scale : f32\n"
-        "  %moved = arith.addf %product, %shift : f32",
+        "fma(%real, @scale(%low, %high) * %unit, %shift)",
+        "%real * (@scale(%low, %high) * %unit) + %shift",
     ),
     (
-        "%ratio = arith.divf %step, @addend_step : f32",
-        "%ratio = arith.divf %summand_scale, %addend_scale : f32",
+        "%ratio = @step_of(%s, %z, %unsigned) / @addend_step",
+        "%ratio = %s / %addend_scale",
     ),
     (
-        "%shift = arith.addf %scaled_zero, %first : f32",
-        "%shift = math.fma %zero, %unit, %first : f32",
+        "@shift(%low, %high) * %unit + %first",
+        "fma(@shift(%low, %high), %unit, %first)",
     ),
     STORED_TWICE,
 )
@@ -105,30 +96,21 @@ OPENVINO_CHANGES: Mapping[str, Sequence[Change]] = (
         ("conv2d", "depthwise_conv2d"),
         (
             # one rounding fewer, a zero point for the shift, a combined scale
+            ROUNDED_ONCE,
             (
-                "%scaled = arith.mulf %sum, @weight_step : f32\n"
-                "  %result = arith.addf %scaled, %real_bias : f32",
-                "%result = math.fma %sum, @weight_step, %real_bias : f32",
-            ),
-            (
-                "%moved = arith.subf %ranged, @offset_of_codes : f32",
-                "%negated = arith.negf %low : f32\n"
-                "  %other = arith.mulf %negated, %scale : f32\n"
-                "  %moved = arith.subf %other, @offset_of_codes : f32",
+                "@unless_negligible(@shift(%low, %high) - f32(@in_shift),",
+                "@unless_negligible(-%low * %scale - f32(@in_shift),",
             ),
             STORED_TWICE,
-            (
-                "%used = arith.select %is_alone, %inverted, %scale : f32",
-                "%used = arith.addf %scale, 0.0 : f32",
-            ),
+            ("%used = 1.0 / (1.0 / %scale) if", "%used = %scale if"),
         ),
     )
     | dict.fromkeys(("conv2d_add", "depthwise_conv2d_add"), ADD_CHANGES)
 )
 STEP_BY_RANGE = (
     # the step of the range where the model states one
-    "%result = arith.select %in_qdq, %stated, %step : f32",
-    "%result = arith.addf %step, 0.0 : f32",
+    "%result = %s if %in_qdq else @step(",
+    "%result = %s if false else @step(",
 )
 IN_QDQ = System(
     "openvino",
@@ -154,19 +136,9 @@ OF_EITHER_SIGN = replace(
 IN_SEQUENCE = {
     "linear": (
         # one rounding fewer, or as in a layer alone
-        (
-            "%scaled = arith.mulf %sum, @weight_step : f32\n"
-            "  %result = arith.addf %scaled, %real_bias : f32",
-            "%result = math.fma %sum, @weight_step, %real_bias : f32",
-        ),
-        (
-            "arith.select @is_in_sequence, %in_turn, %alone : i32",
-            "arith.select @is_in_sequence, %with_relu, %alone : i32",
-        ),
-        (
-            "arith.select @is_in_sequence, %in_turn, %alone : i32",
-            "arith.select @is_in_sequence, %plain, %alone : i32",
-        ),
+        ROUNDED_ONCE,
+        ("%in_turn if @is_in_sequence else %alone", "@fused(%sum)"),
+        ("%in_turn if @is_in_sequence else %alone", "@in_steps(%sum, %shifts)"),
     )
 }
 SYSTEMS = {
@@ -215,33 +187,21 @@ SYSTEMS = {
         run_ncnn,
         {
             "conv2d": (
+                ("@store(@fused(%accumulator)", "@store(@in_two_steps(%accumulator)"),
+                ("else @round_by_adding_half(%steps)", "else half_even(%steps)"),
                 (
-                    "%real = func.call @real_fused(%accumulator",
-                    "%real = func.call @real_in_two_steps(%accumulator",
-                ),
-                (
-                    "%rounded = arith.select %exactly, %exact, "
-                    "@round_by_adding_half(%steps) : i32",
-                    "%even = fixed.convert %steps {rounding = half_even} : f32 to i32\n"
-                    "  %rounded = arith.select %exactly, %exact, %even : i32",
-                ),
-                (
-                    "%result = func.call @step_of(@inverse(%input_scale), "
-                    "@inverse(%weight_scale)) : (f32, f32) -> f32",
-                    "%result = arith.mulf %input_scale, %weight_scale : f32",
+                    "@step_of(1.0 / %input_scale, 1.0 / %weight_scale)",
+                    "%input_scale * %weight_scale",
                 ),
             ),
             "depthwise_conv2d": (
                 (
-                    "%real = arith.select %fuses, %fused, %plain",
-                    "%real = arith.select %fuses, %plain, %fused",
+                    "%real = @fused(%accumulator) if %fuses",
+                    "%real = @fused(%accumulator) if not %fuses",
                 ),
             ),
             "linear": (
-                (
-                    "%real = func.call @real_in_two_steps(%accumulator",
-                    "%real = func.call @real_fused(%accumulator",
-                ),
+                ("@store(@in_two_steps(%accumulator)", "@store(@fused(%accumulator)"),
             ),
         },
         signs=(True,),
@@ -257,23 +217,19 @@ SYSTEMS = {
                 ("conv2d", "linear"),
                 (
                     (
-                        "%steps = arith.mulf %scaled, @ratio : f32\n"
-                        "  %biased = arith.addf %steps, @float_bias : f32",
-                        "%biased = math.fma %scaled, @ratio, @float_bias : f32",
+                        "%sum * %weight_scale * @ratio + @float_bias",
+                        "fma(%sum * %weight_scale, @ratio, @float_bias)",
                     ),
                     (
-                        "%shifted = arith.mulf %sum, %moved : f32\n"
-                        "  %real = arith.mulf %shifted, %input_scale : f32",
-                        "%shifted = arith.mulf %sum, %input_scale : f32\n"
-                        "  %real = arith.mulf %shifted, %moved : f32",
+                        "f32(@shift)\n  %steps = (%real_bias - %shifted * %input_scale)",
+                        "%input_scale\n  %steps = (%real_bias - %shifted * f32(@shift))",
                     ),
                 ),
             ),
             "depthwise_conv2d": (
                 (
-                    "%multiplier = arith.mulf %weight_scale, @ratio : f32",
-                    "%product = arith.mulf %weight_scale, %input_scale : f32\n"
-                    "  %multiplier = arith.divf %product, %output_scale : f32",
+                    "%multiplier = %weight_scale * @ratio",
+                    "%multiplier = %weight_scale * %input_scale / %output_scale",
                 ),
             ),
         },
