@@ -11,8 +11,7 @@
 // Exponents: a ratio of scales that isn't a power of two is refused, and so are zero points, and
 // one of 2^16 or more for int16. Additions of int16 have one exponent.
 // # Not matched
-// - Operations that aren't named here have the arithmetic of `pow2-shift`, read in no source; of
-//   int16 they are refused.
+// - Other operations: as `pow2-shift`, read in no source; of int16 they are refused.
 // # Checked against
 // Compiled source, `shift_and_round`, as `requant-shift` says, and 200,000 sums of 64 bits for
 // int16: no mismatch. The rest from source; nothing ran on a chip. esp-ppq's simulator sums int16
@@ -48,9 +47,7 @@ func.func private @words(%accumulator: i64) -> i32
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
 }
 
-func.func private @bound_of_words(%real: f32) -> i32 serves bound_i16 {
-  %result = func.call @bound(%real) : (f32) -> i32
-}
+func.func private @bound_of_words(%real: f32) -> i32 serves bound_i16 { %result = @bound(%real) : i32 }
 
 func.func private @add_words(%lhs: i32, %rhs: i32, %lhs_scale: f32, %rhs_scale: f32) -> i32
     serves add_i16 {
@@ -60,8 +57,7 @@ func.func private @add_words(%lhs: i32, %rhs: i32, %lhs_scale: f32, %rhs_scale: 
 }
 
 // Of devices with vector units: whether a channel is one of the last, which fill no vector.
-func.func private @is_alone(
-    %lanes: i32, %channel: i32, %channel_count: i32, %groups: i32) -> i1 {
+func.func private @is_alone(%lanes: i32) -> i1 {
   %result = @is_in_tail(%channel, %channel_count, %lanes) and %groups == 1
 }
 
@@ -79,9 +75,7 @@ func.func private @word_alone(
 }
 
 // tool::round of a float
-func.func private @round_mean(%steps: f32) -> i32 {
-  %result = floor(%steps + 0.5)
-}
+func.func private @round_mean(%steps: f32) -> i32 { %result = floor(%steps + 0.5) }
 
 func.func private @mean_of(%accumulator: i32, %count: i32) -> i32 replaces
     serves avg_pool2d, adaptive_avg_pool2d, mean, avg_pool2d_i16, mean_i16 {

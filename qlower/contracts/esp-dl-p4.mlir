@@ -8,8 +8,7 @@
 //   channels beyond the last multiple of 8 are summed in a register of 40, which saturates after
 //   each 8 products of a pixel and after its last; depthwise convolutions sum all in lanes.
 // # Not matched
-// - Operations other than convolutions, linear layers and averages have the arithmetic of
-//   `pow2-shift`, with this rounding: read in no source.
+// - Other operations: as `pow2-shift`, with this rounding, read in no source.
 // # Checked against
 // As `esp-dl-esp32`, with CONFIG_ROUND_HALF_EVEN_ENABLED.
 // # Sources
@@ -23,9 +22,7 @@ func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {
   %result = fixed.shift_right %x, %places {rounding = half_even} : i64
 }
 
-func.func private @round_mean(%steps: f32) -> i32 replaces {
-  %result = half_even(%steps)
-}
+func.func private @round_mean(%steps: f32) -> i32 replaces { %result = half_even(%steps) }
 
 // A lane of QACC has 64 bits, XACC 40.
 func.func @accumulate_i16(%accumulator: i64) -> i64 {

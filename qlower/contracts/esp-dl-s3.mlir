@@ -4,8 +4,7 @@
 // acc = the bias; then after each product acc = clamp(acc + x w, -2^19, 2^19 - 1), in the order of the
 // weights: row, column, channel; in a product of matrices in the order of the shared dimension.
 // # Quirks
-// - 33 products of 127 * 127 fill a lane, 513 of 32767 * 32767 one of 40 bits: `lint` names layers
-//   whose sums can reach its ends.
+// - 33 products of 127 * 127 fill a lane: `lint` names layers whose sums can reach its ends.
 // - Output channels beyond the last multiple of 16 (8 of int16) are summed one by one in a register
 //   of 40 bits, which no int8 layer fills. For int16 it takes 8 products of a pixel at a time and
 //   saturates after each 8, and after the last of a pixel. Depthwise convolutions sum all in lanes.
@@ -29,7 +28,6 @@ func.func @accumulate(%accumulator: i32) -> i32 {
   %result = %accumulator if %alone else min(max(%accumulator, -524288), 524287)
 }
 
-// QACC and ACCX have 40 bits.
 func.func @accumulate_i16(%accumulator: i64) -> i64 {
   %alone = func.call @is_alone(8) : (i32) -> i1
   %result = @word_alone(%accumulator) if %alone else @in_40_bits(%accumulator) : i64

@@ -26,9 +26,7 @@ func.func private @round_shift(%x: i64, %places: i64) -> i64 replaces {
   %result = fixed.shift_right %x, %places {rounding = floor} : i64
 }
 
-func.func private @round_real(%real: f64) -> i32 replaces {
-  %result = floor(%real)
-}
+func.func private @round_real(%real: f64) -> i32 replaces { %result = floor(%real) }
 
 func.func private @hold(%x: i64, %bits: i64) -> i64 {
   %up = arith.shli %x, 64 - %bits : i64
@@ -48,20 +46,16 @@ func.func @accumulate_i16(%accumulator: i64, %product: i64) -> i64 {
 }
 
 func.func @accumulate(%accumulator: i32, %product: i32) -> i32 {
-  %held = func.call @accumulate_i16(%accumulator, %product) : (i64, i64) -> i64
-  %result = arith.trunci %held : i64 to i32
+  %result = arith.trunci @accumulate_i16(%accumulator, %product) : i64 to i32
 }
 
 // Results have the bits of their codes, which a ReLU clips.
 func.func private @clamp_and_offset(%x: i32, %storage_max: i32) -> i32 replaces {
   %zeros = math.ctlz %storage_max : i32
-  %held = func.call @hold(%x, 33 - %zeros) : (i64, i64) -> i64
-  %code = arith.trunci %held : i64 to i32
+  %code = arith.trunci @hold(%x, 33 - %zeros) : i64 to i32
   %result = func.call @clamp_code(%code) : (i32) -> i32
 }
 
-func.func @bound(%real: f32) -> i32 serves bound, bound_i16 {
-  %result = func.call @steps_of(%real) : (f32) -> i32
-}
+func.func @bound(%real: f32) -> i32 serves bound, bound_i16 { %result = @steps_of(%real) : i32 }
 
 }

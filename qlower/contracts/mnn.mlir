@@ -13,11 +13,12 @@
 // # Ties
 // Half away from zero; r makes 1 of 0.49999997. In contractions but depthwise ones the zero
 // point is inside. An average is rounded down.
+// # Operands
+// float32 as written.
 // # Quirks
 // - The range of a type is that of its codes: MNN's own tools write -127 to 127.
 // - A ReLU in add, sub and mul cuts codes at 0, not at the zero point (a fault of MNN).
 // # Not matched
-// - uint8 activations, weights with zero points and activations other than ReLU are refused.
 // - Pools that count padding: MNN leaves it out of int8's averages, whatever the model says.
 // # Checked against
 // MNN live, `tests/contracts/test_phone_systems_live.py`: 8.8 million outputs, 5.2 million of them

@@ -3,8 +3,7 @@
 // # Formula
 // ncnn's scales multiply: t = F(1 / s) for each scale s here, u = F(1 / F(t_x t_w)); a is the
 // activation, of real numbers. r1(v) = trunc(F(v +- 0.5)), r2(v) is v rounded half away.
-// - conv2d: `y = r1(F(a(fma(acc, u, b)) t_y))`; r2 at the last pixels of a channel, after whole
-//   fours
+// - conv2d: `y = r1(F(a(fma(acc, u, b)) t_y))`; r2 at a channel's last pixels, after whole fours
 // - depthwise_conv2d: `y = r2(F(a(F(F(acc u) + b)) t_y))`; with a kernel of 3x3, no dilation and
 //   equal strides of 1 or 2 an FMA, as in conv2d, but for activations other than ReLU
 // - linear: real numbers, `a(F(F(acc u) + b))`, and their quantization by the next layer
@@ -36,13 +35,9 @@ module attributes {contract.family = "ncnn", contract.base = "_reals",
 func.func private @step_of(%x: f32, %w: f32) -> f32 { %result = 1.0 / (%x * %w) }
 func.func private @step() -> f32 { %result = @step_of(1.0 / %input_scale, 1.0 / %weight_scale) }
 
-func.func private @require_plain_codes(%input_zero_point: i32) {
-  func.call @require_no_zero_points(%input_zero_point) : (i32) -> ()
-  func.call @require_signed() : () -> ()
-}
-
 // float2int8, whose conversion makes -2^31 of what int32 can't hold.
 func.func private @coded(%real: f32, %scale: f32, %exactly: i1) -> i32 {
+  func.call @require_signed() : () -> ()
   %steps = %real * %scale
   %rounded = half_away(%steps) if %exactly else @round_by_adding_half(%steps)
   %number = %rounded if %steps < 2147483648.0 else -127
@@ -52,7 +47,7 @@ func.func private @coded(%real: f32, %scale: f32, %exactly: i1) -> i32 {
 // Of a sum with its bias: activation, output scale.
 func.func private @store(%real: f32, %exactly: i1) -> i32 {
   cf.assert %weights_symmetric, "zero points, which this system doesn't have"
-  func.call @require_plain_codes(%input_zero_point) : (i32) -> ()
+  func.call @require_no_zero_points() : () -> ()
   %result = func.call @coded(@active(%real), 1.0 / %output_scale, %exactly) : (f32, f32, i1) -> i32
 }
 
@@ -98,7 +93,7 @@ func.func @linear(%accumulator: i32) -> i32 {
 func.func @dequantize_bias() -> f32 { %result = f32(%bias) * @step }
 
 func.func @quantize(%input: f32, %element: i32) -> i32 {
-  func.call @require_plain_codes(0) : (i32) -> ()
+  func.call @require_no_zero_points(0) : (i32) -> ()
   %result = @coded(%input, 1.0 / %output_scale, @is_last(%element))
 }
 

@@ -1,6 +1,5 @@
 // The arithmetic of OpenVINO's CPU plug-in on x86 with AVX-512 VNNI (OpenVINO 2026.4.1), for
-// models with FakeQuantize, such as its reader makes of TFLite files and NNCF writes, and for ONNX
-// files in QDQ form.
+// models with FakeQuantize (TFLite files, NNCF) and for ONNX files in QDQ form.
 // # Formula
 // Scales are kept as ranges: lo = F((low - z) s), hi = F((high - z) s) for the codes' ends; d =
 // F(F(hi - lo) / 255), i = F(255 / F(hi - lo)), h = F(F(-lo 255) / F(hi - lo)), of the input x or
@@ -29,10 +28,8 @@
 // - An addition is computed by the convolution before it, of two by the first, if what is added
 //   has no later reader. Models are read so. Other additions, multiplications, functions and
 //   softmax are computed in float32, in ways that differ from graph to graph: they have no rule.
-// - Biases that are all the same, or none, become part of the range, as scales do.
 // # Not matched
-// - Files of TFLite with depthwise convolutions: behind the reader's transposition of their
-//   weights these run in float32.
+// - Files of TFLite with depthwise convolutions, which run in float32 there.
 // - Linear layers whose biases differ by less than 5e-5 steps, or that have scales of weights
 //   whose products with d_x are the same.
 // - Kernels for AMX have faults; `ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI` avoids them.
@@ -95,8 +92,7 @@ func.func private @store(%steps: f32, %above: i32) -> i32 {
   %result = %code - %above
 }
 
-// How far that is, and what of it is a part of the shift: behind layers with weights int8 codes
-// of QDQ form are int8.
+// How far that is, and what of it is in the shift: behind weights int8 codes of QDQ form are int8.
 func.func private @above() -> i32 { %result = 0 if %output_unsigned else 128 : i32 }
 func.func private @in_shift() -> i32 { %result = @above if %in_qdq else 0 }
 
@@ -126,17 +122,15 @@ func.func private @store_in_range(%real: f32, %low: f32, %high: f32) -> i32 {
 
 // ---------------------------------------------------------------- convolutions and additions
 
-// F(s_w d_x)
 func.func private @weight_step() -> f32 { %result = %weight_scale * @input_step }
 
-// F(F(sum w) + b)
 func.func private @real(%sum: f32) -> f32 {
   cf.assert %weights_symmetric, "weights with a zero point, which OpenVINO computes in other ways"
   %result = %sum * @weight_step + %real_bias
 }
 
 func.func private @fused(%sum: f32) -> i32 {
-  %active = func.call @active(@real(%sum)) : (f32) -> f32
+  %active = min(max(@real(%sum), %activation_min), %activation_max)
   %result = @store_in_range(%active, @output_low, @output_high)
 }
 
@@ -164,7 +158,6 @@ func.func private @unless_in_range(%sum: f32, %otherwise: i32) -> i32 {
   %result = %ranged if %one_bias and (@without_relu or %real_bias == 0.0) else %otherwise
 }
 
-// Such an output is int8 if a layer with weights follows, and then has 128 subtracted from h.
 func.func private @require_known_storage() {
   %is_off = not @stored(%output_zero_point, %output_unsigned) == 128
   cf.assert %is_off or %in_qdq, "an output whose zero point is the middle of its codes: OpenVINO rounds it in one of two ways, by what follows"
@@ -222,7 +215,7 @@ func.func private @added(%accumulator: i32, %addend: i32) -> i32 serves conv2d_a
   %result = @store_in_range(%active, @output_low / @addend_step, @output_high / @addend_step)
 }
 
-// ---------------------------------------------------------------- matrix products
+// ---------------------------------------------------------------- matrix products and averages
 
 // A product of stored codes, from which F(h_x w) of each weight is subtracted.
 func.func @weight_addend(%weight: i32) -> f32 { %result = f32(%weight) * @input_zero }
@@ -239,8 +232,8 @@ func.func private @in_steps(%sum: f32, %shifts: i1) -> i32 {
   %result = @store_shifted(%product + %shift)
 }
 
-// Whether a kernel of several linear layers rounds.
 func.func private @is_in_sequence() -> i1 { return %in_sequence : i1 }
+func.func @dequantize_bias() -> f32 { %result = @bias_in_float32 : f32 }
 
 // A layer without ReLU multiplies and adds in the output's steps.
 func.func @linear(%accumulator: i32) -> i32 {
@@ -258,10 +251,6 @@ func.func @linear(%accumulator: i32) -> i32 {
   %alone = @unless_in_range(%sum, %apart) if %is_flat else %apart
   %result = %in_turn if @is_in_sequence else %alone
 }
-
-func.func @dequantize_bias() -> f32 { %result = @bias_in_float32 : f32 }
-
-// ---------------------------------------------------------------- averages, real numbers
 
 func.func private @sum_of(%accumulator: i32, %count: i32) -> f32 {
   %offset = 0 if %input_unsigned or %in_qdq else 128 : i32
@@ -291,13 +280,11 @@ func.func @mean(%accumulator: i32, %count: i32) -> i32 {
   %mean = @sum_of(%accumulator, %count) / f32(%count)
   %low = @in_input_steps(@output_low)
   %high = @in_input_steps(@output_high)
-  %in_turn = @store_in_turn(%mean, %low, %high)
-  %result = %in_turn if @is_in_sequence else @store_mean(%mean, %low, %high)
+  %alone = @store_mean(%mean, %low, %high)
+  %result = @store_in_turn(%mean, %low, %high) if @is_in_sequence else %alone
 }
 
-func.func @quantize(%input: f32) -> i32 {
-  %result = @store_in_turn(%input, @output_low, @output_high)
-}
+func.func @quantize(%input: f32) -> i32 { %result = @store_in_turn(%input, @output_low, @output_high) }
 
 func.func @dequantize(%input: i32) -> f32 {
   %low = @low(%input_scale, %input_zero_point, %input_unsigned)

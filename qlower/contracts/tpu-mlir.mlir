@@ -48,7 +48,6 @@ func.func private @requantized(
   %result = @clamped(@rescaled(%sum, %multiplier, %places), %least, %most)
 }
 
-// Each operand is rounded before they are added.
 func.func private @added(
     %a: i32, %multiplier_a: i64, %places_a: i64, %b: i32, %multiplier_b: i64, %places_b: i64,
     %least: i32, %most: i32) -> i32 {

@@ -28,7 +28,8 @@ func.func private @pool_factor(%kernel_height: i32, %kernel_width: i32) -> (i32,
   %zeros = math.ctlz %size - 1 : i32
   %places = 38 - %zeros
   %power = arith.shli 1, %places : i32
-  %few = 7 if %side == 3 else 10 if %side == 5 else 7 if %side == 6 else (%power + %size / 2) / %size
+  %nearest = (%power + %size / 2) / %size
+  %few = 10 if %side == 5 else 7 if %side == 3 or %side == 6 else %nearest
   %few_places = 6 if %side == 3 else 8 if %side == 5 or %side == 6 else %places
   %is_large = %side == 7 or %side == 14
   %large_places = 10 if %side == 7 else 12 : i32

@@ -535,7 +535,7 @@ func.func @avg_pool2d(
             "%x, @none(1)",
             "4:30: error: the type of this operand isn't kno",
         ),
-        ("%x, %one", "%x, @none(%inptu)", "4:30: error: the type of this operand isn't"),
+        ("%x, %one", "%x, @none(%inptu)", "4:30: error: the type of this operand is"),
         ("%x, %one", "%x, %inptu_scale", "value %inptu_scale is used but never"),
         (
             "%y = arith.shrsi %x, %one : i32\n  return %y : i32",

@@ -221,8 +221,10 @@ SYSTEMS = {
                         "fma(%sum * %weight_scale, @ratio, @float_bias)",
                     ),
                     (
-                        "f32(@shift)\n  %steps = (%real_bias - %shifted * %input_scale)",
-                        "%input_scale\n  %steps = (%real_bias - %shifted * f32(@shift))",
+                        "f32(@shift)\n"
+                        "  %steps = (%real_bias - %shifted * %input_scale)",
+                        "%input_scale\n"
+                        "  %steps = (%real_bias - %shifted * f32(@shift))",
                     ),
                 ),
             ),
