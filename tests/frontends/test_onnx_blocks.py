@@ -6,16 +6,18 @@ blocks divide and of others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.formats.onnx_layers import Layers
 from support.formats.onnx_models import INT8_ALLOWED, make_session
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.frontends.import_options import X86
 from qlower.interp.values import Array
 
 helper = pytest.importorskip("onnx.helper", reason="onnx is not installed")
@@ -174,3 +176,54 @@ def test_a_sum_within_a_normalization_is_refused(tmp_path: Path) -> None:
     with pytest.raises(QlowerError, match="adds it to the normalization 'v3'"):
         qlower.load(path)
     qlower.load(path, qdq="as-written")
+
+
+@pytest.mark.parametrize("channels", [5, pytest.param(16, marks=pytest.mark.long)])
+def test_padding_to_keep_the_size(channels: int, tmp_path: Path) -> None:
+    """With dilation only where ONNX Runtime doesn't fail: it takes its own results for
+    those of ONNX's inference of shapes, which counts dilation, and reuses their place.
+    """
+    build = Layers(22)
+    for size, kernel, steps, dilations in (
+        ((9, 9), (3, 2), (2, 2), (1, 1)),
+        ((8, 9), (1, 2), (2, 2), (1, 1)),
+        ((5, 9), (2, 2), (2, 2), (1, 2)),
+        ((9, 9), (2, 3), (2, 1), (2, 3)),
+    ):
+        window: dict[str, Any] = {"kernel_shape": kernel, "strides": steps}
+        for mode in ("SAME_UPPER", "SAME_LOWER"):
+            window["auto_pad"] = mode
+            x = build.value(2, channels, *size)
+            if dilations == (1, 1) and 1 not in kernel:
+                build.returned(build.node("MaxPool", [x], **window))
+            elif channels == 16:
+                continue
+            for counted in (0, 1):
+                more = {"dilations": dilations, "count_include_pad": counted}
+                build.returned(build.node("AveragePool", [x], **window, **more))
+    build.check(tmp_path, X86)
+
+
+@pytest.mark.parametrize(
+    ("size", "kernel", "dilation", "mode"),
+    [
+        ((9, 9), (2, 1), 1, "SAME_UPPER"),
+        ((9, 9), (2, 1), 1, "SAME_LOWER"),
+        ((9, 9), (3, 2), 2, "SAME_UPPER"),
+    ],
+)
+def test_padding_that_cuts_is_refused(
+    size: Sequence[int],
+    kernel: Sequence[int],
+    dilation: int,
+    mode: str,
+    tmp_path: Path,
+) -> None:
+    """ONNX Runtime's windows begin later then, or it refuses, too."""
+    build = Layers(22)
+    window: dict[str, Any] = {"kernel_shape": kernel, "strides": [3, 3]}
+    window |= {"auto_pad": mode, "dilations": [dilation] * 2}
+    x = build.value(2, 5, *size)
+    build.returned(build.node("AveragePool", [x], **window))
+    with pytest.raises(QlowerError, match="ONNX Runtime leaves out"):
+        qlower.load(build.save(tmp_path / "model.onnx"))

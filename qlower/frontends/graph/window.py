@@ -79,13 +79,13 @@ def read_window(
     image: Sequence[int],
     kernel: Sequence[int],
     *,
-    has_ceil_mode: bool = False,
+    is_pool: bool = False,
 ) -> Window:
     """The window that the attributes give for `image` and `kernel` sizes.
 
-    A row's attributes have one number for each two of an image. In `ceil_mode` a last
-    window counts that starts inside of the image or of the padding before it, although
-    it reaches beyond the padding behind: that is lengthened.
+    A row's attributes have one number for each two of an image. In a pool's `ceil_mode`
+    a last window counts that starts inside of the image or of the padding before it,
+    although it reaches beyond the padding behind: that is lengthened.
     """
     rank = len(node.shape(0)) - 2
     still = len(image) - rank
@@ -106,7 +106,7 @@ def read_window(
             (0, pads[rank:]),
         )
     )
-    is_ceil = has_ceil_mode and node.flag("ceil_mode", False)
+    is_ceil = is_pool and node.flag("ceil_mode", False)
     mode = node.text("auto_pad", "NOTSET", ("", *PADDINGS)) or "NOTSET"
     axes: list[WindowAxis] = []
     for sizes in zip(image, kernel, strides, before, after, dilations, strict=True):
@@ -114,7 +114,7 @@ def read_window(
         if mode != "NOTSET":
             axis = replace(axis, before=0, after=0)
         if mode.startswith("SAME"):
-            axis = axis.in_same()
+            axis = _padded_by_taps(node, axis) if is_pool else axis.in_same()
         if mode == "SAME_LOWER":
             axis = replace(axis, before=axis.after, after=axis.before)
         if axis.room < 0:
@@ -124,3 +124,19 @@ def read_window(
             )
         axes.append(axis.lengthened() if is_ceil else axis)
     return Window(tuple(axes))
+
+
+def _padded_by_taps(node: NodeContext, axis: WindowAxis) -> WindowAxis:
+    """A pool's window that is padded in ONNX Runtime's way: dilation adds nothing, and
+    steps that are longer than the window would take something away
+    (core/providers/cpu/nn/pool_attributes.h, ComputeSizePadDilations)."""
+    last = (-(-axis.size // axis.stride) - 1) * axis.stride
+    cut = axis.size - last - axis.taps
+    if cut > 1 or (cut == 1 and axis.dilation > 1):
+        raise node.error(
+            f"auto_pad with a window of {axis.taps} that moves by {axis.stride} is not"
+            f" supported: ONNX Runtime leaves out {cut} of {axis.size} elements",
+            help="say where the windows begin by pads instead",
+        )
+    padded = replace(axis, dilation=1).in_same()
+    return replace(padded, dilation=axis.dilation)

@@ -80,7 +80,7 @@ def read_pool(node: NodeContext, image: Value) -> Window:
     if len(sizes) != rank:
         raise node.error(f"kernel_shape {sizes}: expected {rank} numbers")
     kernel = [1] * (2 - rank) + sizes
-    return read_window(node, image.type.get_shape()[1:3], kernel, has_ceil_mode=True)
+    return read_window(node, image.type.get_shape()[1:3], kernel, is_pool=True)
 
 
 def pool_of(
