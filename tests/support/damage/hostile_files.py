@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from struct import error
 
 import numpy as np
 
 from ..formats.espdl_files import network
 from ..formats.ncnn_files import every_layer
 from ..formats.onnx_cases import CASES as ONNX_CASES
+from ..formats.onnx_singles import SINGLES
 from ..formats.pt2_cases import REAL
 from ..formats.tflite_cases import CASES as TFLITE_CASES
 from ..formats.tosa import TOSA_LAYER, serialize
@@ -24,7 +26,8 @@ from ..layers.small_model import SMALL_MODEL
 from ..systems.upstream import find_mlir_opt
 from . import mutant_originals, onnx_mutants, pt2_mutants, tflite_mutants
 from .array_damage import damaged_npy, damaged_npz
-from .damage import damaged
+from .damage import Damage, damaged
+from .field_damage import onnx_mutant, tflite_mutant
 from .mutants import mutate
 
 MODEL = "small.mlir"
@@ -91,6 +94,10 @@ FOLDER, STRING = "", "."
 it, and text on the command line."""
 
 
+UNSAID = (TypeError, ValueError, OverflowError, IndexError, AttributeError, error)
+"""Raised by what writes a file that can't say something."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of file: a whole one, a damaged one, and what reads it.
@@ -102,7 +109,7 @@ class Kind:
     suffix: str
     whole: Bytes
     commands: Sequence[Sequence[str]]
-    change: Callable[[bytes, random.Random], bytes] = damaged
+    change: Damage = damaged
     is_healed: bool = False
 
     def mutant(self, choice: random.Random) -> bytes:
@@ -118,7 +125,7 @@ class Kind:
             case _:
                 try:
                     return self.change(data, choice)
-                except (TypeError, ValueError, OverflowError, IndexError):
+                except UNSAID:
                     return damaged(data, choice)  # it can't say that
 
     def put(self, path: Path, data: bytes) -> str:
@@ -301,6 +308,10 @@ def prepare(folder: Path) -> None:
     np.savez(folder / "data.npz", image=image)
 
 
+def _either(one: Damage, other: Damage) -> Damage:
+    return lambda data, choice: (one, other)[choice.randrange(2)](data, choice)
+
+
 def kinds(folder: Path) -> dict[str, Kind]:
     """Every kind; `folder` was prepared, and the tools that some need are there."""
 
@@ -308,15 +319,25 @@ def kinds(folder: Path) -> dict[str, Kind]:
         return lambda choice: cases[choice.choice(sorted(cases))]()
 
     onnx = {name: lambda c=case: c().build() for name, case in ONNX_CASES.items()}
+    onnx |= {
+        f"{number} {type}": lambda one=one, type=type: one.build(type).build()
+        for number, one in enumerate(SINGLES)
+        for type in ("i1", "u1")
+    }
     pt2 = {name: lambda c=case: c().build() for name, case in REAL.items()}
     found = {
         "tflite": Kind(
             ".tflite",
             drawn(dict(TFLITE_CASES)),
             READ_MODEL,
-            lambda _, choice: tflite_mutants.mutant(choice.getrandbits(40)),
+            _either(
+                lambda _, choice: tflite_mutants.mutant(choice.getrandbits(40)),
+                tflite_mutant,
+            ),
         ),
-        "onnx": Kind(".onnx", drawn(onnx), READ_MODEL, onnx_mutants.mutant),
+        "onnx": Kind(
+            ".onnx", drawn(onnx), READ_MODEL, _either(onnx_mutants.mutant, onnx_mutant)
+        ),
         "pt2": Kind(".pt2", drawn(pt2), READ_MODEL, pt2_mutants.mutant),
         "ncnn": _Ncnn(".param", _ncnn, READ_MODEL, _changed_ncnn),
         "espdl": Kind(
