@@ -24,6 +24,7 @@ from qlower.interp import Array
 from qlower.model import Model
 from qlower.tables.json_text import json_text
 from qlower.text.parsing import parse_module
+from qlower.verification import equal as equality
 from qlower.verification.check import DECIDE, Decide, Record, Verdict, check, check_text
 from qlower.verification.equal import equal
 from qlower.verification.groups import groups
@@ -91,25 +92,79 @@ QUESTIONS: dict[str, Callable[[Model], Verdict]] = {
     "native": lambda model: verify(model, native=True, cpu="host"),
 }
 
+SOFTMAX = """
+!x = !quant.uniform<i8:f32, 0.5:-3>
+!w = !quant.uniform<i8:f32, 0.3:0>
+!y = !quant.uniform<i8:f32, 1.7:-3>
+!z = !quant.uniform<i8:f32, 0.00390625:-128>
+func.func @main(%x: tensor<1x2x!x>) -> tensor<1x2x!z> {
+  %w = qnn.constant dense<"0x7F7F0102"> : tensor<2x2xi8> -> tensor<2x2x!w>
+  %y = qnn.linear %x, %w : (tensor<1x2x!x>, tensor<2x2x!w>) -> tensor<1x2x!y>
+  %z = qnn.softmax %y : (tensor<1x2x!y>) -> tensor<1x2x!z>
+  return %z : tensor<1x2x!z>
+}
+"""
+FILLED: dict[str, Callable[[Model], Verdict]] = {
+    "equal": lambda model: equal(
+        "tflite",
+        "tflite-xnnpack",
+        model,
+        layer_contracts={"y": "tflm"},
+        b_layer_contracts={"y": "pytorch-fbgemm-avx2"},
+    ),
+    "fits": lambda model: verify(
+        model,
+        accumulator_bits=16,
+        contract="max78000",
+        order="memory",
+        layer_contracts={"z": "tflite-xnnpack"},
+    ),
+    "groups": lambda model: groups(
+        model, ["tflite", "tflite-xnnpack", "pytorch-qnnpack"]
+    ),
+    "native": lambda model: verify(
+        model,
+        native=True,
+        cpu="host",
+        contract="tflite",
+        layer_contracts={"z": "tflm"},
+    ),
+}
+"""Verdicts on softmax whose files have all entries that may be empty: other contracts
+of layers, refusals, pairs and layers that aren't decided, registers."""
 
-@pytest.mark.parts(8)
+ASKED_OF = {"tiny": (TINY, QUESTIONS), "softmax": (SOFTMAX, FILLED)}
+
+
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("sample", [None, 1])
 @pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("name", ASKED_OF)
 def test_no_forgery_is_accepted(
-    question: str, sample: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    question: str,
+    sample: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each entry of a file, one at a time; what is decided again stays the same.
 
     Of layers that a sample leaves out the file's entries stand, as is said.
     """
-    (tmp_path / "tiny.mlir").write_text(TINY)
+    monkeypatch.setattr(equality, "MOST_DRAWN", 2)
+    monkeypatch.setattr(equality, "FEWEST_DRAWN", 1)
+    text, asked = ASKED_OF[name]
+    (tmp_path / "tiny.mlir").write_text(text)
     model = load(tmp_path / "tiny.mlir")
-    record = json.loads(json_text(QUESTIONS[question](model).to_dict()))
+    record = json.loads(json_text(asked[question](model).to_dict()))
     seeded = np.random.default_rng
     monkeypatch.setattr(
         np.random, "default_rng", lambda *seed: seeded(*seed) if seed else First()
     )
-    monkeypatch.setitem(DECIDE, question, once(DECIDE[question]))
+    decide = once(DECIDE[question])
+    monkeypatch.setitem(DECIDE, question, decide)
+    if question == "fits":  # of these no sample is taken
+        monkeypatch.setattr("qlower.verification.check._fits_again", decide)
     honest = check_text(json.dumps(record), "verdict.json", model, sample)
     assert not honest.faults
     names = list(dict.fromkeys(row["layer"] for row in record["layers"]))
