@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -185,27 +186,23 @@ def test_averages_of_contiguous_images_are_remarked_on(engine: str) -> None:
         assert (np.asarray(run(x.numpy())) == module(x).numpy()).all()
 
 
-@pytest.mark.parametrize(
-    ("engine", "includes", "message"),
-    [
-        ("x86", False, None),
-        ("x86", True, "a window that ends beyond the padding is not supported"),
-        ("qnnpack", False, "leaves it to a kernel that is not its own"),
-    ],
-    indirect=["engine"],
-)
-def test_averages_whose_last_windows_are_smaller(
-    engine: str, includes: bool, message: str | None
-) -> None:
-    pool = nn.AvgPool2d(2, ceil_mode=True, count_include_pad=includes)
-    body = quantization.QuantWrapper(nn.Sequential(nn.Conv2d(3, 16, 1), pool))
-    network = Network(body, (2, 3, 9, 8))
-    module, x = network.quantized(engine), network.example()
-    if message is None:
-        assert_equal(module, x, [x])
-        return
-    with pytest.raises(QlowerError, match=message):
-        qlower.from_eager(module, x)
+@pytest.mark.parts(8)
+@pytest.mark.parametrize("includes", [False, True])
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+def test_averages_whose_last_windows_are_smaller(engine: str, includes: bool) -> None:
+    """They end within the image, in its padding, or beyond that."""
+    pools = [
+        nn.AvgPool2d(*window, ceil_mode=True, count_include_pad=includes)
+        for window in product((2, 3, (3, 2)), (2, 3, (1, 3)), (0, 1))
+    ]
+    layers = {"first": nn.Conv2d(3, 19, 1), "pools": nn.ModuleList(pools)}
+
+    def forward(net: Any, x: Any) -> Any:
+        x = net.first(x)
+        return torch.cat([pool(x).flatten(2) for pool in net.pools], 2)
+
+    network = Network(Stubs(layers, forward), (2, 3, 9, 8))
+    assert_equal(network.quantized(engine), network.example(), [network.example()])
 
 
 @pytest.mark.parametrize("engine", ["qnnpack"], indirect=True)

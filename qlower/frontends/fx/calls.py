@@ -233,7 +233,9 @@ quantized.tanh = torch.QuantizedTanh self# #; alpha: real? alpha
     "fx.pixel_shuffle": _pixel_shuffle,
     "quantized.softmax": _softmax,
     "quantized.cat": _concat,
-    "quantized.avg_pool2d": average_pool(2, "QLinearAveragePool", "self# #", MICROSOFT),
+    "quantized.avg_pool2d": average_pool(
+        2, "QuantizedAveragePool", "self# #", is_qnnpack=integer("is_qnnpack", 0)
+    ),
     "quantized.adaptive_avg_pool2d": _layer(
         "AdaptivePool", operands="self# #", sizes=_pair("output_size")
     ),

@@ -3,11 +3,9 @@ module gave: because PyTorch gets them wrong, or by the memory format of an imag
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Protocol, cast
-
-from qlower.operators.windows import WindowAxis
+from typing import Protocol
 
 CLAMPS = ("clamp", "hardtanh", "relu6")
 """Operators that PyTorch's qnnpack gives wrong results for in images whose channels are
@@ -70,44 +68,6 @@ def remark_on_steps(layer: str) -> str:
         f"{layer} runs on float32, in steps that aren't those of PyTorch's library:"
         " last bits may differ"
     )
-
-
-def fault_of_pool(
-    window: Mapping[str, object],
-    given: Sequence[int],
-    result: Sequence[int],
-    is_qnnpack: bool,
-) -> str | None:
-    """Return why an average pool with `ceil_mode` isn't what PyTorch computes, if so.
-
-    PyTorch counts padding as far as it was asked for and no further, where the last
-    window goes beyond; qnnpack leaves pools with `ceil_mode` to another kernel
-    (aten/src/ATen/native/quantized/cpu/AveragePool2d.cpp).
-    """
-    if not window.get("ceil_mode"):
-        return None
-    if is_qnnpack:
-        return "with ceil_mode qnnpack leaves it to a kernel that is not its own"
-    kernel, stride, padding = (
-        _pair(window.get(name)) for name in ("kernel_size", "stride", "padding")
-    )
-    axes = zip(given[-2:], kernel, stride or kernel, padding or (0, 0), strict=True)
-    whole = [
-        WindowAxis(size, taps, step, pad, pad).results for size, taps, step, pad in axes
-    ]
-    if whole == list(result[-2:]) or window.get("count_include_pad") is False:
-        return None
-    return (
-        "ceil_mode with count_include_pad and a window that ends beyond the padding is"
-        " not supported; expected count_include_pad=False"
-    )
-
-
-def _pair(value: object) -> tuple[int, ...]:
-    """A number for rows and columns; one is that of both, and None is none."""
-    if isinstance(value, int):
-        return (value, value)
-    return cast("tuple[int, ...]", value or ())
 
 
 def fault_of_transposed(

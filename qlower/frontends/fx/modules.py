@@ -19,7 +19,6 @@ from .faults import (
     POOLS,
     Image,
     TransposedLayer,
-    fault_of_pool,
     fault_of_transposed,
     remark_on,
     remark_on_steps,
@@ -355,11 +354,7 @@ class _Reader:
                 remark_on_steps(f"node {self.index} {name} {node.name!r}")
             )
         if is_stored and name == "avg_pool2d":
-            whole = cast(TorchTensor, taken[0])
-            given, result = tuple(whole.shape), tuple(self.nodes.tensor(node).shape)
-            fault = fault_of_pool(arguments, given, result, self.engine == "qnnpack")
-            if fault is not None:
-                raise self.error(f"node {self.index} {name} {node.name!r}: {fault}")
+            arguments["is_qnnpack"] = int(self.engine == "qnnpack")
         if is_stored and name in (*CLAMPS, *POOLS):
             self.remark(name, node, taken[0])
         if is_stored and (name in STORED or "weight" in arguments):

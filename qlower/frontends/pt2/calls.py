@@ -14,7 +14,7 @@ from .choosing import CHOICES
 from .imaging import IMAGES
 from .moving import MOVES
 from .reader import TYPES
-from .rows import convolution, each, integer, node, rows, window
+from .rows import Read, convolution, each, integer, node, rows, window
 from .translating import TORCH, CallSite, Translate
 
 
@@ -65,14 +65,18 @@ def _max_pool(rank: int) -> Translate:
 
 
 def average_pool(
-    rank: int, kind: str = "AveragePool", operands: str = "self", domain: str = TORCH
+    rank: int,
+    kind: str = "AveragePool",
+    operands: str = "self",
+    domain: str = TORCH,
+    **more: Read,
 ) -> Translate:
     return node(
         kind,
         operands,
         domain=domain,
         expects={"divisor_override": (None,)},
-        more=window(rank),
+        more={**window(rank), **more},
         count_include_pad=integer("count_include_pad", 1),
     )
 

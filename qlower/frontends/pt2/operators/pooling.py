@@ -16,7 +16,7 @@ from qlower.dialects import qnn
 from qlower.model.windows import padded_image
 from qlower.operators.windows import Window, WindowAxis
 
-from ...entry import takes
+from ...entry import quantized, takes
 from ...graph.context import NodeContext
 from ...graph.operators.real import real_operand
 from ...graph.operators.real_pools import pool_of, read_pool
@@ -28,28 +28,57 @@ from .contraction import CONTRACT
 
 
 def import_average_pool(node: NodeContext) -> None:
-    """`F(sum / count)`; the padding that was asked for counts unless count_include_pad
-    is 0, and what lies beyond it doesn't."""
+    """`F(sum / count)` of float32."""
     image = as_image(node, real_operand(node, 0), False)
+    image, window, includes = _within_padding(node, image)
+    pool = pool_of(image, window, "average_pool", CONTRACT)
+    pool.count_include_pad = includes
+    from_image(node, pool, replace(image, is_real=True), False)
+
+
+def import_quantized_average_pool(node: NodeContext) -> None:
+    """The mean of stored integers; qnnpack leaves pools with `ceil_mode` to ATen's
+    kernel, which is fbgemm's (aten/src/ATen/native/quantized/cpu/AveragePool2d.cpp)."""
+    image = as_image(node, node.stored(0, 1, 2), False)
+    image, window, includes = _within_padding(node, image)
+    batch, _, _, channels = image.type.get_shape()
+    shape = (batch, *window.sizes, channels)
+    leaves = node.flag("is_qnnpack", False) and node.flag("ceil_mode", False)
+    pool = qnn.AvgPool2DOp(
+        image.ssa,
+        node.typed(node.quantization(3, 4), shape, image.order),
+        kernel=window.kernel,
+        stride=window.stride,
+        pad=window.pad,
+        count_include_pad=includes,
+        contract="pytorch-fbgemm" if leaves else None,
+    )
+    from_image(node, pool, image, False)
+
+
+def _within_padding(node: NodeContext, image: Value) -> tuple[Value, Window, bool]:
+    """The image and window of an average, and whether padding counts.
+
+    The padding that was asked for does unless `count_include_pad` is 0, and what lies
+    beyond it, where `ceil_mode` adds a window, doesn't: then that padding becomes part
+    of the image.
+    """
     window = read_pool(node, image)
     pads = node.integer_list("pads", None, 0)
     *_, bottom, right = [0, *pads[len(pads) // 2 :]]
     top, below, left, behind = window.pad
     includes = node.flag("count_include_pad", True)
-    if includes and (bottom, right) != (below, behind):
-        padded = padded_image(image.ssa, (top, bottom, left, right))
-        image = replace(image, ssa=node.emit(padded, "padded"))
-        inside = [
-            replace(axis, size=size, before=0, after=axis.after - asked)
-            for axis, size, asked in zip(
-                window.axes, image.type.get_shape()[1:3], (bottom, right), strict=True
-            )
-        ]
-        window = Window(tuple(inside))
-        includes = False
-    pool = pool_of(image, window, "average_pool", CONTRACT)
-    pool.count_include_pad = includes
-    from_image(node, pool, replace(image, is_real=True), False)
+    if not includes or (bottom, right) == (below, behind):
+        return image, window, includes
+    padded = padded_image(image.ssa, (top, bottom, left, right))
+    image = replace(image, ssa=node.emit(padded, "padded"))
+    inside = [
+        replace(axis, size=size, before=0, after=axis.after - asked)
+        for axis, size, asked in zip(
+            window.axes, image.type.get_shape()[1:3], (bottom, right), strict=True
+        )
+    ]
+    return image, Window(tuple(inside)), False
 
 
 def import_adaptive_pool(node: NodeContext) -> None:
@@ -230,6 +259,9 @@ MAYBE_QUANTIZED = "x, x_scale?, x_zero_point?, scale?, zero_point?"
 
 IMPORTERS = {
     (TORCH, "AveragePool"): takes("x", import_average_pool),
+    (TORCH, "QuantizedAveragePool"): takes(
+        f"{quantized('x')}, scale, zero_point", import_quantized_average_pool
+    ),
     (TORCH, "AdaptiveAveragePool"): takes(MAYBE_QUANTIZED, import_adaptive_pool),
     (TORCH, "Mean"): takes(MAYBE_QUANTIZED, import_mean),
     (TORCH, "DelegatedMean"): takes(
