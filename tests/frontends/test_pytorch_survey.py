@@ -230,7 +230,8 @@ def test_exported_for_xnnpack(tmp_path: Path) -> None:
             torch.export.export(module, network.inputs(0)),
             partitioner=[partitioner.XnnpackPartitioner()],
         )
-        path = tmp_path / "model.pte"
+        # ExecuTorch maps files into memory: one that changes takes the process down.
+        path = tmp_path / f"{len(methods)}.pte"
         path.write_bytes(edge.to_executorch().buffer)
         methods.append(runtime.load_program(str(path)).load_method("forward"))
 
