@@ -31,6 +31,16 @@ func.func private @store_half_even(%real: f32) -> i32 {
   %result = func.call @clamp_and_offset(%rounded) : (i32) -> i32
 }
 
+// y = rne(x) + z, clamped: what no int32 holds, and NaN, is the lowest of them, as processors
+// convert, and the sum with a negative zero point wraps.
+func.func private @store_or_lowest(%steps: f32) -> i32 {
+  %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
+  %beyond = arith.constant 2147483648.0 : f32
+  %fits = arith.cmpf olt, %steps, %beyond : f32
+  %integer = arith.select %fits, %rounded, -2147483648 : i32
+  %result = func.call @offset_and_clamp(%integer) : (i32) -> i32
+}
+
 // y = rha(x) + z, clamped.
 func.func private @store_half_away(%real: f32) -> i32 {
   %rounded = fixed.convert %real {rounding = half_away} : f32 to i32
@@ -61,6 +71,62 @@ func.func private @steps_by_inverse(%real: f32, %output_scale: f32) -> f32 {
 func.func private @plus_zero_point(%steps: f32, %output_zero_point: i32) -> f32 {
   %point = arith.sitofp %output_zero_point : i32 to f32
   %result = arith.addf %steps, %point : f32
+}
+
+// ---------------------------------------------------------------- narrow floats
+
+// The nearest number of a type that keeps all but the last `dropped` bits of a float32's fraction,
+// ties to even. Below `normal` numbers are multiples of the last bit of `unit`. What is rounded to
+// more than `most` becomes `beyond`.
+func.func private @narrowed(
+    %x: f32, %dropped: i32, %normal: f32, %unit: f32, %most: f32, %beyond: f32) -> f32 {
+  %size = math.absf %x : f32
+  %bits = arith.bitcast %size : f32 to i32
+  %whole = arith.shrui %bits, %dropped : i32
+  %odd = arith.andi %whole, 1 : i32
+  %last = arith.shli 1, %dropped : i32
+  %half_of_last = arith.shrui %last, 1 : i32
+  %less = arith.subi %half_of_last, 1 : i32
+  %addend = arith.addi %less, %odd : i32
+  %moved = arith.addi %bits, %addend : i32
+  %cut = arith.shrui %moved, %dropped : i32
+  %kept = arith.shli %cut, %dropped : i32
+  %large = arith.bitcast %kept : i32 to f32
+  %sum = arith.addf %size, %unit : f32
+  %small = arith.subf %sum, %unit : f32
+  %is_small = arith.cmpf olt, %size, %normal : f32
+  %nearest = arith.select %is_small, %small, %large : f32
+  %is_beyond = arith.cmpf ogt, %nearest, %most : f32
+  %bounded = arith.select %is_beyond, %beyond, %nearest : f32
+  %signed = math.copysign %bounded, %x : f32
+  %is_nan = arith.cmpf uno, %x, %x : f32
+  %result = arith.select %is_nan, %x, %signed : f32
+}
+
+// float16
+func.func private @half(%x: f32) -> f32 {
+  %infinity = arith.constant 0x7F800000 : f32
+  %result = func.call @narrowed(%x, 13, 6.103515625e-05, 0.5, 65504.0, %infinity)
+      : (f32, i32, f32, f32, f32, f32) -> f32
+}
+
+// The code of a number of such a type, whose smallest exponent is that of a float32 times `factor`;
+// `sign` is the code of -0.
+func.func private @narrow_code(
+    %x: f32, %dropped: i32, %factor: f32, %infinity: i32, %nan: i32, %sign: i32) -> i32 {
+  %size = math.absf %x : f32
+  %scaled = arith.mulf %size, %factor : f32
+  %bits = arith.bitcast %scaled : f32 to i32
+  %code = arith.shrui %bits, %dropped : i32
+  %largest = arith.constant 0x7F7FFFFF : f32
+  %is_infinite = arith.cmpf ogt, %size, %largest : f32
+  %finite = arith.select %is_infinite, %infinity, %code : i32
+  %is_nan = arith.cmpf uno, %x, %x : f32
+  %magnitude = arith.select %is_nan, %nan, %finite : i32
+  %all = arith.bitcast %x : f32 to i32
+  %is_negative = arith.cmpi slt, %all, 0 : i32
+  %offset = arith.select %is_negative, %sign, 0 : i32
+  %result = arith.ori %magnitude, %offset : i32
 }
 
 // ---------------------------------------------------------------- operands

@@ -11,7 +11,9 @@
 // # Ties
 // Half to even; the zero point is added before the rounding in products, after it in quantize.
 // # Operands
-// Scales combine in float32; the product with the int32 sum is one in float64, as numpy has it.
+// Scales combine in float32, those of float16 in float16, in which QuantizeLinear divides by one,
+// too; the product with the int32 sum is one in float64, as numpy has it. Scales that only run time
+// knows are taken the same way.
 // The bias is an int32 of the accumulator's step, a real one is refused.
 // # Quirks
 // - QLinearMatMul wraps: a result of -235.7 is stored as 20. ONNX's tests expect that, and runtimes
@@ -23,7 +25,6 @@
 // - auto_pad = SAME: the evaluator takes the padding from the wrong dimensions.
 // - Sums of products beyond 2^31 wrap here.
 // - DynamicQuantizeLinear of nothing but zeros has the scale 1, as in ONNX Runtime, not 1/255.
-// - Scales of float16 elsewhere than in QLinearMatMul, where they combine in float16.
 // # Checked against
 // onnx 1.21.0, live: a million outputs of layers drawn at exact and near ties, and all codes of
 // the operators between DequantizeLinear and QuantizeLinear, all equal.
@@ -46,22 +47,20 @@ func.func private @steps_of(%accumulator: i32) -> f64 {
 // rounded once more.
 func.func private @half_ratio() -> f32 {
   %step = arith.mulf %input_scale, %weight_scale : f32
-  %half_step = arith.truncf %step : f32 to f16
-  %step_again = arith.extf %half_step : f16 to f32
-  %ratio = arith.divf %step_again, %output_scale : f32
-  %half_ratio = arith.truncf %ratio : f32 to f16
-  %result = arith.extf %half_ratio : f16 to f32
+  %half_step = func.call @half(%step) : (f32) -> f32
+  %ratio = arith.divf %half_step, %output_scale : f32
+  %result = func.call @half(%ratio) : (f32) -> f32
 }
 
 // op_qlinear_conv.py; it clamps before it rounds, which makes no difference.
-func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d {
+func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, depthwise_conv2d, conv2d_with {
   %steps = func.call @steps_of(%accumulator) : (i32) -> f64
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
   %result = func.call @clamp_code(%rounded) : (i32) -> i32
 }
 
 // op_qlinear_matmul.py: `rint(..).astype(..)`, which is an int32's lowest byte.
-func.func @matmul(%accumulator: i32) -> i32 serves linear, matmul {
+func.func @matmul(%accumulator: i32) -> i32 serves linear, matmul, matmul_with {
   %steps = func.call @steps_of(%accumulator) : (i32) -> f64
   %rounded = fixed.convert %steps {rounding = half_even} : f64 to i32
   %beyond = arith.constant 2147483647.5 : f64
@@ -77,17 +76,20 @@ func.func @matmul(%accumulator: i32) -> i32 serves linear, matmul {
 // op_quantize_linear.py; what no int32 holds is the lowest of them, and the sum wraps.
 func.func private @quantized(%input: f32) -> i32 replaces serves quantize, quantize_i16 {
   %steps = arith.divf %input, %output_scale : f32
-  %rounded = fixed.convert %steps {rounding = half_even} : f32 to i32
-  %beyond = arith.constant 2147483648.0 : f32
-  %fits = arith.cmpf olt, %steps, %beyond : f32
-  %lowest = arith.constant -2147483648 : i32
-  %integer = arith.select %fits, %rounded, %lowest : i32
-  %result = func.call @offset_and_clamp(%integer) : (i32) -> i32
+  %result = func.call @store_or_lowest(%steps) : (f32) -> i32
+}
+
+// Of float16, a quotient that numpy has in float16.
+func.func @quantize_with(%input: f32) -> i32 serves quantize_with, quantize_with_i16 {
+  %quotient = arith.divf %input, %output_scale : f32
+  %half_quotient = func.call @half(%quotient) : (f32) -> f32
+  %steps = arith.select %half_scales, %half_quotient, %quotient : f32
+  %result = func.call @store_or_lowest(%steps) : (f32) -> i32
 }
 
 // op_dequantize_linear.py.
 func.func @dequantize(%input: i32, %input_scale: f32, %input_zero_point: i32) -> f32
-    serves dequantize, dequantize_i16 {
+    serves dequantize, dequantize_i16, dequantize_with {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
 }
 

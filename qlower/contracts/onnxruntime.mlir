@@ -40,7 +40,8 @@
 // # Operands
 // Scales combine in float32 and divide; nothing is fixed point. The bias is an int32 of the
 // accumulator's step; a real one becomes `rne(F(b / F(s_x s_w)))`, as ONNX Runtime's quantization
-// tool does.
+// tool does. Scales that only run time knows divide what is quantized by them, and combine like
+// others; those of float16 become float32 first.
 // # Quirks
 // - A sum of two tensors and their product round differently from a convolution: zero
 //   point inside and after.
@@ -86,7 +87,7 @@ module attributes {contract.family = "ONNX Runtime", contract.base = "_mlas",
 
 // ---------------------------------------------------------------- steps
 
-func.func @dequantize(%input: i32) -> f32 serves dequantize, dequantize_i16 {
+func.func @dequantize(%input: i32) -> f32 serves dequantize, dequantize_i16, dequantize_with {
   %result = func.call @dequantize_exactly(%input) : (i32) -> f32
 }
 
@@ -729,6 +730,21 @@ func.func @quantize(%input: f32) -> i32 serves quantize, quantize_i16 {
   %above = arith.cmpf ogt, %input, %infinity : f32
   %number = arith.select %above, %input, %infinity : f32
   %result = func.call @quantize_linear(%number) : (f32) -> i32
+}
+
+// Scales that only run time knows, any number: as instructions saturate. Those of float16 become
+// float32 before; a loop of C++ divides by these.
+func.func @quantize_with(%input: f32) -> i32 serves quantize_with, quantize_with_i16 {
+  %steps = arith.divf %input, %output_scale : f32
+  %by_half = func.call @store_or_lowest(%steps) : (f32) -> i32
+  %by_whole = func.call @code_between(%input, %output_scale, %output_zero_point, %output_min, %output_max)
+      : (f32, f32, i32, i32, i32) -> i32
+  %result = arith.select %half_scales, %by_half, %by_whole : i32
+}
+
+func.func private @requantized_with(%accumulator: i32) -> i32 serves conv2d_with, matmul_with {
+  %result = func.call @requantized(%accumulator, %input_scale, %weight_scale, %output_scale, %output_zero_point, %output_min, %output_max)
+      : (i32, f32, f32, f32, i32, i32, i32) -> i32
 }
 
 // QLinearConcat: an input whose scale and zero point are the output's is copied.

@@ -54,6 +54,11 @@ _BINARY = inlined(
 # Whether the scales are numbers of float16, to be combined in that: in a product of
 # computed matrices alone, by a contract that asks.
 _HALF_SCALES: Values = {"half_scales": i1}
+_GIVEN_OUTPUT: Values = {"output_scale": f32, "output_zero_point": i32}
+_CODES: Values = {
+    **{name: type for name, type in OUTPUT.items() if name not in _GIVEN_OUTPUT},
+    **_HALF_SCALES,
+}
 # Whether the model was read from QDQ form, which states scales and zero points.
 _FORM: Values = {"in_qdq": i1}
 _ACCUMULATOR_RANGE = {
@@ -232,6 +237,23 @@ _RULES_OF_BYTES: Mapping[str, RuleSignature] = {
         {}, {"real": f32, "output_scale": f32, "output_zero_point": i32}
     ),
     "quantize": inlined({"input": f32}, OUTPUT),
+    # By scales and zero points that only run time knows.
+    "quantize_with": inlined({"input": f32, **_GIVEN_OUTPUT}, _CODES),
+    "dequantize_with": inlined(
+        {"input": i32, "input_scale": f32, "input_zero_point": i32}, _HALF_SCALES, f32
+    ),
+    **dict.fromkeys(
+        ("conv2d_with", "matmul_with"),
+        inlined(
+            {
+                "accumulator": i32,
+                "input_scale": f32,
+                "weight_scale": f32,
+                **_GIVEN_OUTPUT,
+            },
+            _CODES,
+        ),
+    ),
     "dequantize": inlined({"input": i32}, {**_FORM, **INPUT}, f32),
     "requantize": _UNARY,
     # relu, relu6 and clamp on their own: output_min and output_max carry the bounds.
@@ -334,7 +356,8 @@ RULES_OF_WORDS: Mapping[str, RuleSignature] = {
             *("conv2d", "depthwise_conv2d", "linear"),
             *("add", "sub", "mul", "clamp", "avg_pool2d", "mean", "sum"),
             *("product", "product_output", "div"),
-            *("quantize", "dequantize", "requantize", "bound", "compare"),
+            *("quantize", "quantize_with", "dequantize", "requantize"),
+            *("bound", "compare"),
             *("sigmoid", "tanh", "leaky_relu"),
             *(*qnn.FUNCTIONS, "matmul"),
             *("resize_nearest_position", "resize_bilinear_position"),

@@ -197,6 +197,8 @@ def operation_values(contract: Contract, op: Operation) -> Values:
             values |= _factor_values(op) | {"lhs_is_scalar": _lhs_is_scalar(op)}
         case qnn.MatMulOp():
             values |= _factor_values(op) | _matmul_values(contract, op)
+        case qnn.ScaledOp():
+            values["half_scales"] = np.array(op.half_scales)
         case qnn.LeakyReluOp():
             values["alpha"] = np.array(op.alpha, np.float32)
         case qnn.SoftmaxOp() | qnn.LogSoftmaxOp():

@@ -36,6 +36,7 @@ class ElementwiseFunctions(RuleFunctions):
         *operations_of(qnn.BinaryOp),
         *operations_of(qnn.BoundedOp),
         *operations_of(qnn.TabulatedOp),
+        *operations_of(qnn.ScaledOp),
         qnn.RequantizeOp,
         qnn.QuantizeOp,
         qnn.DequantizeOp,

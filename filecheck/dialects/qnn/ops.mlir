@@ -294,3 +294,16 @@ func.func @hybrid(%x: tensor<1x5x6x2xf32>, %w: tensor<2x3x3x1x!h>, %d: tensor<1x
   %l = qnn.hybrid_linear %r, %m : (tensor<3x2xf32>, tensor<5x2x!h>) -> tensor<3x5xf32>
   return
 }
+
+!codes = !quant.uniform<u8:f32, 1.0>
+
+// CHECK-LABEL: func.func @scales_of_run_time
+func.func @scales_of_run_time(%x: tensor<2x4xf32>, %w: tensor<2x4xi32>, %s: tensor<f32>, %t: tensor<4xf32>, %z: tensor<i32>) {
+  // CHECK-NEXT: qnn.quantize_with %x, %t, %z {contract = "onnx-reference", half_scales = true} : (tensor<2x4xf32>, tensor<4xf32>, tensor<i32>) -> tensor<2x4x!quant.uniform<u8:f32, 1.000000e+00>>
+  %q = qnn.quantize_with %x, %t, %z {contract = "onnx-reference", half_scales = true} : (tensor<2x4xf32>, tensor<4xf32>, tensor<i32>) -> tensor<2x4x!codes>
+  // CHECK-NEXT: qnn.dequantize_with %w, %s, %z : (tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> tensor<2x4xf32>
+  %d = qnn.dequantize_with %w, %s, %z : (tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: qnn.requantize_with %w, %s, %t, %s, %z {layer = "conv2d"} :
+  %r = qnn.requantize_with %w, %s, %t, %s, %z {layer = "conv2d"} : (tensor<2x4xi32>, tensor<f32>, tensor<4xf32>, tensor<f32>, tensor<i32>) -> tensor<2x4x!codes>
+  return
+}

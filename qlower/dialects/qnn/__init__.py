@@ -41,5 +41,6 @@ from .pooling import *
 from .real import *
 from .real_rows import *
 from .recurrent import *
+from .scaled import *
 
 QNN = Dialect("qnn", operations_of(QnnOp))

@@ -79,6 +79,7 @@ LOWERINGS: Rows = {
     qnn.QuantizeOp: elementwise.lower_mapped,
     qnn.DequantizeOp: elementwise.lower_mapped,
     qnn.BoundedOp: elementwise.lower_mapped,
+    qnn.ScaledOp: elementwise.lower_mapped,
     qnn.TabulatedOp: elementwise.lower_tabulated,
     qnn.LutOp: elementwise.lower_lut,
     qnn.SoftmaxOp: softmax.lower_softmax,
