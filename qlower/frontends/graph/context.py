@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import TensorType
+import numpy as np
+from xdsl.dialects.builtin import TensorType, f32
 from xdsl.ir import Operation, SSAValue
 
 from qlower.dialects.quant import QuantizedType
@@ -13,6 +14,7 @@ from qlower.dialects.quant.ops import StorageCastOp
 from qlower.dialects.types import shape_of
 from qlower.model.nests import Nest
 
+from .narrow import NARROW
 from .nodes import QUANTIZE
 from .operands import PLAIN_TYPES, NodeOperands
 from .orders import Order, identity, stored_shape
@@ -57,6 +59,10 @@ class NodeContext(NodeOperands):
     def _plain_constant(self, number: int) -> Value:
         constant = self.constant(number, "operand")
         array = self.array(number, "operand")
+        if constant.type in NARROW:
+            place = self.place(self.name(number))
+            ssa = self.builder.constant(array.astype(np.float32), f32, place)
+            return Value(ssa, identity(array.ndim), is_real=True)
         if constant.type not in PLAIN_TYPES:
             raise self.error(
                 f"a constant {self.name(number)!r} of type {constant.type} is not"

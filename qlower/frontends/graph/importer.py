@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from xdsl.dialects.builtin import (
@@ -27,6 +27,7 @@ from ..site import Site
 from .blocks import Blocks
 from .context import OTHER_STORED_TYPES, NodeContext
 from .folding import fold, is_folded
+from .narrow import CODED, CODES, KNOWING, NARROW, narrow_types
 from .nodes import Graph, Node, hoist_constants
 from .operands import BYTES, PLAIN_TYPES, STORED_TYPES, Storage
 from .orders import identity
@@ -127,6 +128,7 @@ class _GraphImporter:
         self.is_quantized = any(
             "quant" in n.kind.lower() or "QL" in n.kind for n in model.nodes
         ) or any(one.type in STORED_TYPES for one in model.constants.values())
+        self.narrow: Mapping[str, str] = {}
         self.lost: set[str] = set()
         """Values that are known to be no part of the module."""
 
@@ -139,6 +141,7 @@ class _GraphImporter:
         reading = self.framework.read(graph, self.options)
         self.blocks = Blocks(reading.has_blocks)
         graph.needed()
+        self.narrow = narrow_types(graph)
         names = [self.argument(port) for port in model.inputs if self.is_kept(port)]
         for node in graph.ordered():
             if node in self.skipped:
@@ -207,17 +210,23 @@ class _GraphImporter:
             element = find_quantization(self.graph, port.name, *storage)
         elif port.type in OTHER_STORED_TYPES:
             element = OTHER_STORED_TYPES[port.type]
-        elif port.type in PLAIN_TYPES:
-            element = PLAIN_TYPES[port.type]
+        elif port.type in CODED:
+            element = CODES
+        elif port.type in PLAIN_TYPES or port.type in NARROW:
+            element = PLAIN_TYPES.get(port.type, f32)
         else:
             raise self.site.error(
                 f"input {name!r} of type {port.type} is not supported; expected one of"
-                f" {', '.join((*BYTES, *OTHER_STORED_TYPES, *PLAIN_TYPES))}"
+                f" {', '.join((*BYTES, *OTHER_STORED_TYPES, *PLAIN_TYPES, *NARROW))}"
             )
         place = Origin(name, self.site.location, self.site.error)
         value = self.builder.argument(TensorType(element, shape), place)
         is_real = port.type == "FLOAT"
-        self.values[port.name] = Value(value.ssa, value.order, is_real)
+        if port.type in NARROW:
+            type, emit = NARROW[port.type], self.builder.emitter(place, "numbers")
+            read = type.decoded if port.type in CODED else type.rounded
+            value, is_real = replace(value, ssa=read(emit, value.ssa)), True
+        self.values[port.name] = replace(value, is_real=is_real)
         return name
 
     def input_shape(self, port: Port, given: tuple[int, ...] | None) -> tuple[int, ...]:
@@ -257,12 +266,23 @@ class _GraphImporter:
 
     def import_node(self, node: Node) -> None:
         context = NodeContext(self, node)
-        if fold(context):
+        if not self.is_narrow(context) and fold(context):
             return
         found = self.importer_of(node)
         found.check_counts(context)
         found.build(context)
         self.blocks.follow(context)
+
+    def is_narrow(self, context: NodeContext) -> bool:
+        """Whether a node takes numbers of fewer bits than float32, which few do."""
+        node = context.node
+        name = next((name for name in node.inputs if name in self.narrow), None)
+        if name is not None and (node.domain or node.kind not in KNOWING):
+            raise context.error(
+                f"operand {name!r} of type {self.narrow[name]} is not supported for"
+                f" this operator, only for {', '.join(KNOWING)}"
+            )
+        return name is not None
 
     def way_out(self, node: Node) -> str | None:
         """The advice for a model without a node: cut it at what this one takes."""
@@ -285,6 +305,9 @@ class _GraphImporter:
         value = self.value(name, self.site)
         place = Origin(name, self.site.location, self.site.error)
         value = self.builder.in_order(value, identity(len(value.order)), place)
+        if self.narrow.get(name) in CODED:
+            emit = self.builder.emitter(place)
+            return replace(value, ssa=NARROW[self.narrow[name]].coded(emit, value.ssa))
         return self.builder.dequantized(value, place) if value.is_real else value
 
     # What `Importer` promises to the importers of nodes

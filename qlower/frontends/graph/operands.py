@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import f16, f32, i1, i32, i64
+from xdsl.dialects.builtin import f32, i1, i32, i64
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
@@ -54,6 +54,8 @@ class Importer(Protocol):
     """The advice to a format's users on making constants of what a model computes."""
     blocks: Blocks
     """Which real images lie in blocks of channels."""
+    narrow: Mapping[str, str]
+    """The types of real numbers of fewer bits than float32, by names."""
 
     def value(self, name: str, site: Site) -> Value:
         """A value that is computed, or an input."""
@@ -168,24 +170,15 @@ class NodeOperands(Operands):
         self.checked_rank(shape, number, rank)
         return shape
 
-    def quantization(
-        self, scale: int, zero_point: int, *, may_be_half: bool = False
-    ) -> QuantizedType:
-        """The single scale and zero point in two operands; the scale may be float16 if
-        that is allowed."""
-        is_half = may_be_half and self.array(scale, "scale").dtype == np.float16
-        scales, zeros, storage = self._parameters(
-            scale, zero_point, np.float16 if is_half else np.float32
-        )
+    def quantization(self, scale: int, zero_point: int) -> QuantizedType:
+        """The single scale and zero point in two operands."""
+        scales, zeros, storage = self._parameters(scale, zero_point)
         if len(scales) != 1 or len(zeros) != 1:
             raise self.error(
                 f"{len(scales)} scales and {len(zeros)} zero points of"
                 f" {self.name(scale)!r} are not supported here; expected one"
             )
-        expressed = f16 if is_half else f32
-        return QuantizedType.per_tensor(
-            *storage, scales[0], zeros[0], expressed=expressed
-        )
+        return QuantizedType.per_tensor(*storage, scales[0], zeros[0])
 
     def axis_quantization(
         self, scale: int, zero_point: int, axis: int, size: int
@@ -214,12 +207,9 @@ class NodeOperands(Operands):
         return scales, points * (len(scales) if len(points) == 1 else 1)
 
     def _parameters(
-        self,
-        scale: int,
-        zero_point: int,
-        dtype: type[np.floating[Any]] = np.float32,
+        self, scale: int, zero_point: int
     ) -> tuple[list[float], list[int], Storage]:
-        scales = self._scales(scale, dtype)
+        scales = self._scales(scale)
         if not self.has(zero_point):
             type = self.graph.stored_type(self.node)
             return scales, [0], self._storage(type)
@@ -227,12 +217,10 @@ class NodeOperands(Operands):
         storage = self._storage(zeros.type)
         return scales, self._points(zero_point), storage
 
-    def _scales(
-        self, number: int, dtype: type[np.floating[Any]] = np.float32
-    ) -> list[float]:
+    def _scales(self, number: int) -> list[float]:
         name = self.name(number)
         scales = self.array(number, "scale")
-        if scales.dtype != dtype:
+        if scales.dtype != np.float32:
             raise self.error(
                 f"scale {name!r} of type {scales.dtype} is not supported; expected"
                 " float32"
@@ -258,6 +246,12 @@ class NodeOperands(Operands):
                 " or QInt8",
             )
         return storages[type]
+
+    def narrow_type(self, number: int) -> str:
+        """The type of an operand of fewer bits than float32, "" for another."""
+        return (
+            self.importer.narrow.get(self.name(number), "") if self.has(number) else ""
+        )
 
     def stored_array(self, number: int, element: QuantizedType) -> Array:
         """The elements of a constant that `element` describes."""

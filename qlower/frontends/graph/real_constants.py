@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .context import NodeContext
+from .narrow import CODED
 from .nodes import DEQUANTIZE
 
 Reals = NDArray[np.float32]
@@ -45,9 +46,11 @@ def _source(node: NodeContext, number: int) -> NodeContext | None:
 
 
 def dequantized(node: NodeContext) -> Reals:
-    """The real numbers of a dequantized constant, `F(F(q - z) s)`."""
+    """The real numbers of a dequantized constant, `F(F(q - z) s)`; `F(x s)` of narrow
+    floats."""
     stored = node.array(0, "operand")
-    if stored.dtype.kind not in "iu":
+    is_float = node.constant(0, "operand").type in CODED
+    if stored.dtype.kind not in "iu" and not is_float:
         raise node.error(f"{node.name(0)!r} is of {stored.dtype}, expected integers")
     scales, points = node.steps(1, 2)
     shape = node.shape(1)
@@ -60,6 +63,8 @@ def dequantized(node: NodeContext) -> Reals:
         size = node.integer("block_size", 0, 0) or 1
         places = _places(node, stored.shape, axis, size)
         scale, point = scale[places], point[places]
+    if is_float:
+        return stored.astype(np.float32) * scale
     return scaled(stored, point, scale)
 
 

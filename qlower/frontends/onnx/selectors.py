@@ -203,6 +203,8 @@ def _has_stored_weights(graph: Graph, group: Group) -> bool:
     weights, scales = (graph.constants.get(name) for name in source.inputs[:2])
     if weights is None or scales is None or len(weights.shape) != 2:
         return False
+    if weights.type.removeprefix("U") not in ("INT2", "INT4", "INT8"):
+        return False
     if graph.only_user(source) is None:
         return False
     axis, size = (source.attributes.get(name) for name in ("axis", "block_size"))

@@ -30,14 +30,22 @@ DTYPES: Mapping[str, str] = {
     "DOUBLE": "<f8",
     "UINT32": "<u4",
     "UINT64": "<u8",
+    "FLOAT8E4M3FN": "float8_e4m3fn",
+    "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
+    "FLOAT8E5M2": "float8_e5m2",
+    "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
 }
-"""Element types of the schema that numpy has, with the layout of `raw_data`."""
+"""Element types of the schema that numpy has, or `ml_dtypes` which `onnx` imports, with
+the layout of `raw_data`."""
+
+FLOAT4 = "FLOAT4E2M1"
 
 PACKED: Mapping[str, tuple[int, bool]] = {
     "INT4": (4, True),
     "UINT4": (4, False),
     "INT2": (2, True),
     "UINT2": (2, False),
+    FLOAT4: (4, False),
 }
 """Several elements a byte, the first one lowest, held as bytes: their bits, and whether
 they are signed."""
@@ -106,9 +114,12 @@ def _typed(tensor: TensorProto, type: str, count: int) -> Array:
         case "FLOAT16":
             bits = np.array(tensor.int32_data, np.int32)
             values = bits.astype(np.uint16).view(np.float16)
-        case "INT4" | "UINT4" | "INT2" | "UINT2":
+        case _ if type in PACKED:
             packed = np.array(tensor.int32_data, np.int32).astype(np.uint8).tobytes()
             return _unpacked(packed, type, count)
+        case _ if type.startswith("FLOAT8"):
+            codes = np.array(tensor.int32_data, np.int32).astype(np.uint8)
+            values = codes.view(DTYPES[type])
         case _:
             narrow = np.array(tensor.int32_data, np.int32)
             values = narrow.astype(np.dtype(DTYPES[type]))
@@ -126,6 +137,8 @@ def _unpacked(raw: bytes, type: str, count: int) -> Array:
     # Each element is moved to the top of its byte, and down again by its sign.
     up = 8 - bits - np.arange(0, 8, bits, dtype=np.uint8)
     tops = (packed << up).astype(np.uint8).reshape(-1)[:count]
+    if type == FLOAT4:
+        return (tops >> 4).view("float4_e2m1fn")
     return (tops.view(np.int8) if signed else tops) >> (8 - bits)
 
 

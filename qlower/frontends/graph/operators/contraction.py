@@ -165,18 +165,14 @@ def read_bias(node: NodeContext, number: int, channels: int) -> SSAValue | None:
 
 
 def import_matmul(node: NodeContext) -> None:
-    """Constant matrices are the weights of a linear layer, if scales are float32."""
-    result = node.quantization(6, 7, may_be_half=True)
-    is_full = result.expressed_type == f32
-    if is_full and node.is_constant(3) and len(node.shape(3)) == 2:
+    """Constant matrices are the weights of a linear layer."""
+    result = node.quantization(6, 7)
+    if node.is_constant(3) and len(node.shape(3)) == 2:
         units = node.shape(3)[1]
         weights = node.stored_array(3, node.axis_quantization(4, 5, 1, units)).T
         node.define(linear(node, weights, lambda units: None, result))
         return
-    lhs, rhs = (
-        node.stored_as(at, node.quantization(at + 1, at + 2, may_be_half=True))
-        for at in (0, 3)
-    )
+    lhs, rhs = (node.stored_as(at, node.quantization(at + 1, at + 2)) for at in (0, 3))
     lhs, rhs = (node.in_order(value) for value in (lhs, rhs))
     shapes = lhs.shape, rhs.shape
     whole = (*lhs.shape[:-1], rhs.shape[-1])

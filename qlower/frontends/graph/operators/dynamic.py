@@ -24,10 +24,12 @@ from qlower.model.nests import Emitter, Nest
 from ...entry import takes
 from ...scalars import Scalars, mapped, text
 from ..context import NodeContext
+from ..narrow import CODED, NARROW, named
 from ..nodes import MICROSOFT, TYPES_BY_NUMBER
 from ..operands import STORED_TYPES
 from ..values import Value
 from .integer_products import matmul_integer, stored_operand
+from .open_quantization import rounded_to
 from .real import elementwise, real_operand
 
 FLOAT, UINT8 = 1, 2
@@ -98,8 +100,9 @@ def _codes_of(emit: Emitter, value: Value, step: tuple[Value, Value]) -> Value:
 
 
 def import_cast(node: NodeContext) -> None:
-    """Cast integers to the nearest FLOAT, FLOAT to UINT8 toward zero, and stored values
-    to their own type, which leaves them as they are."""
+    """Cast integers to the nearest FLOAT, FLOAT to UINT8 toward zero and to the nearest
+    float of fewer bits, and stored values to their own type, which leaves them as they
+    are."""
     value = node.value(0)
     element, target = value.element, node.integer("to", None)
     if isinstance(element, QuantizedType) and not value.is_real:
@@ -116,6 +119,10 @@ def import_cast(node: NodeContext) -> None:
         node.define(replace(made, is_real=False))
     elif target == FLOAT and value.is_real:
         node.define(real_operand(node, 0))
+    elif (type := named(target)) and value.is_real:
+        if type in CODED:
+            node.expect("saturate", 1)
+        node.define(rounded_to(node, real_operand(node, 0), type))
     elif target == UINT8 and value.is_real:
         real = real_operand(node, 0)
         emit = node.builder.emitter(node.place())
@@ -125,7 +132,7 @@ def import_cast(node: NodeContext) -> None:
         raise node.error(
             f"a cast of {element} to {TYPES_BY_NUMBER.get(target, target)} is not"
             " supported; expected INT32, INT64 or BOOL to any of them or to FLOAT, or"
-            " FLOAT to UINT8"
+            f" FLOAT to UINT8 or one of {', '.join(NARROW)}"
         )
 
 

@@ -1,6 +1,7 @@
-"""Quantized operators whose scales, zero points or weights are known at run time only.
+"""Quantized operators whose scales, zero points or weights are known at run time only,
+or whose scales or codes are floats of fewer bits.
 
-Stored integers have the scale 1 in their types; every step is part of a loop nest.
+Stored integers have the scale 1 in their types.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from qlower.dialects.quant import QuantizedType
 from qlower.model.nests import Index, widen
 
 from ...entry import quantized, takes
-from ...scalars import Scalars, Steps, text
+from ...scalars import Scalars
 from ..context import OTHER_STORED_TYPES, NodeContext
+from ..narrow import CODED, NARROW
 from ..nodes import MICROSOFT
 from ..operands import STORED_TYPES
 from ..orders import identity
@@ -37,12 +39,19 @@ from .integer_products import (
 from .real import body_of, elementwise, real_operand
 from .rearranging import pick
 
-CODE, REQUANTIZED = (text("_mlas", name) for name in ("code_between", "requantized"))
+HALF = "FLOAT16"
 
 
 def is_open(node: NodeContext, *numbers: int) -> bool:
-    """Whether one of these operands is there and no constant."""
-    return any(node.has(number) and not node.is_constant(number) for number in numbers)
+    """Whether one of these operands is there and no constant, or has fewer bits than
+    float32, or the result has."""
+    if node.importer.narrow.get(node.result()) in CODED or node.narrow_type(0) in CODED:
+        return True
+    return any(
+        node.has(number)
+        and (not node.is_constant(number) or node.narrow_type(number) == HALF)
+        for number in numbers
+    )
 
 
 def _words(node: NodeContext, number: int) -> Value:
@@ -93,7 +102,9 @@ def _result_type(node: NodeContext, zero_point: int) -> QuantizedType:
     if is_open(node, zero_point):
         element = node.value(zero_point).element
         if isinstance(element, QuantizedType):
-            return element
+            storage = element.storage_width, element.signed
+            ends = element.storage_min, element.storage_max
+            return QuantizedType.per_tensor(*storage, 1.0, 0, *ends)
     type = node.graph.stored_type(node.node)
     if node.has(zero_point):
         type = node.constant(zero_point, "zero point").type
@@ -104,20 +115,6 @@ def _result_type(node: NodeContext, zero_point: int) -> QuantizedType:
     raise node.error(f"stored values of type {type} are not supported")
 
 
-def _define(
-    node: NodeContext, operands: list[Value], code: Steps, element: QuantizedType
-) -> None:
-    """Define the node's result as the codes that `code` gives as i32."""
-    ends = element.storage_min, element.storage_max
-
-    def compute(steps: Scalars, *given: SSAValue) -> SSAValue:
-        word = code(steps, *given, *(steps.constant(end, i32) for end in ends))
-        return steps.step(arith.TruncIOp(word, element.storage_type))
-
-    codes = elementwise(node, operands, body_of(compute))
-    node.define(Value(node.meant(codes.ssa, element), codes.order))
-
-
 def _point(node: NodeContext, number: int) -> Value:
     """A zero point as i32, 0 where the node has none."""
     if node.has(number):
@@ -126,62 +123,97 @@ def _point(node: NodeContext, number: int) -> Value:
     return Value(ssa, ())
 
 
-def _step(node: NodeContext, shape: Sequence[int]) -> tuple[Value, Value]:
-    """The scale and zero point of each element of a tensor of this shape."""
-    scale = _spread(node, real_operand(node, 1), shape)
-    return scale, _spread(node, _point(node, 2), shape)
+def _steps(node: NodeContext, shape: Sequence[int]) -> list[SSAValue]:
+    """The scales and zero points of a tensor of this shape, which broadcast to it."""
+    given = (real_operand(node, 1), _point(node, 2))
+    return [node.in_order(_spread(node, value, shape)).ssa for value in given]
 
 
 def dequantize_open(node: NodeContext) -> None:
-    """`F(F(q - z) s)`"""
-    codes = _words(node, 0)
-    scale, point = _step(node, codes.shape)
-
-    def real(
-        steps: Scalars, code: SSAValue, point: SSAValue, scale: SSAValue
-    ) -> SSAValue:
-        centred = steps.cast(steps.subtract(code, point), f32)
-        return steps.multiply(centred, scale)
-
-    node.define(elementwise(node, [codes, point, scale], body_of(real)))
+    """By the contract's rule `dequantize_with`; of float8 `F(x s)`."""
+    half = node.narrow_type(1) == HALF
+    if node.narrow_type(0) in CODED:
+        value = node.in_order(real_operand(node, 0))
+        scale = _spread(node, real_operand(node, 1), value.shape)
+        result = elementwise(node, [value, scale], body_of(Scalars.multiply))
+    else:
+        codes = node.in_order(_words(node, 0))
+        type = TensorType(f32, codes.shape)
+        operands = (codes.ssa, *_steps(node, codes.shape))
+        operation = qnn.DequantizeWithOp(*operands, type, half_scales=half)
+        result = real_value(node.emit(operation, "real" if half else None))
+    if half:
+        result = rounded_to(node, result, HALF)
+    node.define(result)
 
 
 def quantize_open(node: NodeContext) -> None:
-    """`rne(clamp(F(x / s))) + z`"""
+    """By the contract's rule `quantize_with`; to float8 the nearest to `F(x / s)`."""
     value = node.in_order(real_operand(node, 0))
-    _define(node, [value, *_step(node, value.shape)], CODE, _result_type(node, 2))
+    type = node.importer.narrow.get(node.result(), "")
+    if type in CODED:
+        node.expect("saturate", 1)
+        scale = _spread(node, real_operand(node, 1), value.shape)
+        steps = elementwise(node, [value, scale], body_of(Scalars.divide))
+        if type == "FLOAT4E2M1" and node.has(2):  # as ONNX's evaluator does
+            point = _spread(node, real_operand(node, 2), value.shape)
+            steps = elementwise(node, [steps, point], body_of(Scalars.add))
+        node.define(rounded_to(node, steps, type))
+        return
+    half = node.narrow_type(1) == HALF
+    operands = (value.ssa, *_steps(node, value.shape))
+    element = _result_type(node, 2)
+    result = TensorType(element, value.shape)
+    operation = qnn.QuantizeWithOp(*operands, result, half_scales=half)
+    node.define(replace(value, ssa=node.emit(operation), is_real=False))
+
+
+def rounded_to(node: NodeContext, value: Value, type: str) -> Value:
+    """The nearest numbers that a type of fewer bits has."""
+    emit = node.builder.emitter(node.place())
+    return replace(value, ssa=NARROW[type].rounded(emit, value.ssa))
 
 
 def matmul_open(node: NodeContext) -> None:
-    """QLinearMatMul: exact sums, `rne(F(F(sum) F(F(s_a s_b) / s_y))) + z`."""
+    """QLinearMatMul: exact sums, by the contract's rule `matmul_with`."""
     sums = matmul_integer(node, stored_operand(node, 0, 2), 3, 5, "sums")
-    _requantize(node, sums, ())
+    _requantize(node, sums, (), "matmul")
 
 
-def _requantize(node: NodeContext, sums: Value, last: Sequence[int]) -> None:
+def _requantize(
+    node: NodeContext, sums: Value, last: Sequence[int], layer: str
+) -> None:
     """Store sums by the scales 1, 4 and 6 and the zero point 7; the scales of weights
     have dimensions of size 1 behind them."""
+    sums = node.in_order(sums)
     scales = [real_operand(node, number) for number in (1, 4, 6)]
     if math.prod(scales[1].shape) > 1:
         scales[1] = node.reshaped(scales[1], (*scales[1].shape, *last))
-    operands = [sums, *scales, _point(node, 7)]
     operands = [
-        node.reshaped(value, ()) if math.prod(value.shape) == 1 and at else value
-        for at, value in enumerate(operands)
+        node.reshaped(value, ()) if math.prod(value.shape) == 1 else value
+        for value in (*scales, _point(node, 7))
     ]
-    _define(node, operands, REQUANTIZED, _result_type(node, 7))
+    half = node.narrow_type(1) == HALF
+    operation = qnn.RequantizeWithOp(
+        sums.ssa,
+        *(value.ssa for value in operands),
+        TensorType(_result_type(node, 7), sums.shape),
+        layer=layer,
+        half_scales=half,
+    )
+    node.define(replace(sums, ssa=node.emit(operation), is_real=False))
 
 
 def conv_open(node: NodeContext) -> None:
-    """QLinearConv: exact sums plus a bias in their steps, stored as the sums of a
-    QLinearMatMul are."""
+    """QLinearConv: exact sums plus a bias in their steps, by the contract's rule
+    `conv2d_with`."""
     node.expect("channels_last", 0)
     sums = _convolved(node, 3, 2, 5)
     rank = len(sums.shape)
     if node.has(8):
         bias = node.reshaped(_words(node, 8), (sums.shape[1], *_ones(rank)))
         sums = elementwise(node, [sums, bias], body_of(Scalars.add))
-    _requantize(node, sums, _ones(rank))
+    _requantize(node, sums, _ones(rank), "conv2d")
 
 
 def conv_integer_open(node: NodeContext) -> None:
