@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.formats.tflite_builder import TFLiteBuilder
+from support.formats.tflite_loops import nested, remembering
 from support.formats.tflite_streams import NO_ATTRIBUTES, chosen, looped, rescaled
 from support.systems.litert import run_litert
 
@@ -115,6 +116,24 @@ def test_loops_that_nothing_but_a_run_ends() -> None:
         for found in (run(*inputs), qlower.interpret(model, *inputs, at="qnn")):
             for one, other in zip(found, wanted, strict=True):
                 np.testing.assert_array_equal(one, other)
+
+
+def test_loops_and_choices_in_loops() -> None:
+    model = qlower.Model(import_tflite(nested(), name="model.tflite"))
+    run, random = qlower.jit(model), np.random.default_rng(0)
+    for count in (0, 1, 6):
+        x = random.normal(0, 1, (1, 4)).astype(np.float32)
+        inputs = np.array(count, np.int32), x
+        wanted = run_litert(nested(), inputs)
+        for found in (run(*inputs), qlower.interpret(model, *inputs)):
+            for one, other in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_states_in_open_loops_are_refused(is_written: bool) -> None:
+    with pytest.raises(QlowerError, match=r"operator 5 WHILE: a loop .* state"):
+        import_tflite(remembering(is_written=is_written), name="model.tflite")
 
 
 def test_layers_in_loops_are_not_taken_for_equal(tmp_path: Path) -> None:
