@@ -133,8 +133,8 @@ def test_rows_of_a_table(bits: int) -> None:
     ("layer", "message"),
     [
         (Layer(bits=2), "INT2 weights in blocks are not supported: all of LiteRT's"),
-        (Layer(units=3), "rows 3 is out of range [4, "),
-        (Layer(depth=16, block=16), "columns 16 is out of range [32, "),
+        (Layer(units=3), "3x64 weights in blocks are not supported: LiteRT's kernels"),
+        (Layer(depth=16, block=16), "expected 4x32 at least"),
         (Layer(block=0), "size of a block 0 is out of range [1, 16384]"),
         (Layer(block=48), "columns modulo a block 16 is out of range [0, 0]"),
         (Layer(scale_type="float32"), "type FLOAT32 is not supported together with"),

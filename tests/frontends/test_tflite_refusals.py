@@ -165,6 +165,12 @@ def relu(
             relu(operator="CUSTOM"),
             "operator 0 CUSTOM 'MyOperator': this operator is not supported",
         ),
+        (
+            relu(operator="CUSTOM")
+            .replace(b"MyOperator\0", b"ethos-u\0\0\0\0")
+            .replace(b"\n\0\0\0ethos-u", b"\7\0\0\0ethos-u"),
+            "operator 0 CUSTOM 'ethos-u': this is a program for Arm's Ethos-U",
+        ),
     ],
 )
 def test_graphs(data: bytes, message: str) -> None:
@@ -271,7 +277,10 @@ def input_tensor(
         ),
         (input_tensor((1,) * 9), "rank 9 is out of range [0, 8]"),
         (input_tensor(dtype="uint16"), "type UINT16 is not supported; expected one of"),
-        (input_tensor(dtype="int16", zero_point=1), "zero point 1 is out of range"),
+        (
+            input_tensor(dtype="int16", zero_point=1),
+            "INT16 with zero point 1 is not supported; expected 0",
+        ),
         (input_tensor(dtype="int4"), "type INT4 is not supported here: LiteRT unpacks"),
         (input_tensor(dtype="string"), "type STRING is not supported"),
         (input_tensor(scale=0.0), "scale 0.0 is out of range: finite and above 0"),
@@ -592,7 +601,7 @@ def convolution(
         ),
         (
             convolution(bias=lambda b: b.tensor("b", (2,), "int32")),
-            "tensor 2 'b': operand 2 must be a constant",
+            "tensor 2 'b': operand 2 has no data; expected a constant",
         ),
     ],
 )
@@ -619,7 +628,10 @@ def test_convolutions(data: bytes, message: str) -> None:
             fully_connected(input_shape=(2, 3, 12)),
             "tensor 3 'y': shape [2, 5], expected [6, 5]",
         ),
-        (pool("AVERAGE_POOL_2D", dtype="int16"), "zero point 3 is out of range [0, 0]"),
+        (
+            pool("AVERAGE_POOL_2D", dtype="int16"),
+            "INT16 with zero point 3 is not supported; expected 0",
+        ),
         (
             unary("SOFTMAX", scale=0.1, beta=1.0),
             "expected scale 0.00390625 and zero point -128",

@@ -40,6 +40,20 @@ WIDENED = 4
 DEEPEST_SUBGRAPH = 8
 """Subgraphs inside of each other; the schema lets one run itself."""
 
+COMPILED = {
+    "CUSTOM 'edgetpu-custom-op'": (
+        "Google's Edge TPU",
+        "the file that edgetpu_compiler was given, often of this name without _edgetpu",
+    ),
+    "CUSTOM 'ethos-u'": ("Arm's Ethos-U", "the file that Vela was given"),
+    "CUSTOM 'DISPATCH_OP'": (
+        "an NPU",
+        "the file that LiteRT's compiler for this NPU was given",
+    ),
+}
+"""Custom operators that are compiled models: for which machine, and what to read in
+their place."""
+
 NOTHING_QUANTIZED = (
     "nothing in this model is quantized: contracts without rules for real numbers give"
     " the bits of LiteRT's reference kernels"
@@ -217,9 +231,13 @@ class _GraphImporter(TensorTable):
         name = operator.name
         entry, evaluator = entry_of(name), EVALUATORS.get(name)
         if entry is None:
+            known = len(IMPORTERS.keys() | EVALUATORS.keys())
+            what, before = COMPILED.get(name, (None, None))
             raise self.context(operator, None).error(
-                "this operator is not supported;"
-                f" {len(IMPORTERS.keys() | EVALUATORS.keys())} others are"
+                f"this operator is not supported; {known} others are"
+                if what is None
+                else f"this is a program for {what}, and says nothing about arithmetic",
+                help=before and f"read {before}",
             )
         context = self.context(operator, options := options_of(name))
         operands = len(operator.inputs)

@@ -122,7 +122,20 @@ class OperatorOperands(Operands):
         if data is None and _is_empty(tensor):
             return b""
         if data is None:
-            raise self.error(f"{tensor}: operand {number} must be a constant")
+            if tensor.index in self.graph.model.inputs:
+                raise self.error(
+                    f"{tensor}: operand {number} is an input of the model; expected a"
+                    " constant",
+                    help=f"give {tensor.name!r} a value before the model is converted",
+                )
+            if tensor.index in self.graph.computed:
+                raise self.error(
+                    f"{tensor}: operand {number} is computed by a run; expected a"
+                    " constant, or what is computed from constants and shapes"
+                )
+            raise self.error(
+                f"{tensor}: operand {number} has no data; expected a constant"
+            )
         return data
 
     def type_name(self, number: int) -> str:

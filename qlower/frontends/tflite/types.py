@@ -197,7 +197,13 @@ def _quantized_type(
             f" expected 1 or {len(scales)}"
         )
     if tensor.type == "INT16":
-        low = high = 0  # no kernel takes another zero point
+        for point in filter(None, zero_points):
+            raise site.error(
+                f"{tensor}: INT16 with zero point {point} is not supported; expected 0",
+                help="ask the converter for INT16 activations and INT8 weights"
+                " (EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8), whose"
+                " zero points are 0",
+            )
     for zero_point in dict.fromkeys(zero_points):
         site.check_range(f"{tensor}: zero point", zero_point, low, high)
     signed, width = tensor.type != "UINT8", STORAGE_WIDTHS.get(tensor.type, 8)

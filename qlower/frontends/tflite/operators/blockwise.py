@@ -132,8 +132,13 @@ def _layer(op: OperatorContext, blocks: Blocks) -> tuple[Array, Array]:
         )
     weights, scales = _read(op, blocks)
     units, count, size = weights.shape
-    op.check_range(f"{tensor}: rows", units, LEAST_UNITS, 1 << 30)
-    op.check_range(f"{tensor}: columns", count * size, LEAST_DEPTH, 1 << 30)
+    if units < LEAST_UNITS or count * size < LEAST_DEPTH:
+        raise op.error(
+            f"{tensor}: {units}x{count * size} weights in blocks are not supported:"
+            " LiteRT's kernels leave the products of such a small layer out; expected"
+            f" {LEAST_UNITS}x{LEAST_DEPTH} at least",
+            help=CHANNELWISE,
+        )
     op.check_range(f"{tensor}: columns modulo 2", count * size % 2, 0, 0)
     return weights, scales
 
