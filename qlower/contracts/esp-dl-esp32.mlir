@@ -29,7 +29,6 @@ func.func private @require_multiplier(%multiplier: i64) replaces {
   func.call @require_no_zero_points() : () -> ()
 }
 
-// x 2^exponent
 func.func private @shift_word(%x: i64, %exponent: i64) -> i64 {
   %left = max(%exponent, 0)
   %moved = arith.shli %x, %left : i64

@@ -74,7 +74,6 @@ func.func @depthwise_conv2d(%accumulator: i32) -> i32 {
 
 func.func @dequantize_bias() -> f32 { %result = @bias_in_float32 : f32 }
 
-// Of sums, differences and products, whose ReLU is that of the stored code, whatever it means.
 func.func private @quantized(%real: f32) -> i32 replaces {
   %low = @least_code(0)
   %result = func.call @store_half_away(@steps_by_inverse(%real), %low, %storage_max) : (f32, i32, i32) -> i32

@@ -26,7 +26,7 @@
 // near ties, and ResNet8: no mismatch ([more](../../docs/pages/contracts-measured.md#ncnn)).
 // # Sources
 // - Tencent/ncnn at a4d2ea1d, src/layer/x86: requantize_x86.cpp, convolution_x86.cpp,
-//   convolutiondepthwise_x86.cpp, innerproduct_x86.cpp, quantize_x86.cpp, x86_usability.h
+//   convolutiondepthwise_x86.cpp, innerproduct_x86.cpp, pooling.cpp, quantize_x86.cpp
 
 module attributes {contract.family = "ncnn", contract.base = "_reals",
     contract.summary = "ncnn on x86: one FMA, half away from zero, no zero points, no -128"} {
@@ -97,7 +97,6 @@ func.func @quantize(%input: f32, %element: i32) -> i32 {
   %result = @coded(%input, 1.0 / %output_scale, @is_last(%element))
 }
 
-// pooling.cpp as its compiler has it (-ffast-math).
 func.func @real_loop_average_pool() -> f32 { %result = @elements_in_turn / f32(%count) : f32 }
 func.func @real_average_pool() -> f32 { %result = @elements_in_turn * (1.0 / f32(%count)) : f32 }
 func.func @real_global_average() -> f32 { %result = @elements_in_lanes * (1.0 / f32(%count)) : f32 }

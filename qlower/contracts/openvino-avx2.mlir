@@ -8,10 +8,10 @@
 //   number alone; padding holds the zero point. Depthwise convolutions are exact if they have one
 //   output for each channel; of others neighbouring taps make pairs.
 // # Not matched
-// - As `openvino`. QDQ form: not tried.
+// - As `openvino`.
 // # Checked against
-// OpenVINO live with ONEDNN_MAX_CPU_ISA=AVX2, on a CPU that has VNNI: 13 million chosen outputs, no
-// mismatch ([more](../../docs/pages/contracts-measured.md#openvino-on-avx2)).
+// OpenVINO live with ONEDNN_MAX_CPU_ISA=AVX2, on a CPU that has VNNI: 13 million chosen outputs, and
+// drawn layers in QDQ form, no mismatch ([more](../../docs/pages/contracts-measured.md#openvino-on-avx2)).
 // # Sources
 // - As `openvino`; oneapi-src/oneDNN, src/cpu/x64/jit_uni_x8s8s32x_conv_kernel.cpp
 

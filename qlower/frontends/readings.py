@@ -13,6 +13,7 @@ from qlower.dialects.qnn.attributes import QDQ, module_contract
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
 from qlower.frontends.import_options import DEVICE, INTEGER, X86
+from qlower.frontends.onnx.remarks import SHARED_ZERO_POINT
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
 
@@ -24,6 +25,10 @@ _NOT_BY_DEFAULT = "session.qdqisint8allowed=1"
 
 _REAL = "runs on float32"
 """Stands in the remarks on models with quantized layers that stay real."""
+
+
+_FORM = "in_qdq"
+"""The value for which contracts ask that dequantize by the form of the file."""
 
 
 def reading_of(contracts: Sequence[str]) -> str:
@@ -60,7 +65,8 @@ def _takes_any_sign(op: qnn.QnnOp, signs: set[bool]) -> bool:
 
 def check_reading(model: Model, contract: str | None) -> None:
     """Warn if a contract, by default the model's own, stands for a session of ONNX
-    Runtime, or for a device, that would read the model's file differently."""
+    Runtime, or for a device, that would read the model's file differently, or for a
+    system that dequantizes its outputs differently."""
     name = contract or module_contract(model.module)
     reading = model.module.attributes.get(QDQ)
     if name is None or reading in (None, StringAttr(DEVICE)):
@@ -71,6 +77,11 @@ def check_reading(model: Model, contract: str | None) -> None:
             f"{model.path or 'the model'} is read as ONNX Runtime runs it, with layers "
             f"of float32; the devices of {name} have none: --qdq device"
         )
+    rule = load_contract(name).rules.get("dequantize")
+    if rule is not None and _FORM in rule.values:
+        for remark in model.remarks:
+            if remark.startswith(SHARED_ZERO_POINT):
+                warn(f"{model.path or 'the model'}: {remark}")
     is_special = any(_NOT_BY_DEFAULT in remark for remark in model.remarks)
     if is_special and (reading, stated) == (StringAttr(INTEGER), X86):
         warn(

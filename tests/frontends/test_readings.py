@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support import models_directory
 from support.formats.onnx_builder import OnnxBuilder
+from support.systems.openvino_networks import two_pairs
 from xdsl.dialects.builtin import StringAttr
 
 import qlower
@@ -63,6 +64,18 @@ def test_a_contract_reads_a_file_as_its_system_does(
     assert not caplog.messages
     qlower.verify(qlower.load(path), equal=PAIR)
     assert any(DEFAULT in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_outputs_that_a_system_dequantizes_differently(
+    shared: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = two_pairs("Flatten", tmp_path / "model.onnx", shared=shared)
+    assert Compilation(path, "mnn").model
+    assert not caplog.messages
+    assert Compilation(path, "openvino-avx2").model
+    assert len(caplog.messages) == shared
+    assert all("two DequantizeLinear: 'y'" in message for message in caplog.messages)
 
 
 def test_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

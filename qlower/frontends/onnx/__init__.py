@@ -22,12 +22,18 @@ from ..graph.importer import Framework, Reading, build_module, graph_format
 from ..graph.nodes import Graph, Node
 from ..graph.operators import IMPORTERS
 from ..graph.schema import Model
-from ..import_options import AS_WRITTEN, DEVICE, ImportOptions
+from ..import_options import AS_WRITTEN, DEVICE, INTEGER, ImportOptions
 from .device import check_stored
 from .fusing import check_arity, fuse
 from .quantizers import convert_quantizers
 from .reader import read_model
-from .remarks import ON_DEVICES, bias_remarks, remarks, session_of
+from .remarks import (
+    ON_DEVICES,
+    bias_remarks,
+    remarks,
+    session_of,
+    shared_zero_points,
+)
 from .simplifying import fold_quantized
 
 __all__ = ["FORMAT", "import_onnx"]
@@ -37,7 +43,9 @@ def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
     check_arity(graph)
     convert_quantizers(graph)
     session = session_of(graph, options.qdq)
-    of_biases = bias_remarks(graph)
+    of_file = bias_remarks(graph)
+    if options.qdq == INTEGER:
+        of_file += shared_zero_points(graph)
     unfused: dict[Node, str] = {}
     is_optimized = options.qdq != AS_WRITTEN
     if is_optimized:
@@ -49,8 +57,8 @@ def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
 
     def all_remarks() -> list[str]:
         if options.qdq == DEVICE:
-            return [ON_DEVICES, *of_biases]
-        return [*remarks(graph, unfused, session), *of_biases]
+            return [ON_DEVICES, *of_file]
+        return [*remarks(graph, unfused, session), *of_file]
 
     return Reading("onnxruntime", all_remarks, has_blocks=is_optimized)
 

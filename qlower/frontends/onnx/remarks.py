@@ -40,6 +40,15 @@ OPEN_SIZES = (
     " options.add_free_dimension_override_by_name('NAME', SIZE) for each"
 )
 
+SHARED_ZERO_POINT = (
+    "OpenVINO makes real numbers of codes by one FMA, whose last bit may differ, where"
+    " a zero point is one constant of two DequantizeLinear"
+)
+"""The beginning of a remark, which goes on with the outputs."""
+
+ABSORBING = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+"""Operators into which OpenVINO takes the zero points of what they multiply."""
+
 SUMS = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "ReduceMean")
 """Operators that add many numbers, in an order that ONNX Runtime chooses."""
 
@@ -64,6 +73,38 @@ def bias_remarks(graph: Graph) -> list[str]:
         for node in graph.nodes
     )
     return [TRUNCATED_BIASES] if is_found else []
+
+
+def shared_zero_points(graph: Graph) -> list[str]:
+    """A remark on outputs of the graph as it was read that are dequantized with the
+    zero point, not 0, of another node whose result is not only multiplied."""
+    points = {
+        node: node.inputs[2]
+        for node in graph.nodes
+        if node.kind == DEQUANTIZE and len(node.inputs) > 2
+    }
+    kept = [
+        node
+        for node in points
+        if not graph.users(node.outputs[0])
+        or any(one.kind not in ABSORBING for one in graph.users(node.outputs[0]))
+    ]
+    named: list[str] = []
+    for output in graph.outputs:
+        last = graph.producer(output)
+        while last is not None and last.kind == "Identity":
+            last = graph.producer(last.inputs[0])
+        if last not in points or not _is_nonzero(graph.constants.get(points[last])):
+            continue
+        if any(one is not last and points[one] == points[last] for one in kept):
+            named.append(repr(output))
+    return [f"{SHARED_ZERO_POINT}: {', '.join(named)}"] if named else []
+
+
+def _is_nonzero(constant: Constant | None) -> bool:
+    if constant is None or constant.array is None:
+        return False
+    return bool(constant.array.any())
 
 
 def _is_bias(constant: Constant | None) -> bool:

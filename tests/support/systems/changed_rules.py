@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from qlower.interp.values import Array
 from support.lanes import LARGE_VARIABLE, is_asked_for
@@ -24,6 +25,7 @@ from support.systems.phone_systems import (
     has_single_outputs,
     is_computed_by_openvino,
     is_computed_in_a_sequence,
+    run_on_avx2,
     run_openvino,
     run_openvino_avx2,
     run_openvino_sequence,
@@ -127,6 +129,15 @@ IN_QDQ = System(
     contract="openvino",
     in_qdq=True,
 )
+IN_QDQ_ON_AVX2 = replace(
+    IN_QDQ,
+    run=partial(run_on_avx2, run_openvino_qdq),
+    changes={**IN_QDQ.changes, "linear": (STEP_BY_RANGE, *LINEAR_CHANGES)},
+    kinds=("conv2d", "depthwise_conv2d", "linear", "conv2d_add"),
+    takes=lambda one: is_known_in_qdq(one) and has_pairs_that_can_be_said(one),
+    changed="openvino",
+    contract="openvino-avx2",
+)
 OF_EITHER_SIGN = replace(
     IN_QDQ,
     changes={"linear": (STEP_BY_RANGE, *LINEAR_CHANGES)},
@@ -142,6 +153,7 @@ IN_SEQUENCE = {
     )
 }
 SYSTEMS = {
+    "openvino-avx2-qdq": IN_QDQ_ON_AVX2,
     "openvino-qdq": IN_QDQ,
     "openvino-qdq-signed": OF_EITHER_SIGN,
     "openvino-qdq-sequence": replace(
