@@ -196,23 +196,48 @@ def test_index_cast() -> None:
     assert got.tolist() == [-1, -128, -1]
 
 
-def test_flags_that_are_not_true() -> None:
-    signed_sum = "%r = arith.addi %a, %b overflow<nsw> : i8"
-    unsigned_sum = "%r = arith.addi %a, %b overflow<nuw> : i8"
-    product = "%r = arith.muli %a, %b overflow<nsw> : i64"
+EXACT: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.shli": lambda a, b: a << b,
+}
 
-    def run(text: str, kind: str, a: int, b: int) -> int:
-        return evaluate_text(text, [("a", kind, a), ("b", kind, b)], kind).item()
 
-    assert run(signed_sum, "i8", 100, 27) == 127
-    assert run(unsigned_sum, "i8", 100, 155) == -1
-    assert run(product, "i64", 1 << 31, -(1 << 32)) == -(1 << 63)
-    with pytest.raises(InterpretationError, match="nsw, but overflows i8"):
-        run(signed_sum, "i8", 100, 28)
-    with pytest.raises(InterpretationError, match="nuw, but overflows i8"):
-        run(unsigned_sum, "i8", 100, 156)
-    with pytest.raises(InterpretationError, match="nsw, but overflows i64"):
-        run(product, "i64", 1 << 31, 1 << 32)
+@pytest.mark.parametrize("flag", ["nsw", "nuw"])
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+@pytest.mark.parametrize("name", EXACT)
+def test_flags_are_about_exact_results(name: str, width: int, flag: str) -> None:
+    """Of pairs whose exact result the type holds all are computed, any other is an
+    error."""
+    kind = f"i{width}"
+    number, low = (signed, -(1 << (width - 1))) if flag == "nsw" else (unsigned, 0)
+    seconds = samples(width)
+    if name == "arith.shli":
+        seconds = [0, 1, width // 2, width - 1]
+    fitting: list[tuple[int, int]] = []
+    others: list[tuple[int, int]] = []
+    for a, b in itertools.product(samples(width), seconds):
+        shift = name == "arith.shli"
+        exact = EXACT[name](number(a, width), b if shift else number(b, width))
+        fits = low <= exact < low + (1 << width)
+        (fitting if fits else others).append((a, b))
+    text = f"%r = {name} %a, %b overflow<{flag}> : {kind}"
+
+    def run(pairs: list[tuple[int, int]]) -> np.ndarray:
+        columns = zip(*pairs, strict=True)
+        arguments = [
+            (argument, kind, lanes(list(column), width))
+            for argument, column in zip("ab", columns, strict=True)
+        ]
+        return evaluate_text(text, arguments, kind)
+
+    want = [signed(EXACT[name](a, b), width) for a, b in fitting]
+    np.testing.assert_array_equal(run(fitting), lanes(want, width))
+    message = f"has {flag}, but overflows {kind} for operands"
+    for pair in others[:: max(len(others) // 12, 1)]:
+        with pytest.raises(InterpretationError, match=message):
+            run([pair])
 
 
 @pytest.mark.parametrize("width", WIDTHS)
