@@ -399,3 +399,34 @@ def test_an_array_without_a_name_is_told_which_layers_it_may_be(tmp_path: Path) 
         qlower.diff(tmp_path / "got.npy", CONTRACT, DIGITS, np.load(IMAGE))
     (_, note) = raised.value.notes
     assert note.startswith("got may be conv1, depthwise: numpy.savez(file, conv1=")
+
+
+def test_a_folder_of_dumps(tmp_path: Path) -> None:
+    """Files below it by their paths, without suffixes; names that a file has stay. Each
+    has one run."""
+    (tmp_path / "sub").mkdir()
+    np.save(tmp_path / "a.npy", np.arange(2))
+    np.save(tmp_path / "sub" / "a.npy", np.arange(3))
+    np.savez(tmp_path / "sub" / "b.npz", b=np.arange(4), c=np.arange(5))
+    (tmp_path / "notes.txt").write_text("not looked at")
+    (found,) = read_dump(tmp_path)
+    sizes = {name: array.size for name, array in found.items()}
+    assert sizes == {"a": 2, "sub/a": 3, "sub/b": 4, "c": 5}
+    file = io.BytesIO()
+    np.save(file, np.arange(6))
+    value = {"values": {"array": base64.b64encode(file.getvalue()).decode()}}
+    for count, message in (
+        (1, None),
+        (2, "m.json has 2 runs, one of a folder has one"),
+    ):
+        runs = [{"outputs": {"y": value}}] * count
+        (tmp_path / "m.json").write_text(json.dumps(runs))
+        if message is None:
+            assert read_dump(tmp_path)[0]["y"].size == 6
+        else:
+            with pytest.raises(QlowerError, match=message):
+                read_dump(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(QlowerError, match="empty has no dumps") as caught:
+        read_dump(tmp_path / "empty")
+    assert caught.value.help == "they are .npz, .npy, .json, .tensorproto, .pb files"
