@@ -61,6 +61,8 @@
 //   largest one pass over it depends on its place. Here the scale is NaN then.
 // - Convolutions of float32 in a session that optimizes: they go through blocks of channels then,
 //   in another order.
+// - Which of two zeros Max and Min of float32 return depends on its place in ONNX Runtime: the
+//   sign of such a zero can differ.
 // - A softmax whose result has so small a scale that its terms overflow, and a beta, are refused.
 // - Ratios s_x s_w / s_y of 2^8 and more, and below 2^-126, are refused.
 // - ARM: QLinearAdd and QLinearGlobalAveragePool are fixed point there, half away from zero.

@@ -258,6 +258,21 @@ def test_activations(size: int, tmp_path: Path) -> None:
     build.check(tmp_path)
 
 
+@pytest.mark.parametrize("qdq", LEVELS)
+def test_signs_of_zeros_within_bounds(qdq: str, tmp_path: Path) -> None:
+    """As infinities of both signs, which reciprocals make of them."""
+    build = Layers()
+    zeros = build.node("Mul", [build.value(2, 35), build.constant(0.0)])
+    kinds: Sequence[tuple[str, tuple[float, ...]]] = (
+        ("Relu", ()),
+        *(("Clip", bounds) for bounds in ((0.0, 6.0), (-0.0, 1.0), (-1.0, 0.0))),
+    )
+    for kind, bounds in kinds:
+        operands = [zeros, *map(build.constant, bounds)]
+        build.returned(build.node("Reciprocal", [build.node(kind, operands)]))
+    build.check(tmp_path, qdq)
+
+
 @pytest.mark.long
 def test_fused_reals(tmp_path: Path) -> None:
     """What ONNX Runtime fuses by default, where that rounds in another order."""

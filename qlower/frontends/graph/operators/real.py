@@ -172,14 +172,10 @@ def import_bounded(node: NodeContext, low: float, high: float) -> None:
 
 
 def _bounding(low: float, high: float) -> Body:
-    def compute(steps: Scalars, x: SSAValue) -> SSAValue:
-        if low > -math.inf:
-            x = steps.maximum(x, steps.constant(low, f32))
-        if high < math.inf:
-            x = steps.minimum(x, steps.constant(high, f32))
-        return x
-
-    return body_of(compute)
+    """The nearer bound of numbers beyond one; a zero keeps its sign."""
+    least = low if low > -math.inf else None
+    most = high if high < math.inf else None
+    return body_of(lambda steps, x: steps.clamp(x, least, most))
 
 
 def sum_of(nest: Nest, elements: Sequence[SSAValue]) -> SSAValue:
