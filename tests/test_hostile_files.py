@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import shutil
 import traceback
 from collections import Counter
@@ -90,6 +91,7 @@ def results(folder: Path) -> dict[str, Kind]:
 def outcome(command: Sequence[str], expected: str | None) -> str:
     """How a command ends, or a fault."""
     out, err = StringIO(), StringIO()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     written = [part for part in command if part.startswith("out.")]
     for path in written:
         Path(path).unlink(missing_ok=True)
@@ -112,6 +114,9 @@ def outcome(command: Sequence[str], expected: str | None) -> str:
                 return f"fault: {type(error).__name__}: {error} at {place}"
     if code.startswith("fault"):
         code += err.getvalue()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if (spent := after.ru_utime - before.ru_utime) > SECONDS:
+        return f"fault: programs that it started took {spent} s"
     if "more memory than there is" in err.getvalue():
         return "fault: more than 2 GB"
     if code != "done" and any(map(os.path.exists, written)):

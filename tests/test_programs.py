@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import qlower
 from qlower.codegen.targets.resolve import resolve_target
+from qlower.diagnostics import QlowerError
 from qlower.files.llvm_tools import find_tool
 from qlower.files.programs import run_program
 from qlower.frontends import converted
@@ -76,6 +78,29 @@ def test_a_model_whose_name_is_an_option(
     given = (tmp_path / "given").read_text().splitlines()
     assert any(str(tmp_path / model) in argument for argument in given)
     assert not any(argument.startswith("--load") for argument in given)
+
+
+def test_a_tool_that_reads_a_file_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tool, model = tmp_path / "mlir-opt", tmp_path / "x.mlirbc"
+    tool.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    tool.chmod(0o755)
+    model.write_bytes(b"ML")
+    monkeypatch.setattr(converted, "find_tool", lambda *_: str(tool))
+    monkeypatch.setattr(converted, "WORK", 1)
+    with pytest.raises(QlowerError, match=r"x.mlirbc by mlir-opt: not within 1 s"):
+        converted.text_of(model)
+
+
+def test_a_tool_that_takes_all_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tool, model = tmp_path / "mlir-opt", tmp_path / "x.mlirbc"
+    tool.write_text(f"#!{sys.executable}\nbytearray(3 << 30)\n")
+    tool.chmod(0o755)
+    model.write_bytes(b"ML")
+    monkeypatch.setattr(converted, "find_tool", lambda *_: str(tool))
+    with pytest.raises(QlowerError, match=r"x.mlirbc by mlir-opt: it failed"):
+        converted.text_of(model)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -18,6 +19,16 @@ OLDEST = 22
 SECONDS = 600
 """Time that a tool may take."""
 
+WORK, MEMORY = 20, 3 << 29
+"""Seconds of a processor and bytes of addresses that a tool has for a small file: MLIR
+reads some damaged ones for ever."""
+
+_ALONE = "--mlir-disable-threading"
+"""Each thread of MLIR's would reserve addresses."""
+
+_BYTES_A_SECOND, _MEMORY_A_BYTE = 1 << 20, 64
+"""The file's size for each second more, and the bytes for each of the file's."""
+
 
 def text_of(file: Path) -> bytes:
     """The MLIR text of an `.mlirbc` or `.tosa` file.
@@ -27,9 +38,19 @@ def text_of(file: Path) -> bytes:
     command = _bytecode(file) if file.suffix == ".mlirbc" else _flatbuffer(file)
     tool = Path(command[0]).name
     try:
-        printed = run_program(command, input=b"module {}", seconds=SECONDS)
+        size = file.stat().st_size
+        work = WORK + size // _BYTES_A_SECOND
+        printed = run_program(
+            command,
+            input=b"module {}",
+            seconds=SECONDS,
+            most_memory=MEMORY + _MEMORY_A_BYTE * size,
+            most_work=work,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise QlowerError(f"cannot read {file} by {tool}: {error}") from error
+    if printed.returncode == -signal.SIGXCPU:
+        raise QlowerError(f"cannot read {file} by {tool}: not within {work} s")
     if printed.returncode != 0:
         reasons = printed.stderr.decode(errors="replace").splitlines()
         reason = next((line for line in reasons if "error" in line), "it failed")
@@ -46,7 +67,8 @@ def _bytecode(file: Path) -> list[str | Path]:
             f"cannot read {file}: bytecode needs mlir-opt of LLVM {OLDEST} or newer",
             help=f"{install_line('mlir')}, or name one in $QLOWER_MLIR_OPT",
         )
-    return [tool, "--mlir-print-op-generic", "--allow-unregistered-dialect", file]
+    flags = "--mlir-print-op-generic", "--allow-unregistered-dialect"
+    return [tool, *flags, _ALONE, file]
 
 
 def _flatbuffer(file: Path) -> list[str | Path]:
@@ -63,5 +85,6 @@ def _flatbuffer(file: Path) -> list[str | Path]:
         "--tosa-deserialize",
         f"--tosa-deserialize-filename={file.absolute()}",
         f"--tosa-deserialize-schema={schema}",
+        _ALONE,
         "-",
     ]
