@@ -23,8 +23,10 @@ from ..graph.nodes import Graph, Node
 from ..graph.operators import IMPORTERS
 from ..graph.schema import Model
 from ..import_options import AS_WRITTEN, DEVICE, INTEGER, ImportOptions
+from ..site import Site
 from .device import check_stored
 from .fusing import check_arity, fuse
+from .halves import optimized_otherwise, widen_halves
 from .quantizers import convert_quantizers
 from .reader import read_model
 from .remarks import (
@@ -48,11 +50,22 @@ def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
         of_file += shared_zero_points(graph)
     unfused: dict[Node, str] = {}
     is_optimized = options.qdq != AS_WRITTEN
-    if is_optimized:
+    is_fused = options.qdq not in (AS_WRITTEN, DEVICE)
+    other = optimized_otherwise(graph) if is_fused else None
+    if other is not None:
+        subject = f"node {other.index} {graph.written_operator(other)}"
+        raise Site(graph.model.filename, other.index, subject).error(
+            f"ONNX Runtime's optimizer replaces {other.outputs[0]!r}, which takes"
+            " dequantized FLOAT16, by another operator, which is not supported",
+            help="--qdq as-written reads the model so",
+        )
+    if options.qdq != DEVICE and widen_halves(graph):
+        is_optimized = False
+    elif is_optimized:
         unfused = fuse(graph, options.qdq)
         if options.qdq == DEVICE:
             check_stored(graph, unfused)
-    else:
+    if not is_optimized:
         fold_quantized(graph)
 
     def all_remarks() -> list[str]:

@@ -18,7 +18,7 @@ from ..graph.schema import Array, Constant
 def fold_quantized(graph: Graph) -> None:
     """Quantize constants, such as weights stored as floats (constant_folding.cc)."""
     for node in graph.of_kind(QUANTIZE):
-        real = _real_array(graph, node.inputs[0])
+        real = constant_array(graph, node.inputs[0])
         scale = graph.array(node.inputs[1])
         type = graph.stored_type(node)
         if real is None or scale is None or type not in ("INT8", "UINT8"):
@@ -51,7 +51,7 @@ def fold_quantized(graph: Graph) -> None:
         graph.constants[node.outputs[0]] = Constant(type, array.shape, array)
 
 
-def _real_array(graph: Graph, value: str) -> Array | None:
+def constant_array(graph: Graph, value: str) -> Array | None:
     """The elements of a constant, or of one that is dequantized with one scale or one
     for each index of an axis."""
     source = graph.producer(value)
