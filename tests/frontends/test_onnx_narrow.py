@@ -158,3 +158,27 @@ def test_float8_weights(tmp_path: Path) -> None:
     for qdq in ("integer", "as-written"):
         found = qlower.jit(qlower.load(path, qdq=qdq))(x)
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("operator", "types", "attributes", "message"),
+    [
+        ("QuantizeLinear", "f4 f2", {}, "FLOAT divided by a scale of FLOAT16 is not"),
+        ("QuantizeLinear", "f4 f4", {"precision": 10}, "expected 0 or 1"),
+        ("DequantizeLinear", "u1 f4", {"output_dtype": 10}, "output_dtype 10 is not"),
+        ("DequantizeLinear", "u1 f2", {"output_dtype": 1}, "output_dtype 1 is not"),
+    ],
+)
+def test_mixed_types_are_refused(
+    operator: str,
+    types: str,
+    attributes: dict[str, Any],
+    message: str,
+    tmp_path: Path,
+) -> None:
+    build = OnnxBuilder(opset=23)
+    names = zip("xs", types.split(), ([3], []), strict=True)
+    operands = [build.input(name, shape, type) for name, type, shape in names]
+    build.output(build.node(operator, operands, **attributes), "u1")
+    with pytest.raises(QlowerError, match=message):
+        qlower.load(build.save(tmp_path / "model.onnx"))

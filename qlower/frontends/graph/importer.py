@@ -36,6 +36,9 @@ from .real_constants import dequantized
 from .schema import MAX_ELEMENTS, MAX_RANK, Model, Port
 from .values import Element, FunctionBuilder, Origin, Value
 
+OF_OPEN_SHAPE = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
+"""Operators whose result is as large as the values that they take make it."""
+
 OPERATION_COST = 8
 """Units of work that an operation takes of the file's budget."""
 
@@ -259,6 +262,11 @@ class _GraphImporter:
             return found
         others = len(self.framework.importers)
         message = f"this operator is not supported; {others} others are"
+        if not node.domain and node.kind in OF_OPEN_SHAPE:
+            message = (
+                "the shape of its result depends on values that only a run knows, which"
+                " is not supported"
+            )
         way_out: str | None = self.framework.unquantized
         if self.is_quantized:
             way_out = self.way_out(node)

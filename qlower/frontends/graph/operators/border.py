@@ -11,10 +11,14 @@ from qlower.dialects.quant import QuantizedType
 
 from ...entry import takes
 from ..context import OTHER_STORED_TYPES, NodeContext
+from ..narrow import NARROW
 from ..nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
 from ..operands import STORED_TYPES
 from .open_quantization import dequantize_open, is_open, quantize_open
 from .real import real_operand
+
+FLOAT = 1
+"""ONNX's number of the type."""
 
 LARGEST_EXACT_SCALE = 1e36
 """Up to it, no code times the scale is infinite: quantizing gives the code again."""
@@ -22,6 +26,12 @@ LARGEST_EXACT_SCALE = 1e36
 
 def import_quantize(node: NodeContext) -> None:
     """Quantize float32; change the scale of a dequantized value, if it differs."""
+    node.expect("precision", 0, _number_of(node))
+    if node.narrow_type(0) != node.narrow_type(1):
+        raise node.error(
+            f"{_type_of(node, 0)} divided by a scale of {_type_of(node, 1)} is not"
+            " supported; expected one type"
+        )
     if is_open(node, 1, 2):
         quantize_open(node)
         return
@@ -50,6 +60,7 @@ def import_dequantize(node: NodeContext) -> None:
 
     Constants that one scale doesn't describe are left to the operators that take them.
     """
+    node.expect("output_dtype", 0, _number_of(node))
     if is_open(node, 1, 2):
         dequantize_open(node)
         return
@@ -76,6 +87,17 @@ def import_dequantize(node: NodeContext) -> None:
     node.define(
         replace(value, ssa=node.emit(qnn.DequantizeOp(stored.ssa, type)), is_real=True)
     )
+
+
+def _type_of(node: NodeContext, number: int) -> str:
+    """The type of an operand of real numbers."""
+    return node.narrow_type(number) or "FLOAT"
+
+
+def _number_of(node: NodeContext) -> int:
+    """ONNX's number of the scales' type."""
+    narrow = node.narrow_type(1)
+    return NARROW[narrow].number if narrow else FLOAT
 
 
 def _has_one_step(node: NodeContext) -> bool:
