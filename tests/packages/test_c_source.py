@@ -34,6 +34,7 @@ QUICK = (
     "fixed/shift_right-0",
     "kernel/scan-0",
     "kernel/scan-1",
+    "kernel/scan-4",
     "qnn/conv2d-0",
     "qnn/concat-0",
     "qnn/softmax-0",
