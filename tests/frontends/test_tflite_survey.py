@@ -5,12 +5,28 @@ aren't equal: `pytest --long -s tests/frontends/test_tflite_survey.py`. Outputs 
 compared with LiteRT's reference kernels, and of layers with weights in blocks with its
 optimized ones. Counted apart are models that the quantizer left as they were, and those
 whose results in LiteRT mean nothing (`flaw`).
+
+All of it takes an hour of one processor, most of it to compile; QLOWER_SURVEY_EVERY=9
+takes one in nine pairs of a model and a recipe. With ai-edge-quantizer 0.10 and LiteRT
+2.3 a part was run, and every file whose result in LiteRT means something was read and
+equal. The numbers of equal files, and of those whose results mean nothing:
+
+| family | networks | operators | no result |
+|---|---|---|---|
+| dynamic | 23 | 16 | 7 and 2: int2 convolutions, depthwise filters of one scale |
+| weight only | 72 | 108 | |
+| static, but for a8w8 | 35 | 78 | 1 and 1: SUM of INT16 |
+| blocks | 5 | 2 | 2 and 0: int2 blocks |
+| float16 | 18 | 9 | |
+| mixed | 59 | 114 | 0 and 2: SUM of INT16 |
+| algorithms | 42 | 17 | |
 """
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -36,6 +52,9 @@ pytest.importorskip("ai_edge_quantizer", reason="ai-edge-quantizer is not instal
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 LEAST_SHARE = 0.98
+
+EVERY = int(os.environ.get("QLOWER_SURVEY_EVERY", "1"))
+"""One in this many pairs of a model and a recipe is looked at."""
 
 NOT_MADE, UNCHANGED, REFUSED = "not made", "left as it was", "refused by LiteRT"
 FLAW, EQUAL, DIFFER = "LiteRT: ", "equal", " differ"
@@ -155,8 +174,9 @@ def verdict(make: Maker, recipe: Sequence[Rule]) -> str:
     here, there = context.Pipe(duplex=False)
 
     def tell() -> None:
-        for one in verdicts(make, recipe):
-            there.send(one)
+        with contextlib.redirect_stdout(None):  # the quantizer prints
+            for one in verdicts(make, recipe):
+                there.send(one)
 
     process = context.Process(target=tell)
     process.start()
@@ -174,9 +194,11 @@ def survey(family: str, makers: Mapping[str, Maker]) -> float:
     counted: Counter[str] = Counter()
     reasons: dict[str, list[str]] = defaultdict(list)
     print(f"\n{family:32} made runs read equal | no result, left as it was")
-    for name, recipe in RECIPES[family].items():
+    for at, (name, recipe) in enumerate(RECIPES[family].items()):
         counts: Counter[str] = Counter()
-        for model, make in makers.items():
+        for number, (model, make) in enumerate(makers.items(), at):
+            if number % EVERY:
+                continue
             answer = verdict(make, recipe)
             if answer in (NOT_MADE, UNCHANGED, REFUSED, EQUAL):
                 counts[answer] += 1
