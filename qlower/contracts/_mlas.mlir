@@ -90,22 +90,6 @@ func.func private @scaled_by_power(%y: f32, %k: f32) -> f32 {
   %result = func.call @times_power_of_two(%y, %exponent) : (f32, i32) -> f32
 }
 
-// In two steps; the second may give a denormal.
-func.func private @times_power_of_two(%y: f32, %exponent: i32) -> f32 {
-  %half = arith.shrsi %exponent, 1 : i32
-  %first = func.call @single_power_of_two(%half) : (i32) -> f32
-  %once = arith.mulf %y, %first : f32
-  %rest = arith.subi %exponent, %half : i32
-  %second = func.call @single_power_of_two(%rest) : (i32) -> f32
-  %result = arith.mulf %once, %second : f32
-}
-
-func.func private @single_power_of_two(%exponent: i32) -> f32 {
-  %biased = arith.addi %exponent, 127 : i32
-  %bits = arith.shli %biased, 23 : i32
-  %result = arith.bitcast %bits : i32 to f32
-}
-
 func.func private @logistic(%real: f32) -> f32 replaces {
   %not_negative = func.call @near_logistic(%real) : (f32) -> f32
   %result = arith.minimumf %not_negative, 1.0 : f32

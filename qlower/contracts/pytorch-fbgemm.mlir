@@ -21,6 +21,8 @@
 //   of 16, of rows in eight lanes, of columns alone
 // - real_linear: chains of FMAs from 0, of up to 384 products, are added to the bias
 // - real_group_norm: `fma(x, f, fma(-f, m, bias))`, f = F(r scale)
+// - real_softmax, of rows: `F(e F(1 / sum))`, e = exp(F(x - max)) by SLEEF, sums in sixteen lanes, of
+//   fewer elements in turn
 // - real_layer_norm: `F(F(F(F(x r) + F(-m r)) scale) + bias)`, r = F(1 / d)
 // # Ties
 // Half to even. The zero point is added after the rounding in convolutions, linear layers,
@@ -46,6 +48,8 @@
 // - torch.mean, which PyTorch takes in float32, in an order of its own: a mean is AdaptiveAvgPool2d(1)
 //   here, as ONNX's GlobalAveragePool is; those over other dimensions than rows and columns, and
 //   softmax, are refused.
+// - A softmax of real numbers along another dimension than the last: `F(e / sum)` in PyTorch, with
+//   exponentials of the C library where columns fill no vector.
 // - The last elements of sigmoid, tanh, hard_swish, elu and leaky_relu, fewer than 64, which are
 //   rounded with the zero point inside: exact ties can differ by 1. A table doesn't know places.
 // - 3x3 convolutions, padded by 1, of groups of 4 input and 4 output channels, more than 4 groups
@@ -53,7 +57,7 @@
 // - An add that broadcasts, or that several threads share: bodies and tails are elsewhere.
 // # Checked against
 // PyTorch 2.13.0: 57,152 recorded outputs of layers and 24,000 of other operations, all equal;
-// live, over a million outputs of random layers of each operation, all equal.
+// live, over a million outputs of random layers of each operation, all equal; 12,941 of softmax.
 // # Sources
 // - pytorch/FBGEMM, include/fbgemm/OutputProcessing-inl.h, ReQuantizeOutput; src/QuantUtilsAvx2.cc, requantizeOutputProcessingAvx2
 // - pytorch/FBGEMM, src/FbgemmConv.cc, takeDepthWiseFastPath
@@ -368,6 +372,30 @@ func.func @sum_of_elements() -> f32 serves real_sum {
 
 func.func @real_max_pool() -> f32 {
   %result = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
+}
+
+// ATen/native/cpu/SoftMaxKernel.cpp, along the last dimension, with AVX-512. With AVX2 alone there
+// are eight lanes.
+func.func @real_softmax(%input: f32) -> f32 {
+  %e = func.call @exponential(%input) : (f32) -> f32
+  %result = arith.mulf %e, @share_of_exponentials : f32
+}
+
+func.func private @largest() -> f32 {
+  %result = func.call @maximum(-3.4028234663852886e+38) : (f32) -> f32
+}
+
+func.func private @exponential(%input: f32) -> f32 attributes {contract.rows = "each"} {
+  %below = arith.subf %input, @largest : f32
+  %result = func.call @expf_u10(%below) : (f32) -> f32
+}
+
+func.func private @exponentials(%input: f32) -> f32 attributes {contract.rows = "vectors"} {
+  %result = func.call @exponential(%input) : (f32) -> f32
+}
+
+func.func private @share_of_exponentials() -> f32 attributes {contract.rows = "row"} {
+  %result = arith.divf 1.0, @exponentials : f32
 }
 
 // ATen/native/cpu/layer_norm_kernel.cpp: r = F(1 / root). Its sums aren't known, and are taken one

@@ -30,8 +30,8 @@
 // - Average pools of float32 numbers: PyTorch adds them in an order that depends on memory format
 //   and vectors, here it is that of the image. Near ties can differ by 1. Means are in ATen's order
 //   with one thread (SumKernel.cpp).
-// - Exponentials: in sigmoid and SiLU of `.pt2` files they are ATen's on CPUs with AVX-512; softmax and
-//   attention take another one, which differs in the last place.
+// - Exponentials: in sigmoid, SiLU and softmax along the last dimension of `.pt2` files they are ATen's
+//   on CPUs with AVX-512; attention takes another one, which differs in the last place.
 // # Checked against
 // PyTorch 2.13.0 with torchao 0.18.0: recorded near ties of convolutions and linear layers
 // (345,600 outputs) and live ones of residuals (230,400), all equal. Six networks of torchvision in

@@ -213,6 +213,14 @@ def _sixteens(sums: Summing[T]) -> T:
     return lanes[0]
 
 
+def _vectors(sums: Summing[T]) -> T:
+    """aten/src/ATen/cpu/vec/functional_base.h, reduce_all with AVX-512: sixteen lanes;
+    those half of them apart are added until one is left. Fewer terms in turn."""
+    if sums.count < 16:
+        return sums.add_in_turn([sums.term(place) for place in range(sums.count)])
+    return _halved(sums, _all_lanes(sums, 16))
+
+
 def _all_lanes(sums: Summing[T], count: int) -> list[T]:
     """Lanes; the first ones have one more term where not all have equally many."""
     whole = sums.count - sums.count % count
@@ -380,6 +388,7 @@ ELEMENT_ORDERS: Mapping[str, Order] = {
     "packets": Order(_packets, aligned=4),
     "aligned_packets": Order(_packets),
     "sixteens": Order(_sixteens),
+    "vectors": Order(_vectors),
     "squares_in_fused_lanes": Order(_fused_lanes, squares=True),
     "cascaded_rows": Order(_cascaded_rows),
     "cascaded_columns": Order(_cascaded_columns),

@@ -84,6 +84,15 @@ OPERATIONS = {
             "instance_norm",
         )
     },
+    **{
+        f"softmax of {size} by ATen": (
+            'qnn.real_normalize %x {function = "softmax", axis = 2, fallback ='
+            ' "pytorch-fbgemm"}',
+            (2, 3, size),
+            (2, 3, size),
+        )
+        for size in (15, 16, 33)
+    },
     "groups": (
         'qnn.real_normalize %x {function = "group_norm", axis = 1, fallback ='
         ' "onnxruntime"}',

@@ -140,6 +140,23 @@ def test_a_softmax_over_each_dimension(target: str, dim: int, tmp_path: Path) ->
     np.testing.assert_allclose(found.sum(dim), 1, rtol=1e-6)
 
 
+@pytest.mark.parts(3)
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 31, 32, 47, 100])
+def test_a_softmax_of_rows(size: int, tmp_path: Path) -> None:
+    """Sums in vectors, the last of which isn't full, and of less than one."""
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    if torch.backends.cpu.get_cpu_capability() != "AVX512":
+        pytest.skip("vectors of other sizes end elsewhere")
+    build = Pt2Builder()
+    x = build.input("x", (3, 40, size))
+    build.output(build.call("aten.softmax.int", self=x, dim=-1))
+    random = np.random.default_rng(size)
+    array = (random.normal(size=(3, 40, size)) * 20).astype(np.float32)
+    (found,) = run(build.save(tmp_path / "model.pt2"), array)
+    wanted = torch.softmax(torch.from_numpy(array), -1).numpy()
+    np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("name", ["sigmoid", "silu"])
 @pytest.mark.parametrize("shape", [(1, 4096), (3, 7, 101), (2, 9)])
 def test_functions_with_an_exponential(
