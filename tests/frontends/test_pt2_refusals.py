@@ -160,6 +160,18 @@ def test_an_operator_that_is_not_known(tmp_path: Path) -> None:
     )
 
 
+def test_scales_that_follow_from_each_input(tmp_path: Path) -> None:
+    build = Pt2Builder()
+    given = {"quant_min": 0, "quant_max": 255, "eps": 2.0**-12, "dtype": 1}
+    target = "quantized_decomposed.choose_qparams.tensor"
+    build.output(build.call(target, 2, input=build.input("x", SHAPE), **given))
+    assert re.search(
+        r"choose_qparams.tensor 'v0': PT2E's dynamic quantization, whose scales follow"
+        r" from each input, is not supported\nhelp: linear layers that torchao's",
+        message(build.build(), tmp_path),
+    )
+
+
 def test_a_model_that_is_not_quantized(tmp_path: Path) -> None:
     build = Pt2Builder()
     x = build.input("x", SHAPE)
@@ -223,12 +235,3 @@ def test_tensors_may_share_their_data(tmp_path: Path) -> None:
     path.write_bytes(archive(entries))
     found = qlower.jit(qlower.load(path))(np.zeros((1, 144), np.float32))
     assert (np.asarray(found) == 2 * np.arange(144)).all()
-
-
-def test_dynamic_quantization_is_not_taken_for_none(tmp_path: Path) -> None:
-    build = Pt2Builder()
-    target = "quantized_decomposed.choose_qparams.tensor"
-    build.output(build.call(target, self=build.input("x", (2, 3))))
-    with pytest.raises(QlowerError, match="this operator is not supported") as caught:
-        qlower.load(build.save(tmp_path / "model.pt2"))
-    assert "the model isn't quantized" not in str(caught.value)

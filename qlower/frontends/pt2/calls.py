@@ -15,7 +15,7 @@ from .imaging import IMAGES
 from .moving import MOVES
 from .reader import TYPES
 from .rows import Read, convolution, each, integer, node, rows, window
-from .translating import TORCH, CallSite, Translate
+from .translating import RANGES, TORCH, CallSite, Translate
 
 
 def _conversion(site: CallSite, *, kind: str, per_channel: bool) -> None:
@@ -46,6 +46,17 @@ def _conversion(site: CallSite, *, kind: str, per_channel: bool) -> None:
         scale = site.constant(scales.astype(np.float32), "FLOAT")
     zero_point = site.constant(points.astype(dtype), type)
     site.add(kind, [site.tensor("input"), scale, zero_point], attributes)
+
+
+def _range(site: CallSite) -> None:
+    """A scale and a zero point by the range of a tensor."""
+    raise site.error(
+        "PT2E's dynamic quantization, whose scales follow from each input, is not"
+        " supported",
+        help="linear layers that torchao's quantize_ quantizes dynamically"
+        " (Int8DynamicActivationInt8WeightConfig) are read, and with qlower.from_eager"
+        " those of torch.ao.quantization.quantize_dynamic",
+    )
 
 
 def _binary(site: CallSite, *, kind: str) -> None:
@@ -257,6 +268,7 @@ torchao.quantized_rows = torch.QuantizedRows input
     "aten.max_pool3d.default": _max_pool(3),
     "aten.avg_pool3d.default": average_pool(3, domain=""),
     "aten.gelu.default": _gelu,
+    **dict.fromkeys(RANGES, _range),
     "aten.einsum.default": _einsum,
     "aten.scaled_dot_product_attention.default": _attention,
     **dict.fromkeys(

@@ -187,8 +187,17 @@ VIEWS = frozenset(
 )
 """Operators whose results may lie in the memory of their first operand."""
 
+RANGES = tuple(
+    f"quantized_decomposed.choose_qparams{suffix}"
+    for suffix in (
+        *(".tensor", "_symmetric.tensor", "_per_token_asymmetric.default"),
+        "_per_token.default",
+    )
+)
+"""What PT2E quantizes dynamically with."""
 
 SEVERAL = (
+    *RANGES,
     *("aten.chunk.default", "aten.split.Tensor", "aten.split_with_sizes.default"),
     *("aten.max.dim", "aten.min.dim", "aten.unbind.int"),
     *("fx.ranged_lstm", "fx.ranged_gru"),
