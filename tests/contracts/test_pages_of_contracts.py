@@ -145,6 +145,23 @@ def test_groups_of_contracts_are_held_against_each_other():
     ]
 
 
+@pytest.mark.parametrize("differing", [0, 3])
+def test_two_contracts(differing: int):
+    """No table where they have the same bits."""
+    pairs = {("a", "b"): Disagreement(300, differing, min(differing, 1))}
+    kind = Kind(1, dict.fromkeys("ab", 300), pairs)
+    page = differences_page(Comparison([*"ab"], [], {"conv2d": kind}))
+    lines = page.splitlines()
+    assert lines[lines.index("## conv2d") + 2 :] == [
+        *("1 layer, 300 outputs. The same bits:", ""),
+        *(
+            ["1. a, b"]
+            if not differing
+            else ["1. a", "2. b", "", "|   |   2 |", "| - | --: |", "| 1 | 1 % |"]
+        ),
+    ]
+
+
 @pytest.mark.parametrize("by_layer", [False, True])
 def test_the_overview_has_a_line_for_each_layer_or_contract(by_layer: bool):
     kind = Kind(1, {}, {("exact", "a"): Disagreement(200, 2, 1)})

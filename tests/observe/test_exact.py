@@ -150,3 +150,33 @@ def test_real_numbers_of_rules(number: int, is_stored: bool) -> None:
 
 def test_what_a_rule_was_not_given() -> None:
     assert exact_result("linear", {"accumulator": np.array(3)}) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "types", "given", "exact"),
+    [
+        ("math.fma %a, %b, %c : f32", ["f32"] * 3, (7, HALF, 2), Fraction(11, 2)),
+        ("arith.negf %a : f32", ["f32"], (HALF,), -HALF),
+        ("math.absf %a : f32", ["f32"], (-HALF,), HALF),
+        ("math.absf %a : f32", ["f32"], (HALF,), HALF),
+        ("math.floor %a : f32", ["f32"], (HALF,), HALF),
+        ("arith.extsi %a : i8 to i32", ["i8"], (-3,), -3),
+        ("arith.extsi %a : i1 to i32", ["i1"], (-1,), None),
+        ("arith.trunci %a : i32 to i8", ["i32"], (300,), 300),
+        ("arith.sitofp %a : i32 to f32", ["i32"], (2**30 + 1,), 2**30 + 1),
+    ],
+)
+def test_operations_of_other_operands(
+    line: str, types: list[str], given: Any, exact: Any
+) -> None:
+    result = line.rpartition(" ")[2]
+    names = [f"%{name}: {type}" for name, type in zip("abc", types, strict=False)]
+    module = parse_module(
+        f"func.func @f({', '.join(names)}) -> {result} {{\n"
+        f"  %r = {line}\n  return %r : {result}\n}}"
+    )
+    op = next(op for op in module.walk() if op.name == line.split()[0])
+    kinds: Any = {"i1": np.bool_(True), "i8": np.int8(0)}
+    values: Any = [kinds.get(type, np.int32(0)) for type in types]
+    operands = [Fraction(one) for one in given]
+    assert ideal(op, operands, [RUN] * len(types), values) == exact

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import platform
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -54,3 +56,30 @@ def test_a_command_searches_rarely(monkeypatch: pytest.MonkeyPatch):
 
 def test_freed_memory_is_kept_by_glibc():
     assert keep_freed_memory() == (platform.libc_ver()[0] == "glibc")
+
+
+@pytest.mark.parametrize("error", [AttributeError, OSError, TypeError])
+def test_a_system_without_such_a_library(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def library(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ctypes, "CDLL", library)
+    assert keep_freed_memory() is False
+
+
+@pytest.mark.parametrize("taken", [(1, 1), (1, 0), (0, 1), (0, 0)])
+def test_both_options_have_to_be_taken(
+    taken: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[int, int] = {}
+
+    def mallopt(option: int, size: int) -> int:
+        given[option] = size
+        return taken[len(given) - 1]
+
+    library = SimpleNamespace(mallopt=mallopt)
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
+    assert keep_freed_memory() is (taken == (1, 1))
+    assert given == {-1: 1 << 27, -3: 1 << 25}

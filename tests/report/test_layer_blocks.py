@@ -16,6 +16,7 @@ from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.load import load_text
 from qlower.model.layers import layers as operations
 from qlower.report.layers import Limits
+from qlower.report.measures import Cut
 
 IMAGE = np.array([[-128, -60], [3, 127]], np.int8).reshape(1, 2, 2, 1)
 """0, 68, 131 and 255 steps: sums of 64 or -32 times that, and 100 or -200."""
@@ -213,3 +214,38 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x2x!y> {
     (strip,) = inner["_strips"](linear)
     assert "scales of constant, by channel" in str(strip)
     assert not [*inner["_strips"](relu)]
+
+
+def test_ranges_of_one_input() -> None:
+    """Sums, results with the real numbers that they stand for, and what is cut."""
+    text = """
+!x = !quant.uniform<i8:f32, 5.000000e-01:3>
+func.func @main(%x: tensor<4x!x>) -> tensor<4x!x> {
+  %r = qnn.relu %x : (tensor<4x!x>) -> tensor<4x!x> loc("r")
+  return %r : tensor<4x!x>
+}"""
+    (op,) = operations(load_text(text.encode(), "m.mlir", ImportOptions()).module)
+    ranges = vars(import_module("qlower.report.layers"))["_ranges"]
+    run = SimpleNamespace(exact_accumulators=np.array([[5, -70], [900, 6]]))
+    for value, run_, cut, told in [
+        (
+            *(np.array([-5, 9, 0, 1], np.int8), run, Cut(4, 1200, 3, 1100)),
+            {
+                "accumulators for this input": "[-70, 900]",
+                "result for this input": (
+                    "[-5, 9] of [-128, 127], which stand for -4 to 3"
+                ),
+                "elements that are cut": (
+                    "1,200 at the low end, of these 1,100 at 0; 3 high"
+                ),
+            },
+        ),
+        (
+            *(np.zeros(0, np.int8), None, Cut(4, 2, 3)),
+            {"elements that are cut": "2 at the low end; 3 high"},
+        ),
+        (np.ones(3, np.float32), SimpleNamespace(exact_accumulators=None), None, {}),
+    ]:
+        layer = SimpleNamespace(op=op, value=value, run=run_, cut=cut)
+        row = SimpleNamespace(accumulator=None)
+        assert dict(ranges(row, layer)) == told

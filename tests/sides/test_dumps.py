@@ -354,6 +354,10 @@ def test_tensors_as_onnx_writes_them(dtype: str, raw: bool) -> None:
         (b"\x6a\x00", "its elements are in another file"),
         (b"\x10\x63", "elements of ONNX type 99 can't be read"),
         (b"\x10\x03\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "is negative"),
+        (
+            b"\x10\x03\x08\x02\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+            r"the shape \[2, -1\] is negative",
+        ),
         (b"\x10\x03\x08\x02\x4a\x01\x05", "has 2 elements, it has 1"),
         (b"\x4a\x09\x00", "a field of 9 bytes goes past the end"),
         (b"\x10\x80", "a number goes past the end"),
