@@ -13,10 +13,13 @@ from support.formats.tflite_streams import NO_ATTRIBUTES, chosen, looped, rescal
 from support.systems.litert import run_litert
 
 import qlower
+from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.frontends.tflite import import_tflite
 from qlower.model.layers import layer_name, layers
 from qlower.verification.equal import equal
+from qlower.verification.native.sweep import bind_code
+from qlower.verification.native.whole import WholeModel
 
 pytestmark = pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
@@ -146,6 +149,8 @@ def test_layers_in_loops_are_not_taken_for_equal(tmp_path: Path) -> None:
     assert loop.how == "not looked at: the rules linear, add in steps of a loop"
     notes = qlower.lint(model).table.notes
     assert "Not looked at: layers in the loop loop." in notes
+    whole = WholeModel(compilation := Compilation(model))
+    assert whole.on(compilation, bind_code) is None
 
 
 def test_a_loop_that_changes_shapes_is_refused() -> None:

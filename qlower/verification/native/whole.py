@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from qlower.compilation.compilation import Compilation
+from qlower.dialects.kernel import ScanOp
 from qlower.interp import Array
 from qlower.model.random_inputs import random_inputs
 from qlower.verification.native.sweep import Bind
@@ -43,8 +44,10 @@ class WholeModel:
 
     def on(self, level: Compilation, bind: Bind) -> Whole | None:
         """The results of the code of a level for these inputs; None for a model that
-        keeps something between calls."""
-        if self.compilation.model.signature.states:
+        keeps something between calls, or has a loop that drawn inputs may never end."""
+        model = self.compilation.model
+        loops = (op for op in model.module.walk() if isinstance(op, ScanOp))
+        if model.signature.states or any(loop.is_open for loop in loops):
             return None
         code = level.code
         ports = code.signature
