@@ -39,9 +39,11 @@ def detector(
     anchors: NDArray[np.float32] | None = None,
     shape: tuple[int, ...] | None = None,
     without: str = "",
+    anchors_type: str | None = None,
     **options: Option,
 ) -> bytes:
-    """A model of the operator alone; with a shape the results have that one."""
+    """A model of the operator alone; with a shape the results have that one, and with a
+    type the anchors."""
     builder, random = TFLiteBuilder(), np.random.default_rng(5)
     if anchors is None:
         anchors = random.uniform(0.05, 0.6, (BOXES, 4)).astype(np.float32)
@@ -52,7 +54,12 @@ def detector(
     x = builder.tensor("x", (1, BOXES, 4), dtype, scale=scales[0], zero_point=middle)
     scores = builder.tensor("s", (1, BOXES, classes), dtype, scale=scales[1])
     table = builder.tensor(
-        "anchors", codes.shape, dtype, scale=scale, zero_point=point, data=codes + point
+        "anchors",
+        codes.shape,
+        anchors_type or dtype,
+        scale=scale,
+        zero_point=point,
+        data=codes + point,
     )
     results = [
         builder.tensor(name, sizes if shape is None else shape, "float32")
@@ -122,6 +129,10 @@ def test_detections(
         ({"dtype": "int8"}, "type INT8 is not supported by"),
         ({"anchors": np.zeros((BOXES, 4), np.float32)}, "sizes of anchors from 0.0 on"),
         ({"anchors": np.ones((2, 4), np.float32)}, "shape [2, 4], expected [30, 4]"),
+        (
+            {"anchors_type": "int32", "anchors": np.ones((BOXES, 4), np.float32)},
+            "type INT32 is not supported together with FLOAT32",
+        ),
     ],
 )
 def test_refusals(options: dict[str, Any], message: str) -> None:
