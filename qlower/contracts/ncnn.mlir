@@ -37,7 +37,6 @@ func.func private @step() -> f32 { %result = @step_of(1.0 / %input_scale, 1.0 / 
 
 // float2int8, whose conversion makes -2^31 of what int32 can't hold.
 func.func private @coded(%real: f32, %scale: f32, %exactly: i1) -> i32 {
-  func.call @require_signed() : () -> ()
   %steps = %real * %scale
   %rounded = half_away(%steps) if %exactly else @round_by_adding_half(%steps)
   %number = %rounded if %steps < 2147483648.0 else -127
@@ -48,14 +47,22 @@ func.func private @coded(%real: f32, %scale: f32, %exactly: i1) -> i32 {
 func.func private @store(%real: f32, %exactly: i1) -> i32 {
   cf.assert %weights_symmetric, "zero points, which this system doesn't have"
   func.call @require_no_zero_points() : () -> ()
+  func.call @require_signed() : () -> ()
   %result = func.call @coded(@active(%real), 1.0 / %output_scale, %exactly) : (f32, f32, i1) -> i32
 }
 
+// Of ncnn's own files, too, whose steps no scale here may have.
+func.func private @real_fused(%accumulator: i32, %step: f32, %bias: f32) -> f32 {
+  %result = fma(f32(%accumulator), %step, %bias)
+}
+func.func private @real_in_two_steps(%accumulator: i32, %step: f32, %bias: f32) -> f32 {
+  %result = f32(%accumulator) * %step + %bias
+}
 func.func private @fused(%accumulator: i32) -> f32 {
-  %result = fma(f32(%accumulator), @step, %real_bias)
+  %result = func.call @real_fused(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
 }
 func.func private @in_two_steps(%accumulator: i32) -> f32 {
-  %result = f32(%accumulator) * @step + %real_bias
+  %result = func.call @real_in_two_steps(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
 }
 
 // Whether an element of an image lies in its channel after whole vectors of 4.
@@ -94,6 +101,7 @@ func.func @dequantize_bias() -> f32 { %result = f32(%bias) * @step }
 
 func.func @quantize(%input: f32, %element: i32) -> i32 {
   func.call @require_no_zero_points(0) : (i32) -> ()
+  func.call @require_signed() : () -> ()
   %result = @coded(%input, 1.0 / %output_scale, @is_last(%element))
 }
 
