@@ -10,11 +10,11 @@
 // - A saturating accum_t with more places than products: its last number is no sum of these.
 // - Other operations have the arithmetic of `pow2-shift`, with this rounding, read in no source.
 // # Checked against
-// Compiled source, `nnet::dense_latency`, `tests/contracts/test_hls4ml.py`: 655,360 outputs of 40
-// types, with four other Q and AP_SAT, too, whose sums and results wrap or saturate: no mismatch.
+// Compiled source, `tests/contracts/test_hls4ml.py`: 655,360 outputs of `nnet::dense_latency` of 40
+// types, with four other Q and AP_SAT, and 307,200 of `conv_2d_latency_cl` of 15: no mismatch.
 // # Sources
 // - fastmachinelearning/hls4ml, hls4ml/templates/vivado: nnet_utils/nnet_dense_latency.h,
-//   nnet_mult.h, ap_types/ap_fixed_base.h
+//   nnet_conv2d_latency.h, nnet_mult.h, ap_types/ap_fixed_base.h
 
 module attributes {contract.family = "hls4ml", contract.base = "esp-dl-s3", contract.words,
     contract.summary = "hls4ml: sums and results in ap_fixed<16,6>, which floor and wrap"} {

@@ -20,6 +20,8 @@ from qlower.interp.values import Array
 from qlower.text.parsing import parse_module
 
 INPUTS, CHANNELS = 24, 8
+HEIGHT, WIDTH, DEPTH = 4, 5, 6
+"""An image, whose windows of 2 x 2 are `INPUTS`, with a row and a column of padding."""
 
 SATURATE = """\
 func.func private @hold(%x: i64, %bits: i64) -> i64 replaces {
@@ -51,9 +53,21 @@ PROGRAM = """\
 #include <vector>
 #include "ap_fixed.h"
 #include "nnet_utils/nnet_dense_latency.h"
+#include "nnet_utils/nnet_conv2d_latency.h"
 typedef ap_fixed<{bits}, {bits} - {places[0]}> input_t;
 typedef ap_fixed<{bits}, {bits} - {places[1]}> weight_type;
 typedef ap_fixed<{bits}, {bits} - {places[2]}, {modes}> result_t;
+template <class data_T, class C> struct windows {{
+  static void fill_buffer(data_T *image, data_T buffer[][{inputs}], unsigned) {{
+    for (int pixel = 0; pixel < C::n_pixels; pixel++)
+      for (int n = 0; n < {inputs}; n++) {{
+        const int row = pixel / C::in_width + n / (2 * C::n_chan) - 1;
+        const int column = pixel % C::in_width + n / C::n_chan % 2 - 1;
+        const int place = (row * C::in_width + column) * C::n_chan + n % C::n_chan;
+        buffer[pixel][n] = row < 0 || column < 0 ? data_T(0) : image[place];
+      }}
+  }}
+}};
 struct config {{
   static const unsigned n_in = {inputs}, n_out = {channels}, reuse_factor = 1;
   static const unsigned multiplier_limit = 0;
@@ -61,6 +75,12 @@ struct config {{
   typedef ap_fixed<48, 48 - {places[0]} - {places[1]}> bias_t;
   typedef weight_type weight_t;
   template <class x_T, class y_T> using product = nnet::product::mult<x_T, y_T>;
+  typedef config mult_config;
+  static const unsigned in_height = {height}, in_width = {width}, n_chan = {depth};
+  static const unsigned filt_height = 2, filt_width = 2, n_filt = n_out;
+  static const unsigned out_height = in_height, out_width = in_width;
+  static const unsigned n_pixels = out_height * out_width, n_partitions = 1;
+  template <class data_T, class C> using fill_buffer = windows<data_T, C>;
 }};
 static int read() {{ int code; return fread(&code, 4, 1, stdin) == 1 ? code : 0; }}
 int main() {{
@@ -70,10 +90,10 @@ int main() {{
   for (auto &weight : weights) weight.range() = read();
   for (auto &bias : biases) bias.range() = (ap_int<48>)read();
   for (int row = 0; row < rows; row++) {{
-    input_t x[{inputs}];
-    result_t y[{channels}];
+    input_t x[{elements}];
+    result_t y[{results}];
     for (auto &one : x) one.range() = read();
-    nnet::dense_latency<input_t, result_t, config>(x, y, weights, biases);
+    nnet::{function}<input_t, result_t, config>(x, y, weights, biases);
     for (auto &one : y) {{
       ap_int<{bits}> code;
       code.range() = one.range();
@@ -130,6 +150,31 @@ func.func @main(%x: tensor<{rows}x{INPUTS}x{x}>) -> tensor<{rows}x{CHANNELS}x{y}
       tensor<{CHANNELS}x{INPUTS}x{w}>, tensor<{CHANNELS}x{kind}>)
       -> tensor<{rows}x{CHANNELS}x{y}>
   return %y : tensor<{rows}x{CHANNELS}x{y}>
+}}
+""",
+            "layer.mlir",
+        )
+        return qlower.Model(module)
+
+    def convolution(self, images: int, weights: Array, biases: Array) -> qlower.Model:
+        """A convolution with the weights of a linear layer."""
+        x, w, y = (
+            f"!quant.uniform<i{self.bits}:f32, {2.0**-places!r}>"
+            for places in self.places
+        )
+        image = f"tensor<{images}x{HEIGHT}x{WIDTH}x{DEPTH}x{x}>"
+        result = f"tensor<{images}x{HEIGHT}x{WIDTH}x{CHANNELS}x{y}>"
+        window = f"tensor<{CHANNELS}x2x2x{DEPTH}x"
+        added = f"tensor<{CHANNELS}x{'i32' if self.bits == 8 else 'i64'}>"
+        stored = weights.reshape(CHANNELS, 2, 2, DEPTH).tolist()
+        module = parse_module(
+            f"""\
+func.func @main(%x: {image}) -> {result} {{
+  %w = qnn.constant dense<{stored}> : {window}i{self.bits}> -> {window}{w}>
+  %b = arith.constant dense<{biases.tolist()}> : {added}
+  %y = qnn.conv2d %x, %w, %b {{stride = [1, 1], pad = [1, 0, 1, 0], dilation = [1, 1]}}
+      : ({image}, {window}{w}>, {added}) -> {result}
+  return %y : {result}
 }}
 """,
             "layer.mlir",
@@ -248,8 +293,25 @@ def test_it_is_hls4ml(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(qlower.jit(model, contract=contract)(x), expected)
 
 
+@pytest.mark.long
+@pytest.mark.skipif("QLOWER_MAKERS" not in os.environ, reason="no makers' checkouts")
+@pytest.mark.parametrize("name", ALL)
+def test_its_convolutions(name: str, tmp_path: Path) -> None:
+    types = ALL[name]
+    images = 128
+    rows = images * HEIGHT * WIDTH * DEPTH // INPUTS
+    x, weights, biases = draw(types, rows, len(name))
+    x = x.reshape(images, HEIGHT, WIDTH, DEPTH)
+    model = types.convolution(images, weights, biases)
+    expected = run(types, x, weights, biases, tmp_path)
+    found = qlower.jit(model, contract=types.contract(tmp_path))(x)
+    np.testing.assert_array_equal(found, expected)
+
+
 def run(types: Types, x: Array, weights: Array, biases: Array, folder: Path) -> Array:
-    """The results of hls4ml's own function, compiled."""
+    """The results of hls4ml's own function for rows or images, compiled."""
+    function = "dense_latency" if x.ndim == 2 else "conv_2d_latency_cl"
+    shape = (*x.shape[:-1], CHANNELS)
     templates = Path(os.environ["QLOWER_MAKERS"], "hls4ml/hls4ml/templates/vivado")
     modes = f"AP_{types.mode.upper()}, {'AP_SAT' if types.saturates else 'AP_WRAP'}"
     bits, places = types.accum
@@ -257,7 +319,10 @@ def run(types: Types, x: Array, weights: Array, biases: Array, folder: Path) -> 
     source.write_text(
         PROGRAM.format(
             **{"bits": types.bits, "places": types.places, "modes": modes},
-            **{"inputs": INPUTS, "channels": CHANNELS},
+            **{"inputs": INPUTS, "channels": CHANNELS, "function": function},
+            **{"height": HEIGHT, "width": WIDTH, "depth": DEPTH},
+            elements=x[0].size,
+            results=int(np.prod(shape[1:])),
             accum=f"{bits}, {bits - places}",
         )
     )
@@ -267,5 +332,5 @@ def run(types: Types, x: Array, weights: Array, biases: Array, folder: Path) -> 
     parts = [np.array([len(x)]), weights.T, biases, x]
     given = b"".join(part.astype(np.int32).tobytes() for part in parts)
     done = subprocess.run([folder / "dense"], input=given, stdout=-1, check=True)
-    found = np.frombuffer(done.stdout, np.int32).reshape(len(x), CHANNELS)
+    found = np.frombuffer(done.stdout, np.int32).reshape(shape)
     return found.astype(x.dtype)
