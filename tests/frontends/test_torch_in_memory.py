@@ -147,6 +147,7 @@ def norms() -> Any:
             self.first, self.last = nn.Conv2d(3, 8, 3), nn.Linear(8, 90)
             self.batch, self.group = nn.BatchNorm2d(8), nn.GroupNorm(2, 8)
             self.instance = nn.InstanceNorm2d(8, affine=True)
+            self.bounded = nn.BatchNorm2d(8)
             self.rows, self.plain = nn.LayerNorm(90), nn.LayerNorm(8)
             self.relu, self.most = nn.ReLU(), nn.AdaptiveMaxPool2d(2)
             for norm in (self.batch, self.group, self.instance, self.rows):
@@ -157,7 +158,8 @@ def norms() -> Any:
 
         def forward(self, x: Any) -> Any:
             x = self.instance(self.batch(self.relu(self.first(x))))
-            x = self.most(self.group(x)).flatten(2).transpose(1, 2)
+            x = self.relu(self.bounded(self.group(x)))
+            x = self.most(x).flatten(2).transpose(1, 2)
             return self.rows(self.last(self.plain(x))).clamp(-1, 1.5)
 
     torch.manual_seed(0)

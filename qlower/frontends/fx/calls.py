@@ -208,6 +208,8 @@ quantized.instance_norm = torch.QuantizedNorm self# weight? bias? #;
     groups: always 0, epsilon: real eps
 quantized.batch_norm2d, quantized.batch_norm3d = torch.QuantizedBatchNorm self# weight?
     bias? running_mean running_var #; epsilon: real eps
+quantized.batch_norm2d_relu, quantized.batch_norm3d_relu = torch.QuantizedBatchNorm
+    self# weight? bias? running_mean running_var #; epsilon: real eps, relu: always 1
 quantized.prelu = torch.QuantizedPRelu self# weight# #
 quantized.relu = torch.QuantizedBounds self# #; min: always 0.0
 quantized.relu6 = torch.QuantizedBounds self# #; min: always 0.0, max: always 6.0

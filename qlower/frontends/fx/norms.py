@@ -96,7 +96,8 @@ def import_norm(node: NodeContext) -> None:
 
 
 def import_batch_norm(node: NodeContext) -> None:
-    """Each channel by a line, which its statistics and the scales give."""
+    """Each channel by a line, which its statistics and the scales give; a ReLU cuts
+    codes at the zero point."""
     value = node.stored(INPUT, INPUT + 1, INPUT + 2)
     value, channels = node.in_order(value), value.shape[1]
     bounds = (value.shape[0], channels, math.prod(value.shape[2:]))
@@ -118,9 +119,10 @@ def import_batch_norm(node: NodeContext) -> None:
     code = widen(nest, code, i32, unsigned=not source.signed)
     lines = [nest.constant(array, f32, [1]) for array in (factor, offset)]
     point = _word(source.zero_point)
-    stored = call_function(
-        nest, CONTRACT, "on_line", code, point, *lines, *_limits(element)
-    )
+    low = element.zero_point if node.flag("relu", False) else element.storage_min
+    zero_point, _, high = _limits(element)
+    limits = zero_point, _word(low), high
+    stored = call_function(nest, CONTRACT, "on_line", code, point, *lines, *limits)
     _define(node, nest, stored, element, value.shape)
 
 

@@ -39,11 +39,12 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Flatten": ("flatten", ("start_dim", "end_dim")),
     "AdaptiveMaxPool2d": ("adaptive_max_pool2d", ()),
     **{
-        f"BatchNorm{rank}d": (
-            f"batch_norm{rank}d",
+        f"{kind}{rank}d": (
+            f"batch_norm{rank}d{suffix}",
             ("weight", "bias", "running_mean", "running_var", "eps"),
         )
         for rank in (2, 3)
+        for kind, suffix in (("BatchNorm", ""), ("BNReLU", "_relu"))
     },
     "GroupNorm": ("group_norm", ("num_groups", *AFFINE)),
     "Hardsigmoid": ("hardsigmoid", ()),
@@ -141,7 +142,9 @@ STORED = frozenset(
         *("adaptive_avg_pool2d", "add", "add_relu", "avg_pool2d", "cat", "dequantize"),
         *(
             "batch_norm2d",
+            "batch_norm2d_relu",
             "batch_norm3d",
+            "batch_norm3d_relu",
             "clamp",
             "group_norm",
             "instance_norm",
