@@ -200,7 +200,9 @@ class Reach:
     def named(self, stem: str) -> list[str]:
         """Tests of contracts and of front ends whose names hold a word that stands for
         the contract, those of contracts first."""
-        words = (stem, *ALSO_NAMED.get(stem, ()))
+        # Steps of a library may be several files, as `_glibc_exponentials`.
+        library = stem.partition("_")[0]
+        words = (stem, *ALSO_NAMED.get(library, ()))
         found = {
             test
             for test in self.seconds
