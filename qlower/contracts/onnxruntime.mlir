@@ -61,6 +61,8 @@
 //   largest one pass over it depends on its place. Here the scale is NaN then.
 // - Convolutions of float32 in a session that optimizes: they go through blocks of channels then,
 //   in another order.
+// - Transposes that undo each other behind a real pool of 16n channels: ONNX Runtime takes them out
+//   and keeps the image in blocks, in which normalizations have other last bits.
 // - Which of two zeros Max and Min of float32 return depends on its place in ONNX Runtime: the
 //   sign of such a zero can differ.
 // - A softmax whose result has so small a scale that its terms overflow, and a beta, are refused.
