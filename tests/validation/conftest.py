@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import qlower
 from qlower.files.arrays import Array
+from qlower.validation.result import Validation
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 
@@ -35,3 +37,10 @@ def stored(
     path = tmp_path_factory.mktemp("data") / "digits.npz"
     np.savez(path, image=images, label=labels)
     return path
+
+
+@pytest.fixture(scope="session")
+def expected(model: Path, stored: Path) -> Validation:
+    """What one thread finds for two contracts."""
+    contracts = ("tflite", "pow2-shift")
+    return qlower.validate(model, stored, contracts=contracts, against="tflite", jobs=1)
