@@ -56,7 +56,7 @@ def test_steps_of_positions(
 
 
 @pytest.mark.parametrize(
-    ("weight_scale", "one", "shifted", "real"),
+    ("weight_scale", "one", "shifts", "real"),
     [
         *((0.25, one, False, 100 * 0.5) for one in (True, False)),
         *((0.25, one, True, 100 * 0.5) for one in (True, False)),
@@ -67,7 +67,7 @@ def test_steps_of_positions(
     ],
 )
 def test_openvino_keeps_a_single_scale_for_a_combined_one(
-    weight_scale: float, one: bool, shifted: bool, real: float
+    weight_scale: float, one: bool, shifts: bool, real: float
 ) -> None:
     """Steps of 1 in, of 1/2 out with 7 as 0, and a bias of 3: only where both scales
     give 1, a single scale of weights stays in place of it."""
@@ -75,7 +75,7 @@ def test_openvino_keeps_a_single_scale_for_a_combined_one(
         "openvino",
         "in_steps",
         sum=100,
-        shifted=shifted,
+        shifts=shifts,
         one_weight_scale=one,
         in_qdq=False,
         real_bias=3,
