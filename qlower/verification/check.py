@@ -134,6 +134,8 @@ def _check(
     progress: Progress,
 ) -> Check:
     rows = cast(Sequence[Record], record["layers"])
+    if not isinstance(rows, list):
+        raise TypeError("layers is no list")
     names = list(dict.fromkeys(_text(row, "layer") for row in rows))
     chosen = None
     if sample is not None and sample < len(names) and decide is not _fits_again:

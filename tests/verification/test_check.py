@@ -230,6 +230,27 @@ def test_files_that_readers_may_see_differently(tmp_path: Path) -> None:
             check(path, model)
 
 
+def test_a_verdict_about_no_layers(tmp_path: Path) -> None:
+    (tmp_path / "add.mlir").write_text(ADD)
+    path = tmp_path / "verdict.json"
+    found = QUESTIONS["fits"](load(tmp_path / "add.mlir")).to_dict()
+    assert found["layers"] == []
+    path.write_text(json_text({**found, "layers": {}}))
+    with pytest.raises(QlowerError, match="layers is no list"):
+        check(path, tmp_path / "add.mlir")
+
+
+ADD = """
+!x = !quant.uniform<i8:f32, 0.5:-3>
+module attributes {qnn.contract = "tflite"} {
+  func.func @main(%x: tensor<2x!x>) -> tensor<2x!x> {
+    %y = qnn.add %x, %x : (tensor<2x!x>, tensor<2x!x>) -> tensor<2x!x>
+    return %y : tensor<2x!x>
+  }
+}
+"""
+
+
 def test_a_verdict_about_no_code(tmp_path: Path) -> None:
     """All of nothing is equal."""
     (tmp_path / "tiny.mlir").write_text(TINY)
