@@ -108,18 +108,31 @@ def test_floats_are_summed_in_order(level: str, shape: tuple[int, int, int, int]
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
-    ("x_type", "x_zero", "w_type", "w_zero"),
+    "zeros",
     [("u", 131, "u", 124), ("s", -7, "s", 0), ("u", 0, "s", 3), ("s", 5, "u", 128)],
 )
 def test_bytes_of_any_sign(
+    level: str, shape: tuple[int, int, int, int], zeros: tuple[str, int, str, int]
+):
+    """With zero points; sums modulo 2^32 are exact."""
+    check_bytes(level, shape, *zeros)
+
+
+@pytest.mark.parametrize("columns", [17, 18, 20, 31])
+@pytest.mark.parametrize("level", [x for x in LEVELS if "vnni" in x or "dotp" in x])
+def test_columns_beyond_the_last_whole_vector(level: str, columns: int):
+    """From a single one on, where one factor is packed."""
+    check_bytes(level, (2, 9, 9, columns), "s", 5, "us"[columns % 2], 3)
+
+
+def check_bytes(
     level: str,
     shape: tuple[int, int, int, int],
     x_type: str,
     x_zero: int,
     w_type: str,
     w_zero: int,
-):
-    """With zero points; sums modulo 2^32 are exact."""
+) -> None:
     count, rows, length, columns = shape
     rng = np.random.default_rng(length)
     x = rng.integers(-128, 128, (count, rows, length)).astype(np.int8)

@@ -107,6 +107,9 @@ class Computing(ScopedText):
         return splats[type.lanes]
 
     def shuffle(self, a: Value, lanes: Sequence[int]) -> Value:
+        """The numbered lanes of a vector, or of a scalar, which has lane 0 alone."""
+        if a.type.lanes == 1:
+            return self.splat(a, len(lanes))
         if len(lanes) == 1:
             return self.extract(a, lanes[0])
         whole = range(a.type.lanes)

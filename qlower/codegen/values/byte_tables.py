@@ -43,7 +43,7 @@ def look_up(f: Function, target: Target, table: Value, codes: Value) -> Value:
     assert known is not None
     lanes, wanted = target.vector_bits // 8, codes.type.lanes
     if wanted < lanes:  # the rest of a register looks up the same again
-        codes = f.splat(codes, lanes) if wanted == 1 else _repeated(f, codes, lanes)
+        codes = _repeated(f, codes, lanes)
     parts = [
         f.shuffle(codes, range(first, first + lanes))
         for first in range(0, codes.type.lanes, lanes)
