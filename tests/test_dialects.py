@@ -24,6 +24,7 @@ ALIASES = {
     "!other": "!quant.uniform<u8:f32, 0.25:128>",
     "!out": "!quant.uniform<i8:f32, 0.125>",
     "!w": "!quant.uniform<i8:f32, 0.5>",
+    "!codes": "!quant.uniform<i8:f32, 1.0>",
 }
 """Types that the examples in docstrings are written with."""
 
