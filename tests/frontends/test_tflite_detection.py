@@ -29,7 +29,16 @@ OPTIONS: dict[str, Option] = {
     "w_scale": 5.0,
 }
 BOXES = 30
-RESULTS = {"boxes": (1, 7, 4), "classes": (1, 7), "scores": (1, 7), "count": (1,)}
+
+
+def results_of(options: dict[str, Option]) -> dict[str, tuple[int, ...]]:
+    """The names and shapes of results."""
+    width = options["max_classes_per_detection"]
+    assert isinstance(width, int)
+    rows = 7 * width
+    return {"boxes": (1, rows, 4), "classes": (1, rows), "scores": (1, rows)} | {
+        "count": (1,)
+    }
 
 
 def detector(
@@ -45,6 +54,8 @@ def detector(
     """A model of the operator alone; with a shape the results have that one, and with a
     type the anchors."""
     builder, random = TFLiteBuilder(), np.random.default_rng(5)
+    given = OPTIONS | options
+    given.pop(without, None)
     if anchors is None:
         anchors = random.uniform(0.05, 0.6, (BOXES, 4)).astype(np.float32)
     is_real = dtype == "float32"
@@ -63,10 +74,8 @@ def detector(
     )
     results = [
         builder.tensor(name, sizes if shape is None else shape, "float32")
-        for name, sizes in RESULTS.items()
+        for name, sizes in results_of(given).items()
     ]
-    given = OPTIONS | options
-    given.pop(without, None)
     builder.operator(DETECTION, [x, scores, table], results, given)
     return builder.build([x, scores], results)
 
@@ -114,6 +123,47 @@ def test_detections(
                 np.testing.assert_array_equal(found, result)
 
 
+@pytest.mark.parts(32)
+@pytest.mark.parametrize("width", [2, 3, 8, 18])
+@pytest.mark.parametrize("classes", [1, 3, 9, 16])
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_classes_of_a_detection(
+    dtype: str, classes: int, width: int, tmp_path: Path
+) -> None:
+    """Equal scores in the order of the C++ library's partial sort, NaN and infinities
+    among them. Where there are fewer classes than places LiteRT leaves these as they
+    are."""
+    pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
+    data = detector(
+        dtype,
+        classes=classes + width % 2,
+        num_classes=classes,
+        max_classes_per_detection=width,
+        nms_iou_threshold=0.9,
+    )
+    path = tmp_path / "model.tflite"
+    path.write_bytes(data)
+    model = qlower.load(path)
+    runs = [qlower.jit(model), lambda *x: qlower.interpret(model, *x)]
+    for seed in range(12):
+        encodings, scores = inputs(dtype, classes + width % 2, seed)
+        if dtype == "uint8" and seed % 2:
+            scores = (scores.astype(np.uint8) & 0xC0).astype(np.uint8)
+        if dtype == "float32" and seed % 4 == 0:
+            scores[scores == scores.max()] = (np.inf, np.nan, 1)[seed // 4 % 3]
+            scores[scores == 0] = -np.inf
+        *expected, count = run_litert(data, [encodings, scores])
+        for number, result in enumerate(expected):
+            table = result.reshape(7, width, -1)
+            table[int(count[0]) :] = 0
+            table[:, classes:] = 0
+            expected[number] = table.reshape(result.shape)
+        for run in runs[: 1 + (seed < 2)]:
+            results = run(encodings, scores)
+            for found, result in zip(results, (*expected, count), strict=True):
+                np.testing.assert_array_equal(found, result)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -122,8 +172,12 @@ def test_detections(
         ({"classes": 5}, "classes of tensor 1 's' 5 is out of range [3, 4]"),
         ({"nms_iou_threshold": 0.0}, "nms_iou_threshold 0.0 is out of range (0, 1]"),
         (
-            {"max_classes_per_detection": 2},
+            {"max_classes_per_detection": 2, "use_regular_nms": True},
             "max_classes_per_detection 2 is out of range [1, 1]",
+        ),
+        (
+            {"max_classes_per_detection": 17, "num_classes": 20, "classes": 20},
+            "classes of a detection 17 is out of range [1, 16]",
         ),
         ({"y_scale": 0.0}, "a scale of 0 among [0.0, 10.0, 5.0, 5.0]"),
         ({"dtype": "int8"}, "type INT8 is not supported by"),

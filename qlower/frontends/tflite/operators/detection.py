@@ -2,7 +2,8 @@
 and those that are left of overlapping ones (detection_postprocess.cc of LiteRT).
 
 Places of results that no detection fills are 0. Without `use_regular_nms` LiteRT leaves
-in them whatever its memory has.
+in them whatever its memory has: behind the last detection, and of each detection behind
+the last of its classes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
-from qlower.dialects.types import shape_of
+from qlower.dialects.types import element_type, shape_of
 from qlower.emit.inline_rule import call_function
 from qlower.emit.reductions import summed
 from qlower.emit.tensors import reshape
@@ -24,6 +25,7 @@ from qlower.files.arrays import Array
 from qlower.model.nests import extract
 
 from ...entry import takes
+from ...graph.partial_sort import partially_sorted
 from ...graph.suppression import CORNERS, first_of_largest, picked, rows_at
 from ...scalars import Scalars, mapped, nearest
 from ..context import OperatorContext
@@ -38,6 +40,10 @@ and scores."""
 DETECTIONS_PER_CLASS = 100
 """Detections of one class where the options don't have their number."""
 
+MOST_CLASSES = 16
+"""The most classes of one detection, whose order is computed by comparisons that grow
+with the square of their number."""
+
 SCALES = ("y_scale", "x_scale", "h_scale", "w_scale")
 
 
@@ -46,35 +52,57 @@ def import_detection(op: OperatorContext) -> None:
     of all classes together, or of each class with `use_regular_nms`."""
     count = op.integer("max_detections", None, 1, MAX_ELEMENTS)
     classes = op.integer("num_classes", None, 1, MAX_ELEMENTS)
-    # LiteRT takes 0 where it is left out, and has no room for results then
-    op.integer("max_classes_per_detection", 0, 1, 1)
+    is_regular = op.flag("use_regular_nms", False)
+    # LiteRT takes 0 where it is left out, and has no room for results then; with
+    # `use_regular_nms` it leaves room for several classes, and fills none of it
+    most = 1 if is_regular else MAX_ELEMENTS // count
+    width = op.integer("max_classes_per_detection", 0, 1, most)
+    op.check_range("classes of a detection", min(width, classes), 1, MOST_CLASSES)
     limit = op.number("nms_iou_threshold")
     if not 0 < limit <= 1:
         raise op.error(f"nms_iou_threshold {limit} is out of range (0, 1]")
     boxes = _boxes(op)
-    find = _of_each_class if op.flag("use_regular_nms", False) else _of_all_classes
-    best, at, found = find(op, boxes, classes, count, limit)
-    _give(op, boxes, best, at, found)
-
-
-def _of_all_classes(
-    op: OperatorContext, boxes: SSAValue, classes: int, count: int, limit: float
-) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """Detections [D] as scores, places of boxes and classes: each box has the first of
-    its best classes."""
-    emit = emitter(op)
-    best, of_box = first_of_largest(emit, _scores(op, boxes, classes, (0, 1)))
-    kept = _kept(op, reshape(emit, best, (1, *shape_of(best))))
+    if is_regular:
+        _give(op, 1, boxes, *_of_each_class(op, boxes, classes, count, limit))
+        return
+    given = _scores(op, boxes, classes, (0, 1))
+    columns = _best_classes(op, given, min(width, classes))
+    tables = [_side_by_side(op, width, column) for column in zip(*columns, strict=True)]
+    best = columns[0][0]
+    kept = _kept(op, reshape(emitter(op), best, (1, *shape_of(best))))
     picks = picked(op.graph.builder, op.place(), "picked", count, kept, boxes, limit)
-    scores, at = (reshape(emit, one, (count,)) for one in picks)
-    return scores, at, _elements_at(op, of_box, at)
+    best, at = (reshape(emitter(op), one, (count,)) for one in picks)
+    scores, found = (rows_at(emitter(op), table, at) for table in tables)
+    _give(op, len(columns), boxes, best, at, found, scores)
+
+
+def _best_classes(
+    op: OperatorContext, scores: SSAValue, count: int
+) -> Sequence[tuple[SSAValue, SSAValue]]:
+    """The best scores of boxes and their classes, the best one first: of one alone the
+    first of equal ones, of more the one that LiteRT's partial sort has there."""
+    if count == 1:
+        return [first_of_largest(emitter(op), scores)]
+    return partially_sorted(emitter(op), scores, count)
+
+
+def _side_by_side(
+    op: OperatorContext, width: int, columns: Sequence[SSAValue]
+) -> SSAValue:
+    """A table [N, width] of columns [N], and of 0 behind them."""
+    emit = emitter(op)
+    (count,) = shape_of(columns[0])
+    table = emit.filled((count, width), element_type(columns[0].type), 0)
+    for place, column in enumerate(columns):
+        table = emit.inserted(reshape(emit, column, (count, 1)), table, (0, place))
+    return table
 
 
 def _of_each_class(
     op: OperatorContext, boxes: SSAValue, classes: int, count: int, limit: float
-) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """Detections [D] as scores, places of boxes and classes: the best ones of all
-    classes, of equal ones that of the first class."""
+) -> tuple[SSAValue, SSAValue, SSAValue, SSAValue]:
+    """Detections as scores and places of boxes [D], classes and again scores [D, 1]:
+    the best ones of all classes, of equal ones that of the first class."""
     default = DETECTIONS_PER_CLASS
     each = op.integer("detections_per_class", default, 1, MAX_ELEMENTS)
     each = min(each, count)
@@ -92,7 +120,9 @@ def _of_each_class(
         chosen,
     )
     at = reshape(emit, at, (classes * each,))
-    return scores, _elements_at(op, at, chosen), found
+    column = (count, 1)
+    found, shown = (reshape(emit, one, column) for one in (found, scores))
+    return scores, _elements_at(op, at, chosen), found, shown
 
 
 def _elements_at(op: OperatorContext, table: SSAValue, places: SSAValue) -> SSAValue:
@@ -103,22 +133,36 @@ def _elements_at(op: OperatorContext, table: SSAValue, places: SSAValue) -> SSAV
 
 
 def _give(
-    op: OperatorContext, boxes: SSAValue, best: SSAValue, at: SSAValue, found: SSAValue
+    op: OperatorContext,
+    filled: int,
+    boxes: SSAValue,
+    best: SSAValue,
+    at: SSAValue,
+    found: SSAValue,
+    scores: SSAValue,
 ) -> None:
-    """Make detections the results; where there is none they are 0."""
-    (count,) = shape_of(best)
-    shapes = (1, count, CORNERS), (1, count), (1, count), (1,)
+    """Make detections the results: where there is none, and in columns of classes
+    behind the `filled` ones, they are 0."""
+    count, width = shape_of(found)
+    rows = count * width
+    shapes = (1, rows, CORNERS), (1, rows), (1, rows), (1,)
     for number, shape in enumerate(shapes):
         # LiteRT takes no shape from the file, where converters leave it out
         op.graph.shapes.setdefault(op.output(number).index, shape)
     corners = rows_at(emitter(op), boxes, at)
-    for number, value in enumerate((corners, found, best)):
-        nest = start(op, shape_of(value), output=number)
+    for number, value in enumerate((corners, found, scores)):
+        loops = (count, width, CORNERS) if number == 0 else (count, width)
+        nest = start(op, loops, output=number)
         steps = Scalars(nest)
-        element = nest.input(value, range(nest.parallel))
+        element = nest.input(value, (0, len(loops) - 1))
         if number == 1:
             element = steps.step(arith.SIToFPOp(element, f32))
         is_there = _is_there(steps, nest.input(best, (0,)))
+        if filled < width:
+            is_filled = steps.compare(
+                "lt", steps.place(1, i32), steps.constant(filled, i32)
+            )
+            is_there = steps.logical("and", is_there, is_filled)
         chosen = steps.select(is_there, element, steps.constant(0, f32))
         (result,) = nest.build([chosen])
         finish(op, reshape(nest.emitter, result, shapes[number]), number)
