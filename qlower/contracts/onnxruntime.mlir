@@ -56,13 +56,14 @@
 //   float32 there, and normalizations, products and global pools after them, if the block divides
 //   their channels. Averages are then added in raster order. The block is that of AVX-512, 16; on
 //   machines without it, it is 8, and float32 averages of 8, 24, ... channels have other last bits.
+//   Transposes that undo each other there, with elementwise operators between, are taken out first.
 // # Not matched
 // - NaN among the numbers that DynamicQuantizeLinear takes: whether ONNX Runtime's smallest and
 //   largest one pass over it depends on its place. Here the scale is NaN then.
 // - Convolutions of float32 in a session that optimizes: they go through blocks of channels then,
 //   in another order.
-// - Transposes that undo each other behind a real pool of 16n channels: ONNX Runtime takes them out
-//   and keeps the image in blocks, in which normalizations have other last bits.
+// - What ONNX Runtime makes of real images in blocks where its optimizer's way is not certain here:
+//   images interpolated linearly, and results behind transposes that it may move. Refused by name.
 // - Which of two zeros Max and Min of float32 return depends on its place in ONNX Runtime: the
 //   sign of such a zero can differ.
 // - A softmax whose result has so small a scale that its terms overflow, and a beta, are refused.

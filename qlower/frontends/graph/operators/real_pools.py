@@ -107,7 +107,7 @@ def import_global_average_pool(node: NodeContext) -> None:
     """The mean of the image; in blocks a pool."""
     image = as_image(node, real_operand(node, 0), False, is_whole=True)
     sizes = image.type.get_shape()[1:-1]
-    if node.importer.blocks.holds(node):
+    if node.importer.blocks.pools(node):
         pool = pool_of(image, Window.of(sizes, sizes), "loop_average_pool")
         from_image(node, pool, image, False)
         return
