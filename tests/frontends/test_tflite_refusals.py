@@ -349,6 +349,13 @@ def test_a_stride_beyond_the_result() -> None:
     expect_refusal(data, "TRANSPOSE_CONV: a stride of 65536 for a result of 17")
 
 
+def test_transposed_weights_without_a_scale() -> None:
+    operands = [[2, 8, 10, 4], "int64 4x2x2x3", "int64 2x4x5x3"]
+    window = {"padding": 0, "stride_w": 2, "stride_h": 2}
+    data = model("TRANSPOSE_CONV", operands, "int64 2x8x10x4", options=window)()
+    expect_refusal(data, "weights of type INT64 have no scale")
+
+
 @pytest.mark.parametrize("operator", ["EXP", "LOG", "RSQRT"])
 def test_functions_of_integers(operator: str) -> None:
     data = model(operator, ["int64 4"], "int64 4")()

@@ -34,7 +34,8 @@ def check_weights(
     expected = "INT8" if type == "INT16" else type
     op.expect_type(number, expected, where=f"for weights with {type}")
     element = op.input_type(number).element_type
-    assert isinstance(element, QuantizedType)
+    if not isinstance(element, QuantizedType):
+        raise op.error(f"{tensor}: weights of type {type} have no scale")
     if element.is_per_axis:
         if element.axis != axis:
             raise op.error(
