@@ -11,6 +11,7 @@ blocks lie between them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ from .nodes import Graph
 from .orders import Order, channels_last, identity
 
 CHANNELS = 16
+CHANNELS_FIRST = (0, 3, 1, 2)
 STARTING = ("AveragePool", "MaxPool")
 GLOBAL = ("GlobalAveragePool", "GlobalMaxPool")
 KEEPING = (
@@ -85,13 +87,15 @@ class Blocks:
         if order is None:
             channels = node.shape(image)[1:2]
             shapes = ((*channels, 1, 1), (1, *channels, 1, 1))
-            return shape in shapes and self.holds(node, image)
+            may_scale = shape in shapes or node.name(image) in self.unknown
+            return may_scale and math.prod(shape) > 1 and self.holds(node, image)
+        whole = node.shape(image)
         shape = (*[1] * (4 - len(shape)), *shape)
-        channels = node.shape(image)[order.index(1)]
+        channels = whole[order.index(1)]
         if [shape[order.index(at)] for at in range(4)] != [1, channels, 1, 1]:
             return False
         crosses = self.crosses(node)
-        if crosses is None:
+        if crosses is None or math.prod(whole) == whole[order.index(0)] * channels:
             raise node.error(
                 "how ONNX Runtime moves transposes before this product, and so whether"
                 " it is a convolution in blocks of channels, is not known",
@@ -128,7 +132,8 @@ class Blocks:
             self.follow_kernel(node, result)
 
     def follow_transpose(self, node: NodeContext, result: str) -> None:
-        """Transposes merge; in blocks lies again what they leave as it was."""
+        """Transposes merge; in blocks lies again what they leave as it was. Behind
+        other transposes than from and to channels last it is not known what does."""
         name, rank = node.name(0), len(node.shape(0))
         if name in self.unknown:
             self.unknown.add(result)
@@ -136,6 +141,10 @@ class Blocks:
             return
         first = self.hidden.get(name)
         perm = node.integer_list("perm", list(reversed(range(rank))), 0, rank - 1)
+        if tuple(perm) not in (channels_last(4), CHANNELS_FIRST):
+            # Some are dropped or merged before what is behind them is moved.
+            self.unknown.add(result)
+            return
         order = tuple(perm if first is None else (first[at] for at in perm))
         if first is None or order != identity(4):
             self.hidden[result] = order
