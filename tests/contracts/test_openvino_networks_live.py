@@ -88,7 +88,7 @@ def quantized_by_onnxruntime(path: Path, quantized: Path) -> None:
 
 def test_mobilenet_v2(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """With its real weights. Its last pair of quantizers shares the zero point with the
-    one before it, of which is warned: codes are equal, real numbers by the FMA."""
+    one before it; a warning says so: codes are equal, real numbers by the FMA."""
     pytest.importorskip("onnxruntime")
     files = [*(models_directory() / MOBILE).glob("model.*")]
     if not files:

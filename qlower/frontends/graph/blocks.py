@@ -46,7 +46,7 @@ class Blocks:
         """The values that are images in blocks once transposes have moved behind
         them, with the dimension of the image that each of theirs is."""
         self.unknown: set[str] = set()
-        """The values of which it is not known whether they lie in blocks."""
+        """The values that may lie in blocks, or not."""
         self.moving: Moving | None = None
 
     def holds(self, node: NodeContext, number: int = 0) -> bool:
@@ -132,8 +132,8 @@ class Blocks:
             self.follow_kernel(node, result)
 
     def follow_transpose(self, node: NodeContext, result: str) -> None:
-        """Transposes merge; in blocks lies again what they leave as it was. Behind
-        other transposes than from and to channels last it is not known what does."""
+        """Transposes merge; what they leave as it was lies in blocks again. Behind
+        others than to channels last and back that is not known."""
         name, rank = node.name(0), len(node.shape(0))
         if name in self.unknown:
             self.unknown.add(result)

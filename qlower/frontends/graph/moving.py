@@ -33,8 +33,8 @@ class Moving:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.leading: dict[str, bool] = {}
-        """The values from which a path leads to a transpose; False where it does so
-        by operators of which it is not said."""
+        """The values from which a path leads to a transpose; False where it leads
+        by operators whose ways aren't stated."""
         for node in reversed(graph.ordered()):
             if node.kind == "Transpose":
                 self.leading[node.inputs[0]] = True

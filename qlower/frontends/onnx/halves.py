@@ -1,9 +1,8 @@
 """Networks of float16, most of whose operators ONNX Runtime computes in float32.
 
 Its processor has kernels of float16 for conversions and movement. Other operators are
-surrounded by casts (onnxruntime/core/optimizer/insert_cast_transformer.cc), of which
-those between two such operators are left out: what one gives to the other isn't
-rounded.
+surrounded by casts (onnxruntime/core/optimizer/insert_cast_transformer.cc); those
+between two such operators are left out, so what one gives to the other isn't rounded.
 """
 
 from __future__ import annotations
