@@ -44,8 +44,7 @@ func.func private @least() -> i32 {
 }
 
 func.func private @clamp_and_round(%steps: f32, %least: i32, %most: i32) -> i32 {
-  %clamped = min(max(%steps, f32(%least)), f32(%most))
-  %result = func.call @round_by_adding_half(%clamped) : (f32) -> i32
+  %result = @round_by_adding_half(min(max(%steps, f32(%least)), f32(%most))) : i32
 }
 
 // What 128 and the zero point add to each weight.
@@ -54,8 +53,7 @@ func.func private @ratio() -> f32 { %result = %input_scale / %output_scale : f32
 
 func.func private @float_bias() -> f32 {
   %shifted = f32(%weight_sum) * %weight_scale * f32(@shift)
-  %steps = (%real_bias - %shifted * %input_scale) / %output_scale
-  %result = func.call @plus_zero_point(%steps) : (f32) -> f32
+  %result = @plus_zero_point((%real_bias - %shifted * %input_scale) / %output_scale) : f32
 }
 
 func.func @conv2d(%accumulator: i32) -> i32 serves conv2d, linear {

@@ -52,17 +52,11 @@ func.func private @store(%real: f32, %exactly: i1) -> i32 {
 }
 
 // Of ncnn's own files, too, whose steps no scale here may have.
-func.func private @real_fused(%accumulator: i32, %step: f32, %bias: f32) -> f32 {
-  %result = fma(f32(%accumulator), %step, %bias)
+func.func private @real_fused(%accumulator: i32, %step: f32, %real_bias: f32) -> f32 {
+  %result = fma(f32(%accumulator), %step, %real_bias)
 }
-func.func private @real_in_two_steps(%accumulator: i32, %step: f32, %bias: f32) -> f32 {
-  %result = f32(%accumulator) * %step + %bias
-}
-func.func private @fused(%accumulator: i32) -> f32 {
-  %result = func.call @real_fused(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
-}
-func.func private @in_two_steps(%accumulator: i32) -> f32 {
-  %result = func.call @real_in_two_steps(%accumulator, @step, %real_bias) : (i32, f32, f32) -> f32
+func.func private @real_in_two_steps(%accumulator: i32, %step: f32, %real_bias: f32) -> f32 {
+  %result = f32(%accumulator) * %step + %real_bias
 }
 
 // Whether an element of an image lies in its channel after whole vectors of 4.
@@ -72,7 +66,7 @@ func.func private @is_last(%element: i32) -> i1 {
 }
 
 func.func @conv2d(%accumulator: i32, %element: i32) -> i32 {
-  %result = @store(@fused(%accumulator), @is_last(%element))
+  %result = @store(@real_fused(%accumulator, @step), @is_last(%element))
 }
 
 // convdw3x3s1_int8_requant_sse, convdw3x3s2_int8_requant_sse
@@ -87,14 +81,14 @@ func.func private @has_own_kernel() -> i1 {
 func.func @depthwise_conv2d(%accumulator: i32, %element: i32) -> i32 {
   %single = %channel_count == %input_channels
   %fuses = @has_own_kernel or not %single
-  %real = @fused(%accumulator) if %fuses else @in_two_steps(%accumulator)
+  %real = @real_fused(%accumulator, @step) if %fuses else @real_in_two_steps(%accumulator, @step)
   %result = @store(%real, %single or @is_last(%element))
 }
 
 // The row is one vector; its last one to three elements are rounded one by one.
 func.func @linear(%accumulator: i32) -> i32 {
   %last = func.call @is_in_tail(%channel, %channel_count, 4) : (i32, i32, i32) -> i1
-  %result = @store(@in_two_steps(%accumulator), %last)
+  %result = @store(@real_in_two_steps(%accumulator, @step), %last)
 }
 
 func.func @dequantize_bias() -> f32 { %result = f32(%bias) * @step }
