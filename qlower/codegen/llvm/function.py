@@ -346,8 +346,7 @@ class Function(Computing):
         self._names += 1
         label, before = f"loop{self._names}", self._block
         place, scope = len(self._lines), self._enter_loop()
-        self._lines += [f"  br label %{label}", f"{label}:"]
-        self._block = label
+        self._begin(label)
         # a machine counts by as many bits as it has
         counter = Value(Type(f"i{self.module.pointer_bits}"), self._name())
         inside = [Value(value.type, self._name()) for value in carried]
@@ -369,11 +368,7 @@ class Function(Computing):
                 f"[ {later.text}, %{self._block} ]"
             )
         was_last = self.compare("eq", following, constant(counter.type, count))
-        self._lines += [
-            f"  br {was_last}, label %{label}.end, label %{label}",
-            f"{label}.end:",
-        ]
-        self._block = f"{label}.end"
+        self._begin(f"{label}.end", f"{was_last}, label %{label}.end, label %{label}")
         self._leave()
         self._lines[place] = "\n".join((*scope.before, self._lines[place]))
         self._add_here(after)
@@ -383,34 +378,29 @@ class Function(Computing):
         """Run `code` if the condition holds."""
         self._names += 1
         label = f"when{self._names}"
-        self._lines += [
-            f"  br {condition}, label %{label}, label %{label}.end",
-            f"{label}:",
-        ]
-        self._block = label
+        self._begin(label, f"{condition}, label %{label}, label %{label}.end")
         outermost = self._enter_branch()
         code()
         self._leave(outermost)
-        self._lines += [f"  br label %{label}.end", f"{label}.end:"]
-        self._block = f"{label}.end"
+        self._begin(f"{label}.end")
 
     def repeat(self, goes_on: Callable[[], Value], code: Callable[[], None]) -> None:
         """Run `code` again and again while the condition before it holds."""
         self._names += 1
         label = f"while{self._names}"
         outermost = self._enter_branch()
-        self._lines += [f"  br label %{label}", f"{label}:"]
-        self._block = label
+        self._begin(label)
+        body, end = f"{label}.body", f"{label}.end"
         condition = goes_on()
-        self._lines += [
-            f"  br {condition}, label %{label}.body, label %{label}.end",
-            f"{label}.body:",
-        ]
-        self._block = f"{label}.body"
+        self._begin(body, f"{condition}, label %{body}, label %{end}")
         code()
         self._leave(outermost)
-        self._lines += [f"  br label %{label}", f"{label}.end:"]
-        self._block = f"{label}.end"
+        self._begin(end, f"label %{label}")
+
+    def _begin(self, block: str, way: str = "") -> None:
+        """End a block and begin another, to which it branches if no `way` is given."""
+        self._lines += [f"  br {way or f'label %{block}'}", f"{block}:"]
+        self._block = block
 
     def finish(self, value: Value | None = None) -> None:
         self._lines.append("  ret void" if value is None else f"  ret {value}")
