@@ -22,7 +22,7 @@ from qlower.model.nests import Emitter, Nest, extract
 from ..scalars import Scalars, nearest
 
 Element: TypeAlias = tuple[SSAValue, SSAValue]
-"""A key and an id in a nest."""
+"""A key and an id, or a place, in a nest."""
 
 FIRST = (AffineConstantExpr(0),)
 """The index of the one element of a tensor [1]."""
@@ -108,9 +108,9 @@ class Heap:
             parent = self.read(steps, place if is_moved else above)
             is_top = steps.compare("lt", above, zero)
             is_less = steps.logical("or", is_top, _is_above(steps, parent, element))
-            found = _chosen(steps, is_less, element, parent)
+            found = chosen(steps, is_less, element, parent)
             if own is not None:
-                found = _chosen(steps, _is_above(steps, own, element), own, found)
+                found = chosen(steps, _is_above(steps, own, element), own, found)
             levels += (place, *found)
             own, place = parent, above
         return self._changed(steps.nest.build(levels))
@@ -128,7 +128,7 @@ class Heap:
                 nest.input(value, FIRST) for value in levels[first : first + 3]
             )
             is_here = steps.compare("eq", place, own)
-            key, name = _chosen(steps, is_here, (new[0], new[1]), (key, name))
+            key, name = chosen(steps, is_here, (new[0], new[1]), (key, name))
         return Heap(self.emit, *nest.build([key, name]))
 
 
@@ -137,9 +137,10 @@ def _is_above(steps: Scalars, one: Element, other: Element) -> SSAValue:
     return steps.compare("ge", one[0], other[0])
 
 
-def _chosen(
+def chosen(
     steps: Scalars, condition: SSAValue, one: Element, other: Element
 ) -> Element:
+    """One element where a condition holds, else the other."""
     key, name = (
         steps.select(condition, *pair) for pair in zip(one, other, strict=True)
     )

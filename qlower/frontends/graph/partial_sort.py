@@ -3,13 +3,13 @@ of GNU has it (bits/stl_algo.h, bits/stl_heap.h), which decides between equal on
 
 A heap holds the first elements of a row, the least of them on top; each later one that
 is larger comes in place of the top, and then the top is taken off again and again. The
-heap's elements are scalars of a nest, since their number is small and known.
+heap's elements, keys with their places in the row (i64), are scalars of a nest, since
+their number is small and known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
@@ -19,9 +19,7 @@ from qlower.dialects.types import shape_of
 from qlower.model.nests import Emitter, Nest
 
 from ..scalars import Scalars
-
-Element: TypeAlias = tuple[SSAValue, SSAValue]
-"""A key and its place in the row, i64."""
+from .heap import Element, chosen
 
 
 def partially_sorted(
@@ -98,17 +96,17 @@ def _sifted(
             if second < size:
                 turns[node] = steps.compare("gt", heap[second][0], up[0])
                 below = steps.select(turns[node], below, rises[second])
-                up = _chosen(steps, turns[node], up, heap[second])
+                up = chosen(steps, turns[node], up, heap[second])
             rises[node] = steps.logical("and", below, rises[node])
-        own = new if node == top else _chosen(steps, rises[node], heap[node], new)
-        filled[node] = own if below is None else _chosen(steps, below, own, up)
+        own = new if node == top else chosen(steps, rises[node], heap[node], new)
+        filled[node] = own if below is None else chosen(steps, below, own, up)
     on_path = {top: does}
     result = list(heap)
     for node in nodes:
         reached = on_path[node]
         result[node] = filled[node]
         if reached is not None:
-            result[node] = _chosen(steps, reached, filled[node], heap[node])
+            result[node] = chosen(steps, reached, filled[node], heap[node])
         turn = turns.get(node)
         for child in range(2 * node + 1, min(2 * node + 3, size)):
             goes = turn
@@ -131,15 +129,6 @@ def _both(
     if one is None or other is None:
         return other if one is None else one
     return steps.logical("and", one, other)
-
-
-def _chosen(
-    steps: Scalars, condition: SSAValue, one: Element, other: Element
-) -> Element:
-    key, place = (
-        steps.select(condition, *pair) for pair in zip(one, other, strict=True)
-    )
-    return key, place
 
 
 def _pairs(values: Sequence[SSAValue]) -> list[Element]:

@@ -78,18 +78,31 @@ def import_qlinear_average_pool(node: NodeContext) -> None:
         _import_average_of_volume(node, value)
         return
     image = as_image(node, value, is_last)
+    includes = node.flag("count_include_pad", False)
+    operation = average_of_stored(node, image, _window(node, image), includes)
+    from_image(node, operation, image, is_last)
+
+
+def average_of_stored(
+    node: NodeContext,
+    image: Value,
+    window: Window,
+    includes: bool,
+    contract: str | None = None,
+) -> qnn.AvgPool2DOp:
+    """The means of an image's stored integers, with the node's scale and zero point;
+    padding counts if the pool `includes` it."""
     batch, _, _, channels = image.type.get_shape()
-    window = _window(node, image)
     shape = (batch, *window.sizes, channels)
-    operation = qnn.AvgPool2DOp(
+    return qnn.AvgPool2DOp(
         image.ssa,
         node.typed(node.quantization(3, 4), shape, image.order),
         kernel=window.kernel,
         stride=window.stride,
         pad=window.pad,
-        count_include_pad=node.flag("count_include_pad", False),
+        count_include_pad=includes,
+        contract=contract,
     )
-    from_image(node, operation, image, is_last)
 
 
 def _window(node: NodeContext, image: Value) -> Window:

@@ -18,6 +18,7 @@ from qlower.operators.windows import Window, WindowAxis
 
 from ...entry import quantized, takes
 from ...graph.context import NodeContext
+from ...graph.operators.pooling import average_of_stored
 from ...graph.operators.real import real_operand
 from ...graph.operators.real_pools import pool_of, read_pool
 from ...graph.orders import Order, identity, stored_shape
@@ -41,18 +42,9 @@ def import_quantized_average_pool(node: NodeContext) -> None:
     kernel, which is fbgemm's (aten/src/ATen/native/quantized/cpu/AveragePool2d.cpp)."""
     image = as_image(node, node.stored(0, 1, 2), False)
     image, window, includes = _within_padding(node, image)
-    batch, _, _, channels = image.type.get_shape()
-    shape = (batch, *window.sizes, channels)
     leaves = node.flag("is_qnnpack", False) and node.flag("ceil_mode", False)
-    pool = qnn.AvgPool2DOp(
-        image.ssa,
-        node.typed(node.quantization(3, 4), shape, image.order),
-        kernel=window.kernel,
-        stride=window.stride,
-        pad=window.pad,
-        count_include_pad=includes,
-        contract="pytorch-fbgemm" if leaves else None,
-    )
+    contract = "pytorch-fbgemm" if leaves else None
+    pool = average_of_stored(node, image, window, includes, contract)
     from_image(node, pool, image, False)
 
 
