@@ -28,6 +28,8 @@ from .nodes import DEQUANTIZE, QUANTIZE, Graph, Node
 LIBRARY = "_steps"
 """The functions of rounding and coding."""
 
+HALF = "FLOAT16"
+
 CODES = QuantizedType.per_tensor(8, False, 1.0)
 """Codes at the borders of a module."""
 
@@ -111,7 +113,7 @@ def _mapped(
 
 
 NARROW: Mapping[str, NarrowFloat] = {
-    "FLOAT16": NarrowFloat(10, 16, 13, -14, 65504.0, 0x7C00, 0x7E00, "float16"),
+    HALF: NarrowFloat(10, 16, 13, -14, 65504.0, 0x7C00, 0x7E00, "float16"),
     "FLOAT8E4M3FN": NarrowFloat(17, 8, 20, -6, 448.0, 0x7F, 0x7F, "float8_e4m3fn"),
     "FLOAT8E4M3FNUZ": NarrowFloat(18, 8, 20, -7, 240.0, 0x80, 0x80, "float8_e4m3fnuz"),
     "FLOAT8E5M2": NarrowFloat(19, 8, 21, -14, 57344.0, 0x7C, 0x7F, "float8_e5m2"),
@@ -122,8 +124,8 @@ NARROW: Mapping[str, NarrowFloat] = {
 }
 """By ONNX's names."""
 
-CODED = tuple(name for name in NARROW if name != "FLOAT16")
-"""Those whose inputs and outputs are codes."""
+CODED = tuple(name for name in NARROW if name != HALF)
+"""Types whose inputs and outputs are codes."""
 
 KEEPING = (
     *("Expand", "Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose"),

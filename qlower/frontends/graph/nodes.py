@@ -30,8 +30,11 @@ TYPE_NAMES: Mapping[str, str] = {
 
 DTYPES_BY_NAME: Mapping[str, str] = {name: dtype for dtype, name in TYPE_NAMES.items()}
 
+FLOAT = 1
+"""ONNX's number of the type."""
+
 TYPES_BY_NUMBER: Mapping[int, str] = {
-    1: "FLOAT",
+    FLOAT: "FLOAT",
     2: "UINT8",
     3: "INT8",
     4: "UINT16",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from .nodes import DEQUANTIZE, QUANTIZE, TYPES_BY_NUMBER, Graph, Node
-
-FLOAT = 1
-"""ONNX's number of the type."""
+from .nodes import DEQUANTIZE, FLOAT, QUANTIZE, TYPES_BY_NUMBER, Graph, Node
 
 
 def remove_identities(graph: Graph) -> None:

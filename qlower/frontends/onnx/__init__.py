@@ -19,6 +19,7 @@ from qlower.kept.journal import read_given
 
 from ..format import Source
 from ..graph.importer import Framework, Reading, build_module, graph_format
+from ..graph.narrow import narrow_types
 from ..graph.nodes import Graph, Node
 from ..graph.operators import IMPORTERS
 from ..graph.schema import Model
@@ -51,7 +52,8 @@ def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
     unfused: dict[Node, str] = {}
     is_optimized = options.qdq != AS_WRITTEN
     is_fused = options.qdq not in (AS_WRITTEN, DEVICE)
-    other = optimized_otherwise(graph) if is_fused else None
+    narrow = narrow_types(graph)
+    other = optimized_otherwise(graph, narrow) if is_fused else None
     if other is not None:
         subject = f"node {other.index} {graph.written_operator(other)}"
         raise Site(graph.model.filename, other.index, subject).error(
@@ -59,7 +61,7 @@ def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
             " dequantized FLOAT16, by another operator, which is not supported",
             help="--qdq as-written reads the model so",
         )
-    if options.qdq != DEVICE and widen_halves(graph):
+    if options.qdq != DEVICE and widen_halves(graph, narrow):
         is_optimized = False
     elif is_optimized:
         unfused = fuse(graph, options.qdq)

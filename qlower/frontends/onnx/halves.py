@@ -11,13 +11,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..graph.narrow import KEEPING, narrow_types
-from ..graph.nodes import DEQUANTIZE, Graph, Node
+from ..graph.narrow import HALF, KEEPING, NARROW
+from ..graph.nodes import DEQUANTIZE, FLOAT, Graph, Node
 from .simplifying import constant_array
-
-HALF = "FLOAT16"
-FLOAT, FLOAT16 = 1, 10
-"""ONNX's numbers of types."""
 
 WITHOUT_KERNEL = (
     *("Add", "AveragePool", "Conv", "Div", "Erf", "Exp", "Gemm", "GlobalAveragePool"),
@@ -27,9 +23,10 @@ WITHOUT_KERNEL = (
 """Operators that are computed in float32, as far as that was seen."""
 
 
-def widen_halves(graph: Graph) -> bool:
-    """Cast around the operators without a kernel; whether there are any."""
-    types = {name: one for name, one in narrow_types(graph).items() if one == HALF}
+def widen_halves(graph: Graph, narrow: Mapping[str, str]) -> bool:
+    """Cast around the operators without a kernel; whether there are any. `narrow` are
+    the types of values of fewer bits than float32."""
+    types = {name: one for name, one in narrow.items() if one == HALF}
     wide: dict[Node, None] = {
         node: None
         for node in graph.nodes
@@ -54,7 +51,9 @@ def widen_halves(graph: Graph) -> bool:
                 continue
             graph.set_output(node, number, raw[name])
             if graph.users(name) or graph.is_returned(name):
-                graph.add(node.like("Cast", [raw[name]], [name], {"to": FLOAT16}))
+                graph.add(
+                    node.like("Cast", [raw[name]], [name], {"to": NARROW[HALF].number})
+                )
     return True
 
 
@@ -89,10 +88,9 @@ def _cast(graph: Graph, node: Node, name: str, casts: dict[str, str]) -> str:
     return casts[name]
 
 
-def optimized_otherwise(graph: Graph) -> Node | None:
+def optimized_otherwise(graph: Graph, types: Mapping[str, str]) -> Node | None:
     """A node of float16 that ONNX Runtime's optimizer replaces: a product of two
     dequantized matrices, or one that moves dequantized numbers."""
-    types = narrow_types(graph)
     for node in graph.of_kind("MatMul", *KEEPING):
         if node.kind == "Identity":
             continue

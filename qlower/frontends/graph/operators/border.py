@@ -12,13 +12,10 @@ from qlower.dialects.quant import QuantizedType
 from ...entry import takes
 from ..context import OTHER_STORED_TYPES, NodeContext
 from ..narrow import NARROW
-from ..nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
+from ..nodes import DEQUANTIZE, FLOAT, MICROSOFT, QUANTIZE
 from ..operands import STORED_TYPES
 from .open_quantization import dequantize_open, is_open, quantize_open
 from .real import real_operand
-
-FLOAT = 1
-"""ONNX's number of the type."""
 
 LARGEST_EXACT_SCALE = 1e36
 """Up to it, no code times the scale is infinite: quantizing gives the code again."""

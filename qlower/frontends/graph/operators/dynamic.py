@@ -25,14 +25,14 @@ from ...entry import takes
 from ...scalars import Scalars, mapped, text
 from ..context import NodeContext
 from ..narrow import CODED, NARROW, named
-from ..nodes import MICROSOFT, TYPES_BY_NUMBER
+from ..nodes import FLOAT, MICROSOFT, TYPES_BY_NUMBER
 from ..operands import STORED_TYPES
 from ..values import Value
 from .integer_products import matmul_integer, stored_operand
 from .open_quantization import rounded_to
 from .real import elementwise, real_operand
 
-FLOAT, UINT8 = 1, 2
+UINT8 = 2
 INTEGERS_BY_NUMBER = {6: i32, 7: i64, 9: i1}
 """ONNX's numbers of types."""
 

@@ -23,7 +23,7 @@ from qlower.model.nests import Index, widen
 from ...entry import quantized, takes
 from ...scalars import Scalars
 from ..context import OTHER_STORED_TYPES, NodeContext
-from ..narrow import CODED, NARROW
+from ..narrow import CODED, HALF, NARROW
 from ..nodes import MICROSOFT
 from ..operands import STORED_TYPES
 from ..orders import identity
@@ -38,8 +38,6 @@ from .integer_products import (
 )
 from .real import body_of, elementwise, real_operand
 from .rearranging import pick
-
-HALF = "FLOAT16"
 
 
 def is_open(node: NodeContext, *numbers: int) -> bool:

@@ -53,8 +53,13 @@ def _inlined(op: OperatorContext, number: int, arguments: Sequence[int]) -> list
         given, inner = op.graph.tensor(taken[place], op), subgraph.tensors[own]
         if given.quantization == inner.quantization:
             continue
-        meant = replace(given, name=inner.name, quantization=inner.quantization)
-        meant = replace(meant, buffer=NO_BUFFER, is_variable=False)
+        meant = replace(
+            given,
+            name=inner.name,
+            quantization=inner.quantization,
+            buffer=NO_BUFFER,
+            is_variable=False,
+        )
         if (type := tensor_type(meant, op)) == graph.type(given, op):
             continue
         meant, data = graph.added(meant), graph.constant(given, op)
