@@ -24,7 +24,7 @@ MOVING = ("Reshape", "Slice", "Transpose")
 
 
 class Network:
-    """A chain of layers, each of which keeps the shape."""
+    """A chain of layers that keep the shape."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)

@@ -143,7 +143,7 @@ def test_a_softmax_over_each_dimension(target: str, dim: int, tmp_path: Path) ->
 @pytest.mark.parts(3)
 @pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 31, 32, 47, 100])
 def test_a_softmax_of_rows(size: int, tmp_path: Path) -> None:
-    """Sums in vectors, the last of which isn't full, and of less than one."""
+    """Sums in vectors with a last one that isn't full, and in less than one."""
     torch: Any = pytest.importorskip("torch", reason="torch is not installed")
     if torch.backends.cpu.get_cpu_capability() != "AVX512":
         pytest.skip("vectors of other sizes end elsewhere")

@@ -87,7 +87,7 @@ ROWS = np.random.default_rng(5).integers(60, 180, (30, 1, 5)).astype("u1")
 
 
 def test_onnx_runtime_gives_stored_integers(products: Callable[..., Path]):
-    """It tells their type alone."""
+    """A session says their type alone."""
     found = qlower.validate(products("a.onnx"), {"x": ROWS}, against="onnxruntime")
     assert found.counts["onnxruntime"].output.differing == 0
     assert found.counts["onnxruntime"].output.power > 0

@@ -41,7 +41,7 @@ def run_of(op: Any, dtype: Any = np.int32, step: Any = 1, sums: bool = True) -> 
 
 
 def check_ends(found: Addends, op: Any, added: Any, places: Any) -> None:
-    """Operands bring each row to its ends, at the element that is told."""
+    """Operands bring each row to its ends, at the element that is named."""
     for row, (least, most) in enumerate(zip(found.least, found.most, strict=True)):
         for is_high, total in ((False, least.sum()), (True, most.sum())):
             index, operands = found.ends(row, is_high)

@@ -1,4 +1,4 @@
-"""Layers that are alike are decided once, each is told with its own names."""
+"""Layers that are alike are decided once, and reported by their own names."""
 
 from __future__ import annotations
 

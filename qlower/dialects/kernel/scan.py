@@ -67,7 +67,7 @@ class StepMemory:
 @irdl_op_definition
 class ScanOp(IRDLOperation):
     """Runs a function once for each step of a sequence, one after the other, or `while`
-    it says that there is another step.
+    it asks for another step.
 
     With S steps, values `carried` from each step to the next, and sequences `over`
     whose first axis is the step,

@@ -10,7 +10,8 @@ from .traced import FxNode, GraphModule, TorchTensor, run_nodes
 
 
 class NodeValues:
-    """The values of all nodes by their names, and of which kind a node is by them.
+    """The values of all nodes by their names, and the kinds of nodes that follow from
+    them.
 
     `names` has the nodes that are parts of what others give, with the names of these
     parts; `constants` those whose real tensors depend on nothing but shapes. Both are
