@@ -10,6 +10,7 @@ import numpy as np
 from ..graph.nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
 from ..pt2.calls import TABLE as ATEN
 from ..pt2.calls import average_pool
+from ..pt2.recurrence import recurrent
 from ..pt2.rows import Read, integer, integers, node, rows
 from ..pt2.translating import TORCH, CallSite, Translate
 from .tables import RANGED_RECURRENT
@@ -125,67 +126,6 @@ def _softmax(site: CallSite) -> None:
     site.add(QUANTIZE, [shares, *site.step()])
 
 
-PARAMETERS = 6
-"""The number of parameters of a direction of a recurrent layer: weights, scales and
-bias, of inputs and of the state."""
-
-
-def _recurrent(site: CallSite, *, kind: str, states: int) -> None:
-    """The layers of a recurrent module, a node for each direction, and their last
-    states."""
-    name, x = site.call.results[0], site.tensor("self")
-    parameters, initial = site.tensors("parameters"), site.argument("initial")
-    swap = {"dim0": 0, "dim1": 1}
-    is_turned = site.integer("batch_first")
-    if is_turned:
-        site.add("TransposeTwo", [x], swap, domain=TORCH, results=[f"{name}/turned"])
-        x = f"{name}/turned"
-    directions = 1 + site.integer("bidirectional")
-    ends: list[list[str]] = [[] for _ in range(states)]
-    sides: list[str] = []
-    for number in range(len(parameters) // PARAMETERS):
-        own = parameters[PARAMETERS * number :][:PARAMETERS]
-        before = site.tensors("initial") if initial is not None else []
-        starts = [f"{name}/{number}/start_{at}" for at in range(len(before))]
-        for given, start in zip(before, starts, strict=True):
-            limits = [
-                site.constant(np.array([end], np.int64), "INT64")
-                for end in (number, number + 1, 0)
-            ]
-            site.add("Slice", [given, *limits], results=[start])
-        results = [f"{name}/{number}/steps"]
-        results += [f"{name}/{number}/end_{at}" for at in range(states)]
-        direction = ("forward", "reverse")[number % directions]
-        site.add(
-            kind,
-            [x, *own, *starts],
-            {"direction": direction},
-            domain=TORCH,
-            results=results,
-        )
-        sides.append(results[0])
-        for end, one in zip(ends, results[1:], strict=True):
-            end.append(one)
-        if len(sides) == directions:
-            x = f"{name}/{number}/layer"
-            _joined(site, sides, 2, x)
-            sides = []
-    steps, *last = site.call.results
-    if is_turned:
-        site.add("TransposeTwo", [x], swap, domain=TORCH, results=[steps])
-    else:
-        site.add("Identity", [x], results=[steps])
-    for end, one in zip(ends, last, strict=True):
-        _joined(site, end, 0, one)
-
-
-def _joined(site: CallSite, parts: Sequence[str], axis: int, result: str) -> None:
-    kind, attributes = (
-        ("Concat", {"axis": axis}) if len(parts) > 1 else ("Identity", {})
-    )
-    site.add(kind, parts, attributes, results=[result])
-
-
 CONV = _layer("Conv", SLIDING, activation=_relu)
 TRANSPOSED = _layer("Transposed", SLIDING, output_padding=integers("output_padding"))
 
@@ -228,8 +168,8 @@ quantized.tanh = torch.QuantizedTanh self# #; alpha: real? alpha
     "quantized.conv_transpose1d": TRANSPOSED,
     "quantized.conv_transpose2d": TRANSPOSED,
     "quantized.linear": _layer("Linear", activation=_relu),
-    RANGED_RECURRENT["LSTM"]: partial(_recurrent, kind="RangedLSTM", states=2),
-    RANGED_RECURRENT["GRU"]: partial(_recurrent, kind="RangedGRU", states=1),
+    RANGED_RECURRENT["LSTM"]: partial(recurrent, kind="LSTM", is_ranged=True),
+    RANGED_RECURRENT["GRU"]: partial(recurrent, kind="GRU", is_ranged=True),
     "aten.adaptive_max_pool2d.default": _largest,
     "fx.interpolate": _interpolate,
     "fx.pixel_shuffle": _pixel_shuffle,

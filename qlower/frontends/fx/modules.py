@@ -297,10 +297,9 @@ class _Reader:
         """An LSTM or GRU, whose results are named by their places in its tuple."""
         given, initial, *_ = (*node.args, node.kwargs.get("hx"))
         arguments = self.weights.of_recurrent(node.name, module)
-        arguments["self"] = self.argument(given)
+        arguments["input"] = self.argument(given)
         if initial is not None:
-            states = self.argument(initial)
-            arguments["initial"] = states if isinstance(states, tuple) else (states,)
+            arguments["hx"] = self.argument(initial)
         self.remarks.append(remark_on_tanh(f"node {self.index} {kind} {node.name!r}"))
         if not hasattr(self.nodes.values[cast(FxNode, given).name], "is_quantized"):
             raise self.error(

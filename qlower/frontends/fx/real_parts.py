@@ -23,7 +23,8 @@ ROUNDED = frozenset(
     (
         *("bmm", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"),
         *("conv_transpose3d", "einsum", "exp", "gelu", "group_norm", "instance_norm"),
-        *("layer_norm", "linear", "log_softmax", "matmul", "softmax", "tanh"),
+        *("gru", "layer_norm", "linear", "log_softmax", "lstm", "matmul", "rnn_relu"),
+        *("rnn_tanh", "softmax", "tanh"),
         "scaled_dot_product_attention",
     )
 )

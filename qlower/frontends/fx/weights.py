@@ -59,7 +59,7 @@ class Weights:
         return self._symmetric(name, layer.weight(), layer.bias())
 
     def of_recurrent(self, name: str, module: Recurrent) -> dict[str, Argument]:
-        """`parameters` are weights, scales and biases of inputs, then of the state, of
+        """`params` are weights, scales and biases of inputs, then of the state, of
         each direction of each layer."""
         biases = module.get_bias()
         parameters: list[Argument] = []
@@ -68,7 +68,7 @@ class Weights:
             found = self._symmetric(f"{name}/{key}", weight, bias)
             parameters += [found[part] for part in ("weight", "weight_scale", "bias")]
         return {
-            "parameters": cast(Argument, tuple(parameters)),
+            "params": cast(Argument, tuple(parameters)),
             "batch_first": int(module.batch_first),
             "bidirectional": int(module.bidirectional),
         }

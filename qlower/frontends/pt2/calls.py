@@ -14,6 +14,7 @@ from .choosing import CHOICES
 from .imaging import IMAGES
 from .moving import MOVES
 from .reader import TYPES
+from .recurrence import RECURRENT
 from .rows import Read, convolution, each, integer, node, rows, window
 from .translating import RANGES, TORCH, CallSite, Translate
 
@@ -189,6 +190,7 @@ TABLE: Mapping[str, Translate] = {
     **MOVES,
     **CHOICES,
     **IMAGES,
+    **RECURRENT,
     **rows("""
 aten.linear.default = torch.Linear input weight bias?
 aten.relu.default, aten.relu_.default = Relu

@@ -200,7 +200,8 @@ SEVERAL = (
     *RANGES,
     *("aten.chunk.default", "aten.split.Tensor", "aten.split_with_sizes.default"),
     *("aten.max.dim", "aten.min.dim", "aten.unbind.int"),
-    *("fx.ranged_lstm", "fx.ranged_gru"),
+    *("fx.ranged_lstm", "fx.ranged_gru", "aten.lstm.input", "aten.gru.input"),
+    *("aten.rnn_tanh.input", "aten.rnn_relu.input"),
 )
 """Operators that have several results."""
 

@@ -69,10 +69,17 @@ def import_linear(node: NodeContext) -> None:
             raise node.error(f"a bias of shape {list(value.shape)}; expected [{units}]")
         bias = value.ssa
     whole = node.in_order(input)
-    shape = (*input.shape[:-1], units)
-    layer = qnn.RealLinearOp(whole.ssa, weights.ssa, bias, TensorType(f32, shape))
+    node.define(real_value(node.emit(real_linear(whole.ssa, weights.ssa, bias))))
+
+
+def real_linear(
+    input: SSAValue, weights: SSAValue, bias: SSAValue | None
+) -> qnn.RealLinearOp:
+    """Rows of real numbers times weights, in the order of the contract."""
+    shape = (*shape_of(input)[:-1], shape_of(weights)[0])
+    layer = qnn.RealLinearOp(input, weights, bias, TensorType(f32, shape))
     layer.fallback = CONTRACT
-    node.define(real_value(node.emit(layer)))
+    return layer
 
 
 def import_layer_norm(node: NodeContext) -> None:
