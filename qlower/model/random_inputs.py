@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, TensorSpec
+
+MOST_ELEMENTS = 1 << 24
+"""A few bytes of a file may ask for gigabytes of numbers: no input that is drawn is
+larger."""
 
 
 def random_inputs(specs: Sequence[TensorSpec], seed: int) -> tuple[Array, ...]:
@@ -20,8 +26,16 @@ def random_input(
 ) -> Array:
     """Stored values: any integers of the type, or normally distributed reals.
 
-    With `count` it is a set of that many examples.
+    With `count` it is a set of that many examples. Raises QlowerError for a larger one
+    than MOST_ELEMENTS.
     """
+    elements = math.prod(spec.shape)
+    if elements > MOST_ELEMENTS:
+        raise QlowerError(
+            f"input {spec.name!r} has {elements} elements; at most {MOST_ELEMENTS} are"
+            " drawn",
+            help="give the input, or a smaller shape",
+        )
     shape = spec.shape if count is None else (count, *spec.shape)
     if spec.numpy_dtype.kind == "f":
         return random.normal(size=shape).astype(spec.numpy_dtype)
