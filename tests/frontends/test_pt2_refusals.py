@@ -52,6 +52,7 @@ ARCHIVES = {
     ),
     "TorchScript": (archive({"data.pkl": b"x"}), "no archive_format says so"),
     "no zip": (b"PK\3\4 but no more", "not a .pt2 file"),
+    "a pointer": (b"version https://git-lfs.github.com/spec/v1\n", "of Git LFS, and"),
     "bomb": (
         archive(
             {"archive_format": b"pt2", "x": bytes(1 << 20)}, "m/", zipfile.ZIP_DEFLATED

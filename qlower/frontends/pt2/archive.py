@@ -14,6 +14,8 @@ from io import BytesIO
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.files.zip_entries import open_entry
 
+from ..model_files import contents
+
 MOST_ENTRIES = 1 << 16
 OLD_PROGRAM = "serialized_exported_program.json"
 
@@ -32,7 +34,8 @@ class Archive:
             self._zip = zipfile.ZipFile(BytesIO(data))
             entries = self._zip.infolist()
         except _DAMAGES as error:
-            raise self.error(f"not a .pt2 file: {_reason(error)}") from error
+            what = contents(data) or f": {_reason(error)}"
+            raise self.error(f"not a .pt2 file{what}") from error
         if len(entries) > MOST_ENTRIES:
             raise self.error(
                 f"{len(entries)} entries are out of range [1, {MOST_ENTRIES}]"
