@@ -201,7 +201,10 @@ def test_scraps(text: str):
 
 
 def test_binary_text():
-    assert refused(b"module {\n\xff}").startswith("m.mlir:2:1: error: not MLIR text")
+    for lines in ("module {\n", "\n", "\n\n  "):
+        line, column = lines.count("\n") + 1, len(lines) - lines.rindex("\n")
+        told = refused(lines.encode() + b"\xff}")
+        assert told.startswith(f"m.mlir:{line}:{column}: error: not MLIR text")
     assert "print" in refused(b"ML\xefR\x00")
 
 

@@ -20,7 +20,7 @@ from qlower.circuits.cost import Cost, Costs
 from qlower.circuits.functions import Argument
 from qlower.circuits.make import model_circuits
 from qlower.circuits.simulate import Pins
-from qlower.circuits.tools import find_program
+from qlower.circuits.tools import find_program, is_installed
 from qlower.contract_pages.contract_differences import Disagreement
 from qlower.diagnostics import QlowerError
 
@@ -66,6 +66,12 @@ def test_a_program_sees_its_own_folder_alone(
     with pytest.raises(QlowerError, match="yosys is not installed") as error:
         find_program("yosys")
     assert error.value.help == "apt install yosys"
+
+
+def test_a_program_is_there_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_installed("sh")
+    monkeypatch.setenv("PATH", "")
+    assert not is_installed("sh")
 
 
 def test_the_area_is_the_last_that_yosys_prints(

@@ -90,6 +90,16 @@ def test_a_page_says_what_the_text_says():
     assert "As in tflite: `conv2d`, " in page
     assert "refused by name: `conv2d_add`, `depthwise_conv2d_add`" in page
     assert "steps" not in page
+    unsaid = MINE.replace('contract.summary = "mine", ', "")
+    page = explain(parse_contract(unsaid, "mine", "mine.mlir"))
+    assert page.startswith("# mine\n\n*(no summary)*\n")
+
+
+def test_a_pair_of_contracts_is_found_in_either_order():
+    kind = Kind(1, {"a": 7}, {("a", "b"): Disagreement(300, 2, 1)})
+    found = [kind.difference(*pair).differing for pair in ("ab", "ba", "aa", "ac")]
+    assert found == [2, 2, 0, 0]
+    assert kind.difference("a", "a").count == 7
 
 
 def test_comments_belong_to_the_function_below():

@@ -216,6 +216,15 @@ def test_the_verdict_comes_first(page: Parsed) -> None:
     assert tags.index(("details", "about")) < tags.index(("svg", "graph"))
 
 
+def test_layers_are_counted_where_nothing_is_compared() -> None:
+    """The first input of a set is shown."""
+    images = np.load(DIGITS / "test_images.npy")[:2]
+    report = qlower.make_report(DIGITS / "digits.mlir", images, native=False)
+    assert report.verdict == ["7 layers by tflite"]
+    alone = qlower.make_report(DIGITS / "digits.mlir", images[:1], native=False)
+    assert report.layers == alone.layers
+
+
 def luminance(colour: str) -> float:
     """Relative luminance as WCAG 2 has it."""
     parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]

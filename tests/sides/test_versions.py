@@ -79,3 +79,20 @@ func.func @main(%x: tensor<1x6x!x>) -> tensor<1x6x!y> {
     assert alone["clip"].differing == 0
     assert "1 in the first model alone (one), 1 in the second model alone" in str(found)
     assert "1 layer with a different scale or zero point" in str(found)
+
+
+@pytest.mark.parametrize(("count", "end"), [(3, "a, b, c"), (4, "a, b, c, ...")])
+def test_a_few_of_many_layers_are_named(count: int, end: str, tmp_path: Path) -> None:
+    lines = "".join(
+        f"  %{name} = qnn.relu %x : (tensor<2x!x>) -> tensor<2x!x>\n"
+        for name in "abcd"[:count]
+    )
+    text = "!x = !quant.uniform<i8:f32, {}>\n" + (
+        "func.func @main(%x: tensor<2x!x>) -> tensor<2x!x> {{\n"
+        f"{lines}  return %a : tensor<2x!x>\n}}}}\n"
+    )
+    paths = [tmp_path / "a.mlir", tmp_path / "b.mlir"]
+    for path, scale in zip(paths, (0.5, 0.25), strict=True):
+        path.write_text(text.format(scale))
+    *_, note = version_of("b", *map(qlower.load, paths), "tflite", "interp").notes
+    assert note.endswith(f"numbers: {end}")
