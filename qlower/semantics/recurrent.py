@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.interpreter import PythonValues
 from xdsl.ir import SSAValue
 
-from qlower.contracts.values import (
+from qlower.contracts.recurrent_values import (
     lstm_gate_values,
     lstm_state_values,
     svdf_state_values,

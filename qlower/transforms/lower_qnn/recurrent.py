@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
-from qlower.contracts.values import (
+from qlower.contracts.recurrent_values import (
     lstm_gate_values,
     lstm_state_values,
     svdf_state_values,
