@@ -89,7 +89,7 @@ class _Reader:
     ) -> None:
         self.engine = engine
         self.remarks: list[str] = []
-        self.nodes = NodeValues(module, examples)
+        self.nodes = NodeValues(module, examples, self.error)
         self.calls: list[Call] = []
         self.weights = Weights(self.error)
         self.index = 0
@@ -206,7 +206,7 @@ class _Reader:
         if "self" not in arguments and "input" in arguments:
             arguments["self"] = arguments.pop("input")
         is_scaled = name in ("add", "mul") and isinstance(given[1], int | float)
-        if name in RESCALING or (is_scaled and self.step(Tensor(node.name))):
+        if name in RESCALING or (is_scaled and self.nodes.step(Tensor(node.name))):
             self.check_codes(name, given, node)
             return self.made("alias", {"self": arguments["self"]}, node)
         return self.made(name, arguments, node)
@@ -235,7 +235,8 @@ class _Reader:
         """Refuse a sum or product with a number that changes what is stored: most
         change scale and zero point alone."""
         given, result = (
-            self.step(Tensor(one.name)) for one in (cast(FxNode, operands[0]), node)
+            self.nodes.step(Tensor(one.name))
+            for one in (cast(FxNode, operands[0]), node)
         )
         number = self.nodes.known(operands[1])
         if given is None or result is None or not isinstance(number, int | float):
@@ -360,13 +361,15 @@ class _Reader:
             target = f"quantized.{name}"
             for key, held in list(arguments.items()):
                 several = isinstance(held, tuple)
-                steps = [self.step(item) for item in (held if several else (held,))]
+                steps = [
+                    self.nodes.step(item) for item in (held if several else (held,))
+                ]
                 found = [step for step in steps if step is not None]
                 if found and len(found) == len(steps):
                     scales, zeros = zip(*found, strict=True)
                     arguments[f"{key}.scale"] = scales if several else scales[0]
                     arguments[f"{key}.zero_point"] = zeros if several else zeros[0]
-            step = self.step(Tensor(node.name))
+            step = self.nodes.step(Tensor(node.name))
             if step is not None:
                 arguments["scale"], arguments["zero_point"] = step
         return Call(self.index, target, arguments, results)
@@ -385,19 +388,3 @@ class _Reader:
         found = remark_on(name, cast(Image, operand), self.engine)
         if found is not None:
             self.remarks.append(f"node {self.index} {name} {node.name!r}: {found}")
-
-    def step(self, argument: object) -> tuple[float, int] | None:
-        """Scale and zero point of a quantized value."""
-        if not isinstance(argument, Tensor):
-            return None
-        value = self.nodes.values.get(argument.name)
-        if not getattr(value, "is_quantized", False):
-            return None
-        tensor = cast(TorchTensor, value)
-        dtype = dtype_of(tensor)
-        if dtype != "quint8":
-            raise self.error(
-                f"{argument.name}: quantized values of type {dtype} are not supported;"
-                " expected quint8"
-            )
-        return float(tensor.q_scale()), int(tensor.q_zero_point())

@@ -1,12 +1,15 @@
-"""What the nodes of a traced module give for examples: numbers, tensors, parts."""
+"""Numbers, tensors, parts and scales that the nodes of a traced module give."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
+from qlower.diagnostics import QlowerError
+
+from ..pt2.program import Tensor
 from .real_parts import is_plain, leaves
-from .traced import FxNode, GraphModule, TorchTensor, run_nodes
+from .traced import FxNode, GraphModule, TorchTensor, dtype_of, run_nodes
 
 
 class NodeValues:
@@ -18,8 +21,14 @@ class NodeValues:
     filled in the order of the graph.
     """
 
-    def __init__(self, module: GraphModule, examples: Sequence[TorchTensor]) -> None:
+    def __init__(
+        self,
+        module: GraphModule,
+        examples: Sequence[TorchTensor],
+        error: Callable[[str], QlowerError],
+    ) -> None:
         self.module = module
+        self.error = error
         self.values = run_nodes(module, examples)
         self.names: dict[str, str] = {}
         self.constants: set[str] = set()
@@ -57,6 +66,22 @@ class NodeValues:
             ends = cast("slice[object, object, object]", item)
             return slice(*map(self.known, (ends.start, ends.stop, ends.step)))
         return self.values.get(str(getattr(item, "name", "")), item)
+
+    def step(self, argument: object) -> tuple[float, int] | None:
+        """Scale and zero point of a quantized value."""
+        if not isinstance(argument, Tensor):
+            return None
+        value = self.values.get(argument.name)
+        if not getattr(value, "is_quantized", False):
+            return None
+        tensor = cast(TorchTensor, value)
+        dtype = dtype_of(tensor)
+        if dtype != "quint8":
+            raise self.error(
+                f"{argument.name}: quantized values of type {dtype} are not supported;"
+                " expected quint8"
+            )
+        return float(tensor.q_scale()), int(tensor.q_zero_point())
 
     def submodule(self, node: FxNode) -> object:
         return self.module.get_submodule(cast(str, node.target))
