@@ -1,10 +1,12 @@
 """Lines of Python in the product, by room, now and at each release.
 
-    python tests/size_budget.py [--record VERSION]
+    python tests/size_budget.py [--record VERSION] [--since REVISION]
 
 A line is a line of a `.py` file that git tracks below `qlower`, blank or not. The maker
 of the site (`qlower/docs`) isn't counted. `--record` adds the present sizes to
-`sizes.csv`.
+`sizes.csv`. `--since` tells by `git blame` how many lines are older than a revision,
+how many are from commits since that made the product no larger, and how many were
+added to it; lines that moved or were indented are as old as before. It takes minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import argparse
 import csv
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -22,18 +24,49 @@ LOOSE = "(loose modules)"
 NOT_PRODUCT = "docs"
 
 
-def sizes() -> Counter[str]:
-    """Lines by room in the working tree."""
-    command = ["git", "ls-files", "-z", "--", "qlower/*.py"]
-    listed = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    counted: Counter[str] = Counter()
-    for name in filter(None, listed.stdout.split("\0")):
+def git(*arguments: str) -> str:
+    """What git prints here."""
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """The product's files, each after its room."""
+    for name in git("ls-files", "--", "qlower/*.py").splitlines():
         _, *rooms, _ = Path(name).parts
         room = rooms[0] if rooms else LOOSE
         if room != NOT_PRODUCT and (ROOT / name).exists():
-            counted[room] += len((ROOT / name).read_bytes().splitlines())
+            yield room, name
+
+
+def sizes() -> Counter[str]:
+    """Lines by room in the working tree."""
+    counted: Counter[str] = Counter()
+    for room, name in files():
+        counted[room] += len((ROOT / name).read_bytes().splitlines())
+    return counted
+
+
+def ages(revision: str) -> Mapping[str, Counter[str]]:
+    """Lines by room: `before` a revision, from commits since that `kept` the product's
+    size or shrank it, and `added`."""
+    changes = Counter({"0" * 40: 1})  # what isn't committed is new
+    log = git("log", "--format=%H", "--numstat", f"{revision}..", "--", "qlower/*.py")
+    commit = ""
+    for line in filter(None, log.splitlines()):
+        added, *removed = line.split("\t")
+        if not removed:
+            commit = line
+            changes[commit] = 0
+        elif not removed[1].startswith(f"qlower/{NOT_PRODUCT}/"):
+            changes[commit] += int(added) - int(removed[0])
+    counted = {age: Counter[str]() for age in ("before", "kept", "added")}
+    for room, name in files():
+        for line in git("blame", "-w", "-M", "-C", "-s", "-l", name).splitlines():
+            change = changes.get(line.split()[0])
+            age = "before" if change is None else "added" if change > 0 else "kept"
+            counted[age][room] += 1
     return counted
 
 
@@ -63,7 +96,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--record", metavar="VERSION", help="the release that this is")
+    parser.add_argument("--since", metavar="REVISION", help="tell older lines apart")
     options = parser.parse_args(arguments)
+    if options.since:
+        for age, counted in ages(options.since).items():
+            rooms = ", ".join(f"{room} {n:,}" for room, n in counted.most_common())
+            print(f"{age}: {counted.total():,} lines\n  {rooms}")
+        return
     now, releases = sizes(), recorded()
     if options.record:
         with RECORD.open("a", newline="") as file:
