@@ -118,6 +118,15 @@ def test_imports_point_down(own: str) -> None:
                 assert other == own or FLOOR[other] < FLOOR[own], (path, module)
 
 
+def test_a_model_of_one_format_needs_no_other_front_end() -> None:
+    (formats,) = (rooms for rooms in FRONT_ENDS if "tflite" in rooms)
+    (shared,) = (rooms for rooms in FRONT_ENDS if "readings" in rooms)
+    files = [path for path in FILES if "frontends" in path.parts]
+    for own, other in (pair for path in files for pair in imports_in_front_ends(path)):
+        is_for_all = own in (*shared, "load")
+        assert not is_for_all or other.split(".")[0] not in formats, (own, other)
+
+
 def test_front_ends_stand_on_what_they_share() -> None:
     floor = {room: at for at, rooms in enumerate(FRONT_ENDS) for room in rooms}
     files = [path for path in FILES if "frontends" in path.parts]

@@ -18,6 +18,12 @@ QDQ_READINGS = (INTEGER, X86, AS_WRITTEN, DEVICE)
 ONNX Runtime may have such, where its default session on x86-64 has them, or nowhere; or
 everywhere, with activations that clip codes, as on accelerators."""
 
+SHARED_ZERO_POINT = (
+    "OpenVINO makes real numbers of codes by one FMA, whose last bit may differ, where"
+    " a zero point is one constant of two DequantizeLinear"
+)
+"""The beginning of a remark on a reading, which goes on with outputs of the model."""
+
 
 @dataclass(frozen=True)
 class ImportOptions:

@@ -12,8 +12,7 @@ from qlower.dialects import qnn
 from qlower.dialects.qnn.attributes import QDQ, module_contract
 from qlower.dialects.quant import QuantizedType
 from qlower.dialects.types import element_type
-from qlower.frontends.import_options import DEVICE, INTEGER, X86
-from qlower.frontends.onnx.remarks import SHARED_ZERO_POINT
+from qlower.frontends.import_options import DEVICE, INTEGER, SHARED_ZERO_POINT, X86
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node
 from ..graph.remarks import float_remarks
 from ..graph.schema import Constant
-from ..import_options import AS_WRITTEN, INTEGER
+from ..import_options import AS_WRITTEN, INTEGER, SHARED_ZERO_POINT
 
 SAME_BITS = "ONNX Runtime gives the same bits"
 ANY_THREADS = "with any number of threads"
@@ -39,12 +39,6 @@ OPEN_SIZES = (
     " with normalizations only where it knows them: a session has the same bits with"
     " options.add_free_dimension_override_by_name('NAME', SIZE) for each"
 )
-
-SHARED_ZERO_POINT = (
-    "OpenVINO makes real numbers of codes by one FMA, whose last bit may differ, where"
-    " a zero point is one constant of two DequantizeLinear"
-)
-"""The beginning of a remark, which goes on with the outputs."""
 
 ABSORBING = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 """Operators into which OpenVINO takes the zero points of what they multiply."""
