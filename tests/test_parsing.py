@@ -180,6 +180,27 @@ def test_spare_bits_of_bytes(element: str, first: str):
     assert again.is_structurally_equivalent(module)
 
 
+@pytest.mark.parametrize(
+    ("element", "kind"),
+    [("-3", "i16"), ("true", "i1"), ("0.5", "f32"), ("0x3F000000", "f32")],
+)
+def test_equal_elements_are_read_once(element: str, kind: str) -> None:
+    """As if each were written; lines that mean gigabytes are refused."""
+
+    def constant(name: str, elements: str, shape: str) -> str:
+        return f"%{name} = arith.constant dense<{elements}> : tensor<{shape}x{kind}>"
+
+    each = f"[{element}, {element}, {element}]"
+    short, long = (str(parse(body(constant("y", e, "3")))) for e in (element, each))
+    assert short == long
+    assert "dense<> : " in str(parse(body(constant("y", element, "0x4"))))
+    start = time.process_time()
+    parse(body(constant("y", element, "1000x4000")))
+    assert time.process_time() - start < 2.0
+    lines = (constant(name, element, "5000x4000") for name in "yz")
+    assert "have 40000000 in all, more than 33554432" in refused(body(*lines))
+
+
 def test_a_million_elements_are_quick():
     """Sixteen times as many elements take no more than sixty-four times as long."""
 

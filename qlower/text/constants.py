@@ -35,8 +35,14 @@ from qlower.text.floats import float_from_bits
 LARGEST_CONSTANT = 1 << 30
 """Bytes that one dense constant may occupy."""
 
+MOST_REPEATED = 1 << 25
+"""Elements in all of those constants of a text that have more than it writes."""
+
 _NUMBER_LIST = re.compile(r"\s*(\[[-+0-9.eE,\s\[\]]{1024,}\])\s*>")
 """A decimal list long enough to be worth reading in one go."""
+
+_ONE_NUMBER = re.compile(r"\s*[-+0-9.a-zA-Z]+\s*>")
+"""An element that all are equal to."""
 
 _BLOB = re.compile(r'([\w.$]+)\s*:\s*"0x((?:[0-9A-Fa-f]{2})*)"')
 """A resource at the end of a file, `name: "0x..."`."""
@@ -50,6 +56,8 @@ class ConstantParser(Parser):
     """xDSL's parser, with fast decimal constants, and those of resources."""
 
     _blobs: dict[str, tuple[int, int]] | None = None
+    _dense_start = 0
+    _repeated = 0
 
     _Literal = Parser._TensorLiteralElement
 
@@ -81,10 +89,19 @@ class ConstantParser(Parser):
                 position,
                 self.pos,
             )
-        size = math.prod(type.get_shape()) * type.element_type.compile_time_size
+        count = math.prod(type.get_shape())
+        size = count * type.element_type.compile_time_size
         if size > LARGEST_CONSTANT:
             self.raise_error(
                 f"constant of {size} bytes is larger than {LARGEST_CONSTANT}",
+                position,
+                self.pos,
+            )
+        self._repeated += count if count > self.pos - self._dense_start else 0
+        if self._repeated > MOST_REPEATED:
+            self.raise_error(
+                f"constants that repeat an element have {self._repeated} in all, more "
+                f"than {MOST_REPEATED}",
                 position,
                 self.pos,
             )
@@ -93,12 +110,14 @@ class ConstantParser(Parser):
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
-        start = self.pos
+        start = self._dense_start = self.pos
         if self._current_token.kind == MLIRTokenKind.LESS:
             literal = _NUMBER_LIST.match(self.lexer.input.content, start + 1)
             if literal is not None:
                 return self._parse_number_list(literal, type)
         try:
+            if _ONE_NUMBER.match(self.lexer.input.content, start + 1):
+                return _sign_extended(self._parse_one_number(type))
             dense = super().parse_dense_int_or_fp_elements_attr(type)
             return _sign_extended(dense)
         except (VerifyException, ValueError, OverflowError) as error:
@@ -108,6 +127,22 @@ class ConstantParser(Parser):
             if error.span.start < self.pos:
                 raise
             self.raise_error(error.msg, start)
+
+    def _parse_one_number(
+        self, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr:
+        """A constant of equal elements: xDSL converts each of them, which takes minutes
+        for what fits in a line."""
+        self.parse_punctuation("<")
+        (element,), _ = self._parse_tensor_literal()
+        self.parse_punctuation(">")
+        if type is None:
+            self.parse_punctuation(":", " in dense attribute")
+            type = self._parse_dense_literal_type()
+        number = element.to_type(self, type.element_type)
+        if not math.prod(type.get_shape()):
+            return DenseIntOrFPElementsAttr(type, BytesAttr(b""))
+        return DenseIntOrFPElementsAttr.from_list(type, [number])  # pyright: ignore[reportCallIssue,reportUnknownVariableType,reportArgumentType]
 
     def _parse_builtin_dense_resource_attr(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
