@@ -22,6 +22,7 @@ from support.values.every_input import KINDS, EveryInput, draw_layer
 import qlower
 from qlower.codegen.targets.resolve import host_target
 from qlower.contracts import contract_names
+from qlower.contracts.products import IN_TURN
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
 from qlower.model import Model
@@ -132,9 +133,14 @@ class Comparison:
         """The sums of products, in all orders, and the bias that it has in them."""
         products, (given,) = self.layer.products, self.layer.inputs
         assert products is not None
-        # of unsigned codes that are all 0 no pair saturates, away from the padding
-        zero = np.full_like(given, np.iinfo(given.dtype).min)
-        run = run_layer(self.model, contract, "y", {"x": zero})
+        # of unsigned codes that are all 0 no pair saturates, away from the padding; of
+        # zeros no product leaves a narrow register
+        least = np.full_like(given, np.iinfo(given.dtype).min)
+        run = run_layer(self.model, contract, "y", {"x": least})
+        zero = least
+        if run.product == IN_TURN:
+            zero = np.full_like(given, products.input.point)
+            run = run_layer(self.model, contract, "y", {"x": zero})
         held = run.evaluations[-1].values["accumulator"]
         addends = products.addends(zero).sum(axis=-1)
         inside = held.shape[-2] // 2 if held.ndim == 4 else 0
