@@ -1,10 +1,10 @@
 """Circuits and contracts of whole models: simulated, and decided by a solver.
 
-    python -m qlower.circuits.table MODEL --contracts tflm,tvm [--layers GLOB] -o FILE
+    python examples/benchmark/circuits.py MODEL --contracts tflm,tvm -o FILE
 
-For each layer: its vectors in Icarus Verilog, and what a solver says of each channel,
-with seconds and the
-most memory that a child took. A file that is there is continued.
+For each layer, or those that `--layers GLOB` names: its vectors in Icarus Verilog, and
+what a solver says of each channel, with seconds and the most memory that a child took.
+A file that exists is continued.
 """
 
 from __future__ import annotations
