@@ -12,10 +12,14 @@ No cache misses are in it, nor what happens outside of these loops.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import qlower
-from qlower.bench.inner_loops import Estimate, estimate, inner_loops
+
+sys.path.append(str(Path(__file__).parents[2] / "tests"))
+
+from support.machines.inner_loops import Estimate, estimate, inner_loops
 
 CPUS = ["cortex-a55", "cortex-a76", "neoverse-n1", "neoverse-v1"]
 

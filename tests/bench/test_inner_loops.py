@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from support.formats.tflite_models import conv2d
+from support.machines import inner_loops as loops_module
+from support.machines.inner_loops import estimate, find_llvm_mca, inner_loops
 from support.values.stored import random_stored
 from xdsl.dialects.builtin import ModuleOp
 
 import qlower
-from qlower.bench import inner_loops as loops_module
-from qlower.bench.inner_loops import estimate, find_llvm_mca, inner_loops
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
@@ -185,7 +185,7 @@ def convolution(
 
 
 def test_no_tool_is_said_plainly(monkeypatch: pytest.MonkeyPatch):
-    module = "qlower.bench.inner_loops.find_llvm_mca"
+    module = "support.machines.inner_loops.find_llvm_mca"
     monkeypatch.setattr(module, lambda: None)
     target = resolve_target("aarch64-linux-gnu", "neoverse-n1")
     with pytest.raises(QlowerError, match="there is no llvm-mca here"):
