@@ -7,7 +7,7 @@ from pathlib import Path
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.given import given_model, layer_contracts, matched_layers, model_of
-from qlower.cli.inputs import given_arrays
+from qlower.cli.inputs import arrays_for_layers
 from qlower.cli.layer_gate import check_layers
 from qlower.cli.output import show, terminal_width
 from qlower.cli.progress import progress
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         other = as_model(model_of(options.b, options))
         title = short_titles(options.a, options.b)[1] or options.b
         second = version_of(title, model, other, options.contract, "jit")
-    inputs = given_arrays(model.inputs, options).values()
+    inputs = arrays_for_layers(model, options).values()
     try:
         found = diff(
             options.a,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.given import given_model
-from qlower.cli.inputs import given_arrays
+from qlower.cli.inputs import arrays_for_layers
 from qlower.cli.output import show, terminal_width
 from qlower.cli.progress import progress
 from qlower.files.replacing import replacing, replacing_files
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     if options.dump is None or options.model is None:
         raise UsageError("DUMP and MODEL are needed, or --probe FORMAT")
     model = as_model(given_model(options))
-    inputs = given_arrays(model.inputs, options).values()
+    inputs = arrays_for_layers(model, options).values()
     with ExitStack() as stack:
         path = options.output
         output = None if path is None else stack.enter_context(replacing(Path(path)))

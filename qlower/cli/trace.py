@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from qlower.cli.given import given_model, layer_contracts, name_values
-from qlower.cli.inputs import given_arrays
+from qlower.cli.inputs import arrays_for_layers
 from qlower.cli.output import show, terminal_width
 from qlower.explain.trace import trace
 from qlower.frontends.load import as_model
@@ -16,7 +16,7 @@ from qlower.tables.json_text import json_text
 def run(options: argparse.Namespace) -> int:
     """Trace on the first input of a set."""
     model = as_model(given_model(options))
-    runs = input_set(model.inputs, given_arrays(model.inputs, options)).runs
+    runs = input_set(model.inputs, arrays_for_layers(model, options)).runs
     inputs = runs[0]
     found = trace(
         model,

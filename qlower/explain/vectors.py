@@ -28,7 +28,7 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
 from qlower.model.layers import layer_name, layers
-from qlower.model.random_inputs import random_input
+from qlower.model.random_inputs import check_size, random_input
 from qlower.model.selection import select_layers
 from qlower.model.signature import TensorSpec
 from qlower.observe.layer_data import LayerData, layer_data
@@ -185,7 +185,9 @@ class _Layer:
         self.number, self.name, self.op, self.random = number, name, op, random
         self.module, self.sources, _ = model.index.detach([name])
         self.specs = signature_of(self.module).inputs
-        self.run = self._run_on([random_input(spec, random) for spec in self.specs])
+        drawn = [random_input(spec, random) for spec in self.specs]
+        check_size([op], RANDOM_RUNS)
+        self.run = self._run_on(drawn)
 
     def vectors(self) -> LayerVectors:
         """The layer's vectors: chosen for a contraction, else drawn."""

@@ -23,7 +23,7 @@ from qlower.model import Model
 from qlower.model.entry import main_function, signature_of
 from qlower.model.layer_contracts import check_takes_contract
 from qlower.model.layers import layer_name, layers, rules_inside
-from qlower.model.random_inputs import random_input
+from qlower.model.random_inputs import check_size, random_input
 from qlower.model.signature import TensorSpec
 from qlower.observe.layer_run import LayerRun
 from qlower.observe.place import Index
@@ -124,16 +124,17 @@ class LayerEquality:
 
     def layer(self, name: str) -> LayerVerdict:
         """The verdict of one layer."""
-        values: dict[str, Array] = {
-            source: np.zeros(spec.shape, spec.numpy_dtype)
-            for source, spec in layer_inputs(self.model, name).items()
-        }
         op = self.model.index.layer(name)
         verdict = LayerVerdict(name, op.name.removeprefix("qnn."), "equal", "")
         if rules := rules_inside(op):
             how = f"not looked at: the rules {', '.join(rules)} in steps of a loop"
             return replace(verdict, verdict="undecided", how=how)
         try:
+            check_size([op])
+            values: dict[str, Array] = {
+                source: np.zeros(spec.shape, spec.numpy_dtype)
+                for source, spec in layer_inputs(self.model, name).items()
+            }
             a, b = (side.layer(name, values) for side in self.sides)
         except QlowerError as error:
             return replace(verdict, verdict="undecided", how=error.message)
@@ -255,6 +256,7 @@ def draw_inputs(model: Model, layer: str, seed: int, nearer: int = 0) -> Values:
     They lie in a part of it that is a power of two smaller, if that is to bring them
     `nearer` to each other: all elements of a row matter then.
     """
+    check_size([model.index.layer(layer)])
     draw = np.random.default_rng(seed)
     found: dict[str, Array] = {}
     for name, (spec, type) in _typed_inputs(model, layer).items():

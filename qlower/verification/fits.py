@@ -32,6 +32,7 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array, InterpretationError
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
+from qlower.model.random_inputs import check_size
 from qlower.observe.layer_run import CONTRACTIONS, LayerRun, run_layer
 from qlower.observe.products import products_of
 from qlower.process.float_environment import default_floats
@@ -140,6 +141,7 @@ def _fit_of_addends(
 
     def run() -> LayerRun:
         try:
+            check_size([op])
             return run_layer(model, contract, name, _any_values(op, sources))
         except QlowerError as error:
             raise Unseen(error.message) from error

@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from qlower.codegen.program.compiled import CompiledObject
 from qlower.codegen.targets.resolve import Target
 from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import NestOp, ScanOp
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.diff import Progress, no_progress
@@ -21,6 +22,7 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model.entry import main_function
 from qlower.model.layers import layer_name, layer_names, layer_title, layers
+from qlower.model.random_inputs import check_size
 from qlower.process.float_environment import default_floats
 from qlower.sides.sides import Computed
 from qlower.verification.hashes import hashes_of
@@ -92,9 +94,12 @@ def native(
         if not is_asked_for(nests):
             return replace(verdict, how="not looked at")
         try:
+            check_size(references.operations[one] for one in layer_names(nests[0]))
             found = _decide(nests, references, levels[level], hashed, stored[level])
         except Unfit as reason:
             return replace(verdict, how=str(reason))
+        except QlowerError as reason:
+            return replace(verdict, how=reason.message)
         nothing = "equal" if found.is_decided else verdict.verdict
         return replace(
             verdict,

@@ -9,9 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import ScanOp
 from qlower.interp import Array
-from qlower.model.random_inputs import random_inputs
+from qlower.model.layers import layers
+from qlower.model.random_inputs import check_size, random_inputs
 from qlower.verification.native.sweep import Bind
 
 DRAWN = 3
@@ -44,8 +46,13 @@ class WholeModel:
 
     def on(self, level: Compilation, bind: Bind) -> Whole | None:
         """The results of the code of a level for these inputs; None for a model that
-        keeps something between calls, or has a loop that drawn inputs may never end."""
+        keeps something between calls, is too large, or has a loop that drawn inputs may
+        never end."""
         model = self.compilation.model
+        try:
+            check_size(layers(model.module))
+        except QlowerError:
+            return None
         loops = (op for op in model.module.walk() if isinstance(op, ScanOp))
         if model.signature.states or any(loop.is_open for loop in loops):
             return None
