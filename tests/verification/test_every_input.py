@@ -133,19 +133,18 @@ class Comparison:
         """The sums of products, in all orders, and the bias that it has in them."""
         products, (given,) = self.layer.products, self.layer.inputs
         assert products is not None
-        # of unsigned codes that are all 0 no pair saturates, away from the padding; of
-        # zeros no product leaves a narrow register
-        least = np.full_like(given, np.iinfo(given.dtype).min)
-        run = run_layer(self.model, contract, "y", {"x": least})
-        zero = least
-        if run.product == IN_TURN:
-            zero = np.full_like(given, products.input.point)
-            run = run_layer(self.model, contract, "y", {"x": zero})
+        # of unsigned codes that are all 0 no pair saturates, away from the padding
+        zero = np.full_like(given, np.iinfo(given.dtype).min)
+        run = run_layer(self.model, contract, "y", {"x": zero})
         held = run.evaluations[-1].values["accumulator"]
         addends = products.addends(zero).sum(axis=-1)
         inside = held.shape[-2] // 2 if held.ndim == 4 else 0
         start = held.reshape(addends.shape) - addends
         start = start.astype(held.dtype).astype(np.int64)[0, inside]
+        if run.product == IN_TURN:  # a register that cuts what it holds
+            if products.bias is None:
+                return
+            start = products.bias
         addends = products.addends(given)
         bits = int(self.draw.integers(12, 36))
         for order in ("any", "memory"):

@@ -70,12 +70,14 @@ class Products:
     """What a contraction adds up.
 
     `weights` [channel, weight] are as stored, less `points` [channel, 1] what counts.
+    `bias` is in steps of the products; None for one of real numbers.
     """
 
     input: Stored
     windows: Windows
     weights: Array
     points: Array
+    bias: Array | None = None
 
     def addends(self, given: Array) -> Array:
         """The products of an input, [row, position, channel, weight]."""
@@ -303,7 +305,6 @@ def _contraction(
     )
     flat = np.moveaxis(stored_weights, axis, 0).reshape(CHANNELS, -1)
     of_channels = np.broadcast_to(np.array(points), CHANNELS)[:, np.newaxis]
-    draw.products = Products(stored, windows, flat.astype(np.int64), of_channels)
     digits = stored_weights.tobytes().hex().upper()
     shape = "x".join(map(str, shapes[1]))
     tuples = rows(stored.tuples(length))
@@ -312,6 +313,12 @@ def _contraction(
     )
     real = [float(np.float32(stored.scale * s)) for s in scales] * (CHANNELS // count)
     bias = _bias(draw, real, bits == 16)
+    steps = (
+        None if bias is not None and bias[1] == "f32" else np.zeros(CHANNELS, np.int64)
+    )
+    if bias is not None and steps is not None:
+        steps = np.array([int(one) for one in bias[0].split(", ")])
+    draw.products = Products(stored, windows, flat.astype(np.int64), of_channels, steps)
     lines = [
         f'%w = qnn.constant dense<"0x{digits}"> : tensor<{shape}xi8> '
         f"-> tensor<{shape}x!w>"
