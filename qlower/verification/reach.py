@@ -32,6 +32,9 @@ _TARGETS = 64
 _SMALL, _NEAR = 12, 24
 """The smallest weights that mend a sum, and by how much a factor is changed."""
 
+_FEW = 1 << 14
+"""Sums of some weights, each with every next factor, that are all looked at."""
+
 
 def all_over(
     sources: Sequence[SSAValue],
@@ -105,7 +108,32 @@ def solve(weights: Array, least: int, most: int, first: int, last: int) -> Array
             factors, weights, small, rest, (least, most)
         ):
             return factors
-    return None
+    return _among_all(weights, least, most, first, last)
+
+
+def _among_all(
+    weights: Array, least: int, most: int, first: int, last: int
+) -> Array | None:
+    """As `solve`, by all sums there are, where these are few."""
+    made: list[dict[int, int]] = []
+    sums = {0: 0}
+    for weight in weights.tolist():
+        if len(sums) * (most - least + 1) > _FEW:
+            return None
+        sums = {
+            before + weight * factor: factor
+            for before in sums
+            for factor in range(least, most + 1)
+        }
+        made.append(sums)
+    rest = next((one for one in sums if first <= one <= last), None)
+    if rest is None:
+        return None
+    factors = np.zeros(len(weights), np.int64)
+    for place in reversed(range(len(weights))):
+        factors[place] = made[place][rest]
+        rest -= int(weights[place]) * int(factors[place])
+    return factors
 
 
 def _mend(

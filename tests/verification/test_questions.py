@@ -43,6 +43,22 @@ def operation(arguments: str, line: str, result: str, types: str = "") -> Any:
 # Inputs that reach a sum
 
 
+@pytest.mark.parametrize("reach", [2, 20, 127])
+def test_factors_of_every_sum_of_drawn_weights(reach: int) -> None:
+    draw = np.random.default_rng(reach)
+    for _ in range(20):
+        weights = draw.integers(-reach, reach, draw.integers(1, 5), endpoint=True)
+        low = int(draw.integers(-6, 1))
+        high = low + int(draw.integers(1, 9))
+        each = product(range(low, high + 1), repeat=len(weights))
+        sums = sorted({int(weights @ factors) for factors in each})
+        for wanted in draw.permutation(sums)[:20].tolist():
+            found = solve(weights, low, high, wanted, wanted)
+            assert found is not None
+            assert weights @ found == wanted
+            assert low <= found.min() <= found.max() <= high
+
+
 @pytest.mark.parametrize(
     "weights",
     [[1, 2, 3], [-1, 5, 0], [2, -3, 1], [2, 4, -6], [0, 0, 0], [3], [1, 1, 1], []],
