@@ -142,7 +142,9 @@ def _changes_of(node: ast.AST) -> Iterator[Change]:
             yield call, "None"
         case ast.Raise():
             yield node, "pass"
-        case ast.Tuple(elements, ast.Load()) if len(elements) > 2:
+        case ast.Tuple(elements, ast.Load()) if len(elements) > 2 and not any(
+            isinstance(element, ast.Slice) for element in elements
+        ):
             yield node, _text(ast.Tuple(elements[:-1], ast.Load()))
         case ast.List(elements, ast.Load()) if len(elements) > 1:
             yield node, _text(ast.List(elements[:-1], ast.Load()))

@@ -21,7 +21,7 @@ def f(x: int, y: int = 2) -> int:
     if not x or y <= LIMIT:
         raise ValueError(f"{x + 1}")
     print("grün" if x else y, [x, y])
-    return min(x, -y) + sum(zip((1, x, y), strict=True))
+    return min(x, -y) + sum(zip((1, x, y), strict=True)) + LIMIT[:, x, y]
 '''
 
 CONTRACT = """\
