@@ -7,8 +7,11 @@ record which blocks of the product each reaches (`record.py`); with the same `--
 only files of tests that have changed do so again. Each mutant is put into a
 copy of the tree, where the tests that reach it run in a forked process, the likeliest
 to fail first, until one does; a rule of a contract is first evaluated on the layers of
-`test_rule_answers` (`contracts.py`). Tests that failed run again without a mutant in
-the end, and count only if they pass then.
+`test_rule_answers` (`pinned.py`). Most mutants of Python are put into a process that
+has imported the product (`plant.py`). A test that failed runs again without the mutant,
+and counts only if it passes then.
+
+A mutant may do what its user may: as root, one has replaced /dev/null by a file.
 
 The result is a table by room and the survivors. `--work DIR` keeps all of it, and goes
 on there; survivors that weren't shown all their tests are tried again when `--seconds`
@@ -43,10 +46,12 @@ from mutation.attempt import (  # noqa: E402
     in_process,
 )
 from mutation.draw import CONTRACTS, draw, room_of, told  # noqa: E402
+from mutation.plant import forget_product, import_product, plant  # noqa: E402
 from mutation.record import Reach, record  # noqa: E402
 from mutation.sites import Mutant  # noqa: E402
 
 KILLED = ("failed", "timeout", "died")
+UNPLANTED = "unplanted"
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,8 @@ def start_worker(work: Path, kind: str) -> None:
     import_libraries()
     if kind == CONTRACTS:
         pinned.prepare(_tree)
+    else:
+        import_product(_tree)
 
 
 def try_mutant(task: Task) -> Verdict:
@@ -112,13 +119,33 @@ def try_mutant(task: Task) -> Verdict:
 
 
 def _with_mutant(task: Task) -> Verdict:
+    if not task.mutant.file.endswith(".mlir"):
+        work = partial(_planted, task)
+        answer = in_process(_tree, work, 3 * task.seconds) if task.tests else "passed"
+        if answer != UNPLANTED:
+            return _verdict(task, answer, len(task.tests))
     with changed(_tree, task.mutant):
         return _shown(task)
 
 
+def _planted(task: Task) -> str:
+    """The first failing of the task's tests with the mutant in the product that this
+    process has imported."""
+    try:
+        plant(_tree, task.mutant)
+    except (LookupError, ValueError):
+        return UNPLANTED
+    return first_failing(task.tests)
+
+
+def _failing_anew(tests: Sequence[str]) -> str:
+    forget_product()
+    return first_failing(tests)
+
+
 def _shown(task: Task) -> Verdict:
     answer = "passed"
-    failing = first_failing
+    failing = _failing_anew
     if task.mutant.file.endswith(".mlir"):
         failing = pinned.first_failing_anew
         work = partial(pinned.first_differing, task.mutant)
