@@ -101,6 +101,9 @@ def test_a_layer_between_quantized_ones(monkeypatch: pytest.MonkeyPatch) -> None
         ({"train": True}, "train True is not supported; expected False"),
         ({"x": (2, 5)}, r"an input of shape \[2, 5\] with weights of shapes"),
         ({"state": (20, 4)}, r"weights of shapes \[20, 5\] and \[20, 4\]"),
+        ({"hx": [(1, 1, 5)]}, "1 initial states; expected 2"),
+        ({"hx": [(1, 5)] * 2}, r"a state of shape \[1, 5\]; expected \[1, 1, 5\]"),
+        ({"hx": [(1, 2, 5)] * 2}, r"a state of shape \[1, 2, 5\]; expected"),
     ],
 )
 def test_refused_layers(given: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -111,10 +114,11 @@ def test_refused_layers(given: dict[str, Any], words: str, tmp_path: Path) -> No
         build.constant(np.zeros(shape, np.float32))
         for shape in (*shapes, *[(20,)] * given.get("count", 0))
     ]
+    hx = [build.constant(np.zeros(shape, np.float32)) for shape in given.get("hx", [])]
     flags = {"has_biases": True, "num_layers": 1, "train": given.get("train", False)}
     flags |= {"dropout": 0.0, "bidirectional": False, "batch_first": False}
     build.output(
-        build.call("aten.lstm.input", 3, input=x, hx=None, params=params, **flags)
+        build.call("aten.lstm.input", 3, input=x, hx=hx or None, params=params, **flags)
     )
     with pytest.raises(QlowerError, match=words):
         qlower.load(build.save(tmp_path / "model.pt2"))

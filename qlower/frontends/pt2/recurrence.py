@@ -22,12 +22,14 @@ def recurrent(site: CallSite, *, kind: str, is_ranged: bool = False) -> None:
     """
     name, x = site.call.results[0], site.tensor("input")
     is_turned = site.integer("batch_first")
-    directions = 1 + site.integer("bidirectional")
+    directions = 2 if site.integer("bidirectional") else 1
     swap = {"dim0": 0, "dim1": 1}
     if is_turned:
         site.add("TransposeTwo", [x], swap, domain=TORCH, results=[f"{name}/turned"])
         x = f"{name}/turned"
     initial = _initial(site)
+    if len(initial) not in (0, STATES[kind]):
+        raise site.error(f"{len(initial)} initial states; expected {STATES[kind]}")
     ends: list[list[str]] = [[] for _ in range(STATES[kind])]
     sides: list[str] = []
     for number, own in enumerate(_parameters(site, directions, is_ranged=is_ranged)):
@@ -81,7 +83,7 @@ def _parameters(
     if is_ranged:
         return [given[at : at + 6] for at in range(0, len(given), 6)]
     site.expect("train", False)
-    has_biases = site.integer("has_biases")
+    has_biases = bool(site.integer("has_biases"))
     count, layers = 2 + 2 * has_biases, site.integer("num_layers")
     if len(given) != count * layers * directions:
         raise site.error(

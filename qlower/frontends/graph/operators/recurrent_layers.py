@@ -70,6 +70,11 @@ class Layer:
         if not self.node.has(operand):
             return self.node.builder.constant(np.zeros(shape, np.float32), f32, place)
         value = real_tensor(self.node, operand)
+        if value.shape[1:] != shape or self.direction >= value.shape[0]:
+            raise self.node.error(
+                f"a state of shape {list(value.shape)}; expected"
+                f" [{self.direction + 1}, {self.batch}, {self.units}]"
+            )
         value = self.node.builder.in_order(value, identity(3), place)
         ranges = [range(self.direction, self.direction + 1), *map(range, shape)]
         name = f"initial_{operand}_{self.direction}"
