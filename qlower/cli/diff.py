@@ -7,8 +7,8 @@ from pathlib import Path
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.given import given_model, layer_contracts, matched_layers, model_of
-from qlower.cli.inputs import arrays_for_layers
 from qlower.cli.layer_gate import check_layers
+from qlower.cli.layer_inputs import arrays_for_layers
 from qlower.cli.output import show, terminal_width
 from qlower.cli.progress import progress
 from qlower.explain.diff import diff

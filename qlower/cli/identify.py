@@ -9,7 +9,7 @@ from pathlib import Path
 
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.cli.given import given_model
-from qlower.cli.inputs import arrays_for_layers
+from qlower.cli.layer_inputs import arrays_for_layers
 from qlower.cli.output import show, terminal_width
 from qlower.cli.progress import progress
 from qlower.files.replacing import replacing, replacing_files

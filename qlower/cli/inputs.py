@@ -11,9 +11,8 @@ from pathlib import Path
 from qlower.cli.colour import complain
 from qlower.diagnostics import QlowerError, warn
 from qlower.files.arrays import read_arrays
-from qlower.model import Model
 from qlower.model.input_sets import fits
-from qlower.model.random_inputs import check_size, random_inputs
+from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import Array, TensorSpec
 from qlower.tables.table import counted
 
@@ -35,13 +34,6 @@ def given_arrays(
         return {spec.name: found[spec.name] for spec in specs}
     drawn = random_inputs(specs, options.random)
     return {spec.name: array for spec, array in zip(specs, drawn, strict=True)}
-
-
-def arrays_for_layers(model: Model, options: argparse.Namespace) -> dict[str, Array]:
-    """As `given_arrays`, for a command that computes every layer in the interpreter."""
-    if options.random is not None:
-        check_size(model.module.walk())
-    return given_arrays(model.inputs, options)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from qlower.cli.given import given_model, layer_contracts, name_values
-from qlower.cli.inputs import arrays_for_layers
+from qlower.cli.layer_inputs import arrays_for_layers
 from qlower.cli.output import show, terminal_width
 from qlower.explain.trace import trace
 from qlower.frontends.load import as_model

@@ -28,7 +28,8 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.entry import signature_of
 from qlower.model.layers import layer_name, layers
-from qlower.model.random_inputs import check_size, random_input
+from qlower.model.made_up_sizes import check_size
+from qlower.model.random_inputs import random_input
 from qlower.model.selection import select_layers
 from qlower.model.signature import TensorSpec
 from qlower.observe.layer_data import LayerData, layer_data

@@ -21,7 +21,8 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.input_sets import ordered_input_set
 from qlower.model.layers import layer_name, layers
-from qlower.model.random_inputs import check_size, random_inputs
+from qlower.model.made_up_sizes import check_size
+from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import assign_inputs
 from qlower.process.float_environment import default_floats
 from qlower.sides.make_side import SideLike, make_side

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import ShapedType
-from xdsl.ir import Operation
 
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, TensorSpec
@@ -15,27 +13,6 @@ from qlower.model.signature import Array, TensorSpec
 MOST_ELEMENTS = 1 << 24
 """A few bytes of a file may ask for gigabytes of numbers: no input that is drawn is
 larger."""
-
-MOST_VALUES = 1 << 26
-"""Elements of all that layers read and make but constants, where inputs are made up."""
-
-
-def check_size(operations: Iterable[Operation], runs: int = 1) -> None:
-    """Refuse layers that small inputs make large, as a pad may be, if they read and
-    make more than MOST_VALUES elements in so many runs: QlowerError."""
-    values = {value for op in operations for value in (*op.operands, *op.results)}
-    elements = sum(
-        math.prod(value.type.get_shape())
-        for value in values
-        if isinstance(value.type, ShapedType)
-        and not (isinstance(value.owner, Operation) and not value.owner.operands)
-    )
-    if runs * elements > MOST_VALUES:
-        raise QlowerError(
-            f"its values have {elements} elements in all; where inputs are made up they"
-            f" are computed up to {MOST_VALUES // runs}",
-            help="give inputs, or a smaller shape",
-        )
 
 
 def random_inputs(specs: Sequence[TensorSpec], seed: int) -> tuple[Array, ...]:

@@ -19,7 +19,8 @@ from qlower.frontends.load import ModelOrPath
 from qlower.inspection.layer_table import layer_statistics
 from qlower.interp.values import Array
 from qlower.model.input_sets import InputSet, ordered_input_set
-from qlower.model.random_inputs import check_size, random_inputs
+from qlower.model.made_up_sizes import check_size
+from qlower.model.random_inputs import random_inputs
 from qlower.model.signature import assign_inputs
 from qlower.process.float_environment import default_floats
 from qlower.report.blocks import Block

@@ -23,7 +23,8 @@ from qlower.model import Model
 from qlower.model.entry import main_function, signature_of
 from qlower.model.layer_contracts import check_takes_contract
 from qlower.model.layers import layer_name, layers, rules_inside
-from qlower.model.random_inputs import check_size, random_input
+from qlower.model.made_up_sizes import check_size
+from qlower.model.random_inputs import random_input
 from qlower.model.signature import TensorSpec
 from qlower.observe.layer_run import LayerRun
 from qlower.observe.place import Index

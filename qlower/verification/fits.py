@@ -32,7 +32,7 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array, InterpretationError
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
-from qlower.model.random_inputs import check_size
+from qlower.model.made_up_sizes import check_size
 from qlower.observe.layer_run import CONTRACTIONS, LayerRun, run_layer
 from qlower.observe.products import products_of
 from qlower.process.float_environment import default_floats

@@ -22,7 +22,7 @@ from qlower.frontends.load import ModelOrPath
 from qlower.interp import Array
 from qlower.model.entry import main_function
 from qlower.model.layers import layer_name, layer_names, layer_title, layers
-from qlower.model.random_inputs import check_size
+from qlower.model.made_up_sizes import check_size
 from qlower.process.float_environment import default_floats
 from qlower.sides.sides import Computed
 from qlower.verification.hashes import hashes_of

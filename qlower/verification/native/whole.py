@@ -13,7 +13,8 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import ScanOp
 from qlower.interp import Array
 from qlower.model.layers import layers
-from qlower.model.random_inputs import check_size, random_inputs
+from qlower.model.made_up_sizes import check_size
+from qlower.model.random_inputs import random_inputs
 from qlower.verification.native.sweep import Bind
 
 DRAWN = 3

@@ -1,0 +1,32 @@
+"""The size of what is computed where inputs are made up: drawn, or zeros."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import ShapedType
+from xdsl.ir import Operation
+
+from qlower.diagnostics import QlowerError
+
+MOST_VALUES = 1 << 26
+"""Elements of all that layers read and make but constants, where inputs are made up."""
+
+
+def check_size(operations: Iterable[Operation], runs: int = 1) -> None:
+    """Refuse layers that small inputs make large, as a pad may be, if they read and
+    make more than MOST_VALUES elements in so many runs: QlowerError."""
+    values = {value for op in operations for value in (*op.operands, *op.results)}
+    elements = sum(
+        math.prod(value.type.get_shape())
+        for value in values
+        if isinstance(value.type, ShapedType)
+        and not (isinstance(value.owner, Operation) and not value.owner.operands)
+    )
+    if runs * elements > MOST_VALUES:
+        raise QlowerError(
+            f"its values have {elements} elements in all; where inputs are made up they"
+            f" are computed up to {MOST_VALUES // runs}",
+            help="give inputs, or a smaller shape",
+        )
