@@ -199,7 +199,10 @@ def test_padding_to_keep_the_size(channels: int, tmp_path: Path) -> None:
             elif channels == 16:
                 continue
             for counted in (0, 1):
-                more = {"dilations": dilations, "count_include_pad": counted}
+                more: dict[str, Any] = {
+                    "dilations": dilations,
+                    "count_include_pad": counted,
+                }
                 build.returned(build.node("AveragePool", [x], **window, **more))
     build.check(tmp_path, X86)
 

@@ -207,7 +207,8 @@ def test_executorch_takes_erf_for_every_gelu(tmp_path: Path) -> None:
         path = build.save(tmp_path / f"{form}.pt2")
         found += run(path, codes)
     assert "takes erf, whatever approximate is" in qlower.load(path).remarks[1]
-    np.testing.assert_array_equal(*found)
+    first, second = found
+    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(

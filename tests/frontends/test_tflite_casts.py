@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.formats.tflite_builder import TFLiteBuilder
 from support.systems.litert import run_litert
+from support.values.same_numbers import assert_same
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -30,8 +31,8 @@ def test_edges_of_real_numbers(type: str) -> None:
     data = builder.build([x], [y])
     model = qlower.Model(import_tflite(data, name="model.tflite"))
     (wanted,) = run_litert(data, [EDGES])
-    np.testing.assert_array_equal(qlower.jit(model)(EDGES), wanted)
-    np.testing.assert_array_equal(qlower.interpret(model, EDGES), wanted)
+    assert_same(qlower.jit(model)(EDGES), wanted)
+    assert_same(qlower.interpret(model, EDGES), wanted)
 
 
 @pytest.mark.parametrize("type", ["int8", "uint8", "int16"])
@@ -54,7 +55,7 @@ def test_integers_without_a_scale(type: str) -> None:
     )
     found = qlower.jit(model)(given)
     for one, wanted in zip(found, run_litert(data, [given]), strict=True):
-        np.testing.assert_array_equal(one, wanted)
+        assert_same(one, wanted)
     builder.operator("ADD", [x, x], [total := builder.tensor("t", (4,), type)])
     with pytest.raises(QlowerError, match="without a scale is not supported by ADD"):
         import_tflite(builder.build([x], [total]), name="model.tflite")

@@ -11,6 +11,7 @@ from support.formats.tflite_builder import TFLiteBuilder
 from support.formats.tflite_loops import nested, remembering
 from support.formats.tflite_streams import NO_ATTRIBUTES, chosen, looped, rescaled
 from support.systems.litert import run_litert
+from support.values.same_numbers import assert_same
 
 import qlower
 from qlower.compilation.compilation import Compilation
@@ -36,15 +37,15 @@ def test_loops(times: int) -> None:
     assert len(set(names)) == len(names) == 2 * times
     count, value = run_litert(looped(times), [X])
     got = qlower.interpret(qlower.Model(module), X)
-    np.testing.assert_array_equal(got[0], count)
-    np.testing.assert_array_equal(got[1], value)
+    assert_same(got[0], count)
+    assert_same(got[1], value)
 
 
 @pytest.mark.parametrize("condition", [False, True])
 def test_branches(condition: bool) -> None:
     model = qlower.Model(import_tflite(chosen(condition), name="model.tflite"))
     (wanted,) = run_litert(chosen(condition), [X[0]])
-    np.testing.assert_array_equal(qlower.jit(model)(X[0]), wanted)
+    assert_same(qlower.jit(model)(X[0]), wanted)
 
 
 @pytest.mark.parametrize("condition", [False, True])
@@ -52,8 +53,8 @@ def test_branches_that_a_run_decides(condition: bool) -> None:
     model = qlower.Model(import_tflite(chosen(None), name="model.tflite"))
     inputs = X[0], np.array(condition)
     (wanted,) = run_litert(chosen(None), inputs)
-    np.testing.assert_array_equal(qlower.jit(model)(*inputs), wanted)
-    np.testing.assert_array_equal(qlower.interpret(model, *inputs), wanted)
+    assert_same(qlower.jit(model)(*inputs), wanted)
+    assert_same(qlower.interpret(model, *inputs), wanted)
 
 
 def test_composites() -> None:
@@ -73,7 +74,7 @@ def test_composites() -> None:
     model = qlower.Model(import_tflite(data, name="model.tflite"))
     inputs = X[0], X[0, ::-1].copy()
     (wanted,) = run_litert(data, inputs)
-    np.testing.assert_array_equal(qlower.jit(model)(*inputs), wanted)
+    assert_same(qlower.jit(model)(*inputs), wanted)
 
 
 @pytest.mark.parametrize("kind", ["composite", "branch", "choice", "loop"])
@@ -87,7 +88,7 @@ def test_subgraphs_read_elements_by_scales_of_their_own(kind: str) -> None:
     found = qlower.interpret(model, *inputs)
     found = found if isinstance(found, tuple) else (found,)
     for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_array_equal(one, other)
+        assert_same(one, other)
 
 
 @pytest.mark.parts(3)
@@ -103,7 +104,7 @@ def test_loops_that_a_run_ends(until: int) -> None:
         wanted = run_litert(data, [x])
         for found in (run(x), qlower.interpret(model, x, at="qnn")):
             for one, other in zip(found, wanted, strict=True):
-                np.testing.assert_array_equal(one, other)
+                assert_same(one, other)
         counts.add(int(wanted[0]))
     assert len(counts) > 1 or until == -100
 
@@ -118,7 +119,7 @@ def test_loops_that_nothing_but_a_run_ends() -> None:
         wanted = run_litert(data, inputs)
         for found in (run(*inputs), qlower.interpret(model, *inputs, at="qnn")):
             for one, other in zip(found, wanted, strict=True):
-                np.testing.assert_array_equal(one, other)
+                assert_same(one, other)
 
 
 def test_loops_and_choices_in_loops() -> None:
@@ -130,7 +131,7 @@ def test_loops_and_choices_in_loops() -> None:
         wanted = run_litert(nested(), inputs)
         for found in (run(*inputs), qlower.interpret(model, *inputs)):
             for one, other in zip(found, wanted, strict=True):
-                np.testing.assert_array_equal(one, other)
+                assert_same(one, other)
 
 
 @pytest.mark.parametrize("is_written", [False, True])

@@ -14,10 +14,10 @@ import os
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support.formats.tflite_cases import random_inputs
 from support.systems.litert import run_litert, run_litert_steps
+from support.values.same_numbers import assert_same
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -69,9 +69,9 @@ def test_streams(tmp_path: Path) -> None:
         function, state, other = qlower.jit(model), *(model.new_state() for _ in "ab")
         for inputs, (theirs,) in zip(steps, expected, strict=True):
             ours = function(*inputs, state=state)
-            np.testing.assert_array_equal(ours, theirs, err_msg=path.name)
+            assert_same(ours, theirs)
             meant = qlower.interpret(model, *inputs, at="qnn", state=other)
-            np.testing.assert_array_equal(meant, theirs, err_msg=path.name)
+            assert_same(meant, theirs)
 
 
 @pytest.mark.long
@@ -99,7 +99,7 @@ def test_networks(tmp_path: Path) -> None:
             for found in (function(*inputs), interpreted):
                 outputs = found if isinstance(found, tuple) else (found,)
                 for ours, theirs in zip(outputs, expected, strict=True):
-                    np.testing.assert_array_equal(ours, theirs, err_msg=path.name)
+                    assert_same(ours, theirs)
         else:
             equal.append(path.name)
     print(f"{len(equal)} equal, {len(refused)} refused", *refused, sep="\n")

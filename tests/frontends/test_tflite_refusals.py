@@ -351,7 +351,7 @@ def test_a_stride_beyond_the_result() -> None:
 
 def test_transposed_weights_without_a_scale() -> None:
     operands = [[2, 8, 10, 4], "int64 4x2x2x3", "int64 2x4x5x3"]
-    window = {"padding": 0, "stride_w": 2, "stride_h": 2}
+    window: dict[str, Option] = {"padding": 0, "stride_w": 2, "stride_h": 2}
     data = model("TRANSPOSE_CONV", operands, "int64 2x8x10x4", options=window)()
     expect_refusal(data, "weights of type INT64 have no scale")
 

@@ -12,6 +12,7 @@ import pytest
 from support.formats.tflite_builder import TFLiteBuilder
 from support.formats.tflite_models import split_v
 from support.systems.litert import run_litert
+from support.values.same_numbers import assert_same
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -142,7 +143,7 @@ def test_arithmetic_on_shapes_as_litert_has_it(tmp_path: Path) -> None:
     x = np.zeros((5, 4, 3), np.int8)
     expected = run_litert(data, [x])
     for ours, theirs in zip(qlower.interpret(model, x), expected, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+        assert_same(ours, theirs)
         assert ours.shape == theirs.shape
 
 
@@ -263,8 +264,8 @@ def test_a_part_of_no_elements_is_left_out(tmp_path: Path) -> None:
     model = qlower.load(path, outputs=["y0", "y2"])
     x = np.arange(12, dtype=np.int8).reshape(2, 6)
     left, right = qlower.interpret(model, x, at="qnn")
-    np.testing.assert_array_equal(left, x[:, :2])
-    np.testing.assert_array_equal(right, x[:, 2:])
+    assert_same(left, x[:, :2])
+    assert_same(right, x[:, 2:])
 
 
 def test_a_slice_of_no_elements_is_joined(tmp_path: Path) -> None:
@@ -283,7 +284,7 @@ def test_a_slice_of_no_elements_is_joined(tmp_path: Path) -> None:
     path.write_bytes(builder.build([x], [y]))
     given = np.arange(4, dtype=np.int8).reshape(1, 4)
     found = qlower.interpret(qlower.load(path), given, at="qnn")
-    np.testing.assert_array_equal(found, given)
+    assert_same(found, given)
 
 
 def test_inputs_have_the_names_of_signatures(tmp_path: Path) -> None:

@@ -94,5 +94,6 @@ def test_a_few_of_many_layers_are_named(count: int, end: str, tmp_path: Path) ->
     paths = [tmp_path / "a.mlir", tmp_path / "b.mlir"]
     for path, scale in zip(paths, (0.5, 0.25), strict=True):
         path.write_text(text.format(scale))
-    *_, note = version_of("b", *map(qlower.load, paths), "tflite", "interp").notes
+    a, b = map(qlower.load, paths)
+    *_, note = version_of("b", a, b, "tflite", "interp").notes
     assert note.endswith(f"numbers: {end}")

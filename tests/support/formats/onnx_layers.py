@@ -11,6 +11,7 @@ import numpy as np
 import qlower
 from qlower.frontends.import_options import AS_WRITTEN, X86
 from qlower.interp.values import Array
+from support.values.same_numbers import assert_same
 
 from .onnx_builder import OnnxBuilder
 from .onnx_models import make_session
@@ -69,7 +70,7 @@ class Layers(OnnxBuilder):
             tuple_of(qlower.interpret(model, *inputs, at="qnn")),
         ):
             for array, wanted in zip(found, expected, strict=True):
-                np.testing.assert_array_equal(array, wanted)
+                assert_same(array, wanted)
 
 
 def tuple_of(found: Array | tuple[Array, ...]) -> tuple[Array, ...]:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from .tflite_builder import TFLiteBuilder
+from .tflite_builder import Option, TFLiteBuilder
 
 FRAMES, FEATURES, WORDS = 5, 8, 6
 SCALE, ZERO_POINT = 0.05, 3
@@ -195,7 +195,7 @@ def rescaled(kind: str) -> bytes:
     left = builder.tensor("left", (4,), scale=0.1)
     taken, results = [given], [left]
     if kind == "composite":
-        options: dict[str, object] = {
+        options: dict[str, Option] = {
             "name": "odml.double",
             "decomposition_subgraph_index": 1,
             "composite_attributes": NO_ATTRIBUTES,

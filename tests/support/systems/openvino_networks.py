@@ -4,6 +4,7 @@ MobileNetV2's have them."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -120,7 +121,7 @@ def two_pairs(operator: str, path: Path, *, shared: bool) -> Path:
         return file.node("DequantizeLinear", [codes, scale, point])
 
     value = pair(file.input("x", (1, 4, 8, 8)), points[0])
-    sizes = {"kernel_shape": [2, 2]} if operator == "MaxPool" else {}
+    sizes: dict[str, Any] = {"kernel_shape": [2, 2]} if operator == "MaxPool" else {}
     value = pair(file.node(operator, [value], **sizes), points[not shared])
     file.node("Identity", [value], "y")
     file.output("y")
