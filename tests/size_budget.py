@@ -4,9 +4,9 @@
 
 A line is a line of a `.py` file that git tracks below `qlower`, blank or not. The maker
 of the site (`qlower/docs`) isn't counted. `--record` adds the present sizes to
-`sizes.csv`. `--since` tells by `git blame` how many lines are older than a revision,
-how many are from commits since that made the product no larger, and how many were
-added to it; lines that moved or were indented are as old as before. It takes minutes.
+`sizes.csv`. `--since` counts by `git blame` the lines that are older than a revision,
+those from commits since that made the product no larger, and those that were added
+to it; lines that moved or were indented are as old as before. It takes minutes.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ MOST_VALUES = 1 << 26
 
 
 def check_size(operations: Iterable[Operation], runs: int = 1) -> None:
-    """Refuse layers that small inputs make large, as a pad may be, if they read and
-    make more than MOST_VALUES elements in so many runs: QlowerError."""
+    """Raise QlowerError for layers whose operands and results have more than
+    MOST_VALUES elements in all `runs`: small inputs may grow, as in a pad."""
     values = {value for op in operations for value in (*op.operands, *op.results)}
     elements = sum(
         math.prod(value.type.get_shape())

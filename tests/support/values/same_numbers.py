@@ -8,7 +8,7 @@ from qlower.interp.values import Array
 
 
 def assert_same(found: Array, wanted: Array) -> None:
-    """Assert that elements and the signs of zeros are the same; any NaN is another."""
+    """Assert equal elements and equal signs of zeros; all NaN are equal."""
     np.testing.assert_array_equal(found, wanted)
     if wanted.dtype.kind == "f":
         signs = np.signbit(found) == np.signbit(wanted)
