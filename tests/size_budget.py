@@ -4,31 +4,27 @@
 
 A line is a line of a `.py` file that git tracks below `qlower`, blank or not. The maker
 of the site (`qlower/docs`) isn't counted. `--record` adds the present sizes to
-`sizes.csv`. `--since` counts by `git blame` the lines that are older than a revision,
-those from commits since that made the product no larger, and those that were added
-to it; lines that moved or were indented are as old as before. It takes minutes.
+`sizes.csv`. With `--since`, the second column counts lines that stand from a revision
+or replace lines that stood then (`line_ages.py`), the third what was added to them.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from line_ages import git, line_weights
 
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).with_name("sizes.csv")
 LOOSE = "(loose modules)"
+PRODUCT = ("qlower/", "dialects/")
+"""The dialects have stood in a folder of their own."""
+
 NOT_PRODUCT = "docs"
-
-
-def git(*arguments: str) -> str:
-    """What git prints here."""
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
 
 
 def files() -> Iterator[tuple[str, str]]:
@@ -48,25 +44,17 @@ def sizes() -> Counter[str]:
     return counted
 
 
-def ages(revision: str) -> Mapping[str, Counter[str]]:
-    """Lines by room: `before` a revision, from commits since that `kept` the product's
-    size or shrank it, and `added`."""
-    changes = Counter({"0" * 40: 1})  # what isn't committed is new
-    log = git("log", "--format=%H", "--numstat", f"{revision}..", "--", "qlower/*.py")
-    commit = ""
-    for line in filter(None, log.splitlines()):
-        added, *removed = line.split("\t")
-        if not removed:
-            commit = line
-            changes[commit] = 0
-        elif not removed[1].startswith(f"qlower/{NOT_PRODUCT}/"):
-            changes[commit] += int(added) - int(removed[0])
-    counted = {age: Counter[str]() for age in ("before", "kept", "added")}
+def as_old_as(revision: str) -> Counter[str]:
+    """Lines by room that stand from a revision or replace lines that stood then."""
+    weights = line_weights(
+        revision,
+        lambda name: (
+            name.startswith(PRODUCT) and not name.startswith(f"qlower/{NOT_PRODUCT}/")
+        ),
+    )
+    counted: Counter[str] = Counter()
     for room, name in files():
-        for line in git("blame", "-w", "-M", "-C", "-s", "-l", name).splitlines():
-            change = changes.get(line.split()[0])
-            age = "before" if change is None else "added" if change > 0 else "kept"
-            counted[age][room] += 1
+        counted[room] += round(sum(weights.get(name, ())))
     return counted
 
 
@@ -98,12 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--record", metavar="VERSION", help="the release that this is")
     parser.add_argument("--since", metavar="REVISION", help="tell older lines apart")
     options = parser.parse_args(arguments)
-    if options.since:
-        for age, counted in ages(options.since).items():
-            rooms = ", ".join(f"{room} {n:,}" for room, n in counted.most_common())
-            print(f"{age}: {counted.total():,} lines\n  {rooms}")
-        return
     now, releases = sizes(), recorded()
+    if options.since:
+        print(render(now, options.since, as_old_as(options.since)))
+        return
     if options.record:
         with RECORD.open("a", newline="") as file:
             rows = sorted((options.record, *entry) for entry in now.items())
