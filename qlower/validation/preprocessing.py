@@ -142,8 +142,9 @@ PLAIN = Preprocessing()
 def _shaped(array: Array, spec: TensorSpec) -> Array:
     """The array in the input's shape; a leading 1 may be missing, and pictures may have
     their channels first where the input has."""
-    wanted = spec.shape[1:] if spec.shape[:1] == (1,) else spec.shape
-    given = array.shape[1:] if array.shape == spec.shape else array.shape
+    first = int(spec.shape[:1] == (1,))
+    wanted = spec.shape[first:]
+    given = array.shape[first:] if array.shape == spec.shape else array.shape
     if given != wanted and len(given) == 3 and (given[2], *given[:2]) == wanted:
         return np.ascontiguousarray(np.moveaxis(array, -1, 0)).reshape(spec.shape)
     if given != wanted:

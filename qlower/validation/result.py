@@ -123,8 +123,10 @@ class Validation(Tabled[ContractRow]):
                 ),
             ]
         names = sorted({name for row in self.contracts for name in row.counts.custom})
+        taken = {column.key for column in columns}
         for name in names:
-            columns += [Column(name, name, cells.mean_of(name))]
+            key = f"metric_{name}" if name in taken else name
+            columns += [Column(name, key, cells.mean_of(name))]
         notes: list[str] = []
         if self.against is not None:
             notes.append(
