@@ -93,7 +93,7 @@ TWO: dict[str, tuple[Make, Callable[[int, int], int]]] = {
 
 @pytest.mark.parametrize("name", TWO)
 def test_functions_of_two_numbers(name: str) -> None:
-    for a, b in product(DOMAINS, DOMAINS):
+    for a, b in product(DOMAINS[:6], repeat=2):
         check(*TWO[name], a, b)
 
 
@@ -101,7 +101,7 @@ def test_one_of_two_numbers() -> None:
     def choose(gates: Gates, condition: Wires, one: Wires, other: Wires) -> Wires:
         return gates.chosen(condition, one, other)
 
-    for a, b in product(DOMAINS, DOMAINS):
+    for a, b in product(DOMAINS[:6], repeat=2):
         check(choose, lambda c, one, other: one if c else other, (0, 1), a, b)
 
 
