@@ -34,6 +34,7 @@ from qlower.verification.alike import content_of
 from qlower.verification.decide import Decision, decide, same
 from qlower.verification.fits import pair_fit, turning_inputs
 from qlower.verification.hashes import hashes_of
+from qlower.verification.possible import possible_differences
 from qlower.verification.questions import Question, questions
 from qlower.verification.reach import Operands
 from qlower.verification.same_rules import have_same_rules
@@ -44,6 +45,9 @@ Decided: TypeAlias = Callable[[str, Sequence[Question], Sequence[Decision]], Non
 
 FEWEST_DRAWN, MOST_DRAWN, _ELEMENTS = 8, 128, 1 << 14
 """The inputs that are drawn for a layer that no decision procedure is for."""
+
+_TRIED = 64
+"""Intervals, the widest first, in which a sum is looked for that some input has."""
 
 
 @default_floats()
@@ -185,30 +189,47 @@ class LayerEquality:
         )
         pairs = zip(asked, decisions, strict=True)
         apart = [(one, found) for one, found in pairs if found.intervals]
-        for question, decision in apart:
-            for candidate in self._candidates(question, decision, runs[0], values):
-                example = self._try(verdict.layer, *candidate)
-                if example is not None:
-                    return replace(verdict, verdict="differs", counterexample=example)
         if not apart and why is None:
             return verdict
+        widest = [
+            [(one.lanes.index(at.lane), at.first, at.last) for at in found.intervals]
+            for one, found in apart
+        ]
+        for (question, _), intervals in zip(apart, widest, strict=True):
+            example = self._example(question, intervals, runs[0], values)
+            if example is not None:
+                return replace(verdict, verdict="differs", counterexample=example)
+        possible = [possible_differences(one, runs[0]) for one, _ in apart]
+        if why is None and all(one is not None and not one for one in possible):
+            how = f"{verdict.how}; where they differ there is no sum of the weights"
+            return replace(verdict, how=how, apart=0)
+        for (question, _), intervals in zip(apart, possible, strict=True):
+            example = self._example(question, intervals or (), runs[0], values)
+            if example is not None:
+                return replace(verdict, verdict="differs", counterexample=example)
         if apart:
-            interval = apart[0][1].intervals[0]
-            index = apart[0][0].lanes.index(interval.lane)
-            why = f"differs at {interval.first:,} in {list(index)}, no input found"
+            index, first, _ = widest[0][0]
+            why = f"differs at {first:,} in {list(index)}, no input found"
         return self._drawn(verdict, values, why or "")
 
-    def _candidates(
-        self, question: Question, decision: Decision, run: LayerRun, values: Values
-    ) -> Iterator[tuple[Values, int, Index]]:
-        """Inputs of a layer for numbers that differ."""
-        if question.reach is None:
-            return
-        for interval in decision.intervals:
-            index = question.lanes.index(interval.lane)
-            found = question.reach(index, interval.first, interval.last)
-            if found is not None:
-                yield {**values, **self._named(run, found[0])}, found[1], index
+    def _example(
+        self,
+        question: Question,
+        intervals: Sequence[tuple[Index, int, int]],
+        run: LayerRun,
+        values: Values,
+    ) -> Counterexample | None:
+        """A counterexample with a number in one of the intervals, if it is found."""
+        name = layer_name(run.op)
+        assert name is not None
+        for index, first, last in intervals[:_TRIED]:
+            found = question.reach and question.reach(index, first, last)
+            if found:
+                given = {**values, **self._named(run, found[0])}
+                example = self._try(name, given, found[1], index)
+                if example is not None:
+                    return example
+        return None
 
     def _named(self, run: LayerRun, operands: Operands) -> dict[str, Array]:
         """Operands by the names of what the layer reads."""

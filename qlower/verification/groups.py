@@ -155,15 +155,14 @@ class _Layer:
         pairs = zip(a.results, b.results, strict=True)
         if not all(bool(same(one, other).all()) for one, other in pairs):
             return "differs"
-        if a.rule is None or b.rule is None:
-            sides = self.sides[a.contracts[0]], self.sides[b.contracts[0]]
-            return LayerEquality(sides, self.model).layer(self.name).verdict
-        apart = a.rule.pieces.apart(b.rule.pieces, a.rule.high)
-        if not len(apart):
-            return "equal"
-        index = [0] * a.run.result.ndim
-        for channel, first, last in apart[:_TRIED].tolist():
-            place = (*index[:-1], channel)
-            if a.reach is not None and a.reach(place, first, last) is not None:
-                return "differs"
-        return "undecided"
+        if a.rule is not None and b.rule is not None:
+            apart = a.rule.pieces.apart(b.rule.pieces, a.rule.high)
+            if not len(apart):
+                return "equal"
+            index = [0] * a.run.result.ndim
+            for channel, first, last in apart[:_TRIED].tolist():
+                place = (*index[:-1], channel)
+                if a.reach is not None and a.reach(place, first, last) is not None:
+                    return "differs"
+        sides = self.sides[a.contracts[0]], self.sides[b.contracts[0]]
+        return LayerEquality(sides, self.model).layer(self.name).verdict

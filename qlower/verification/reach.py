@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
 
@@ -32,8 +33,8 @@ _TARGETS = 64
 _SMALL, _NEAR = 12, 24
 """The smallest weights that mend a sum, and by how much a factor is changed."""
 
-_FEW = 1 << 14
-"""Sums of some weights, each with every next factor, that are all looked at."""
+_FEW = 1 << 24
+"""The most bytes of masks of sums, one mask for each weight, that are made."""
 
 
 def all_over(
@@ -90,6 +91,10 @@ def solve(weights: Array, least: int, most: int, first: int, last: int) -> Array
     From factors of 0 on, the largest weights come as near as they can. What is left
     over is mended by two of the smallest weights at a time.
     """
+    unit = int(np.gcd.reduce(weights)) or 1  # all sums are multiples of it
+    weights, first, last = weights // unit, -(-first // unit), last // unit
+    if first > last:
+        return None
     order = [int(place) for place in np.argsort(-np.abs(weights), kind="stable")]
     sizes, one_each = np.unique(np.abs(weights), return_index=True)
     small = [int(at) for at, size in zip(one_each, sizes, strict=True) if size][:_SMALL]
@@ -115,25 +120,68 @@ def _among_all(
     weights: Array, least: int, most: int, first: int, last: int
 ) -> Array | None:
     """As `solve`, by all sums there are, where these are few."""
-    made: list[dict[int, int]] = []
-    sums = {0: 0}
-    for weight in weights.tolist():
-        if len(sums) * (most - least + 1) > _FEW:
-            return None
-        sums = {
-            before + weight * factor: factor
-            for before in sums
-            for factor in range(least, most + 1)
-        }
-        made.append(sums)
-    rest = next((one for one in sums if first <= one <= last), None)
-    if rest is None:
+    low, masks = _all_sums(tuple(weights.tolist()), least, most)
+    if not masks:
         return None
+    inside = np.flatnonzero(masks[-1][max(first - low, 0) : max(last - low + 1, 0)])
+    if not len(inside):
+        return None
+    rest = int(inside[0]) + max(first, low)
     factors = np.zeros(len(weights), np.int64)
+    choices = np.arange(least, most + 1)
     for place in reversed(range(len(weights))):
-        factors[place] = made[place][rest]
-        rest -= int(weights[place]) * int(factors[place])
+        before = rest - int(weights[place]) * choices - low
+        known = (before >= 0) & (before < len(masks[place]))
+        known[known] = masks[place][before[known]]
+        factors[place] = choices[known][0]
+        rest = int(before[known][0]) + low
     return factors
+
+
+@lru_cache(maxsize=4)
+def _all_sums(
+    weights: tuple[int, ...], least: int, most: int, *, with_zero: bool = False
+) -> tuple[int, list[Array]]:
+    """The least sum and masks, from it on, of the sums of the first 0, 1, ... weights
+    with any factors, or `with_zero` with 0, too; no masks where they are too large."""
+    ends = [(weight * least, weight * most) for weight in weights]
+    low = sum(min(0, *pair) for pair in ends)
+    size = sum(max(0, *pair) for pair in ends) - low + 1
+    if size * (len(weights) + 1) > _FEW:
+        return low, []
+    masks = [np.arange(low, low + size) == 0]
+    for weight, pair in zip(weights, ends, strict=True):
+        step, shift, before = abs(weight), min(pair), masks[-1]
+        after = before
+        if step:
+            rows = -(-(size - min(shift, 0)) // step)
+            counts = np.zeros((rows + 1, step), np.int32)
+            counts[1:].reshape(-1)[:size] = before
+            counts.cumsum(axis=0, out=counts)
+            starts = np.maximum(np.arange(rows) - (most - least), 0)
+            window = (counts[1:] > counts[starts]).reshape(-1)
+            after = np.zeros(size, bool)
+            kept = window[max(-shift, 0) :][: size - max(shift, 0)]
+            after[max(shift, 0) :][: len(kept)] = kept
+        masks.append(after | before if with_zero else after)
+    return low, masks
+
+
+def are_sums(
+    weights: Array, ends: tuple[int, int], intervals: Array, *, with_zero: bool
+) -> Array:
+    """Whether each of [interval, 2] has a sum of the weights with factors between the
+    ends, or `with_zero` with 0, too; a superset of the sums where they are many."""
+    unit = int(np.gcd.reduce(weights)) or 1
+    first, last = -(-intervals[:, 0] // unit), intervals[:, 1] // unit
+    small = tuple((weights // unit).tolist())
+    low, masks = _all_sums(small, *ends, with_zero=with_zero)
+    if not masks:
+        return first <= last
+    before = np.append(0, np.cumsum(masks[-1]))
+    at = (np.clip(end - low, 0, len(before) - 1) for end in (first, last + 1))
+    start, stop = (before[one] for one in at)
+    return stop > start
 
 
 def _mend(

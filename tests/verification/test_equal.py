@@ -4,7 +4,7 @@ what drawn inputs and exhaustive comparison show."""
 from __future__ import annotations
 
 import json
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from qlower.verification import decide as deciding
 from qlower.verification.equal import equal
 from qlower.verification.groups import groups
 from qlower.verification.questions import questions
-from qlower.verification.reach import solve
+from qlower.verification.reach import are_sums, solve
 from qlower.verification.verdict import Equality
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -325,6 +325,70 @@ def test_factors_for_a_sum() -> None:
         assert found.min() >= -128
         assert found.max() <= 127
     assert solve(np.array([2, 4]), -128, 127, 3, 3) is None
+    assert solve(np.array([60, -90]), -128, 127, 29, 31) is not None
+
+
+def test_sums_of_few_weights() -> None:
+    """Every sum that there is is found, and no other."""
+    random = np.random.default_rng(0)
+    for _ in range(60):
+        weights = random.integers(-6, 7, random.integers(1, 4)) * random.integers(1, 5)
+        least = int(random.integers(-6, 4))
+        most = least + int(random.integers(0, 6))
+        intervals = np.sort(random.integers(-120, 121, (8, 2)))
+        intervals[::2, 1] = intervals[::2, 0]
+        for with_zero in (False, True):
+            factors = {*range(least, most + 1), *([0] if with_zero else [])}
+            sums = {
+                sum(w * f for w, f in zip(weights.tolist(), one, strict=True))
+                for one in product(factors, repeat=len(weights))
+            }
+            expected = [
+                any(a <= one <= b for one in sums) for a, b in intervals.tolist()
+            ]
+            ends = (least, most)
+            found = are_sums(weights, ends, intervals, with_zero=with_zero)
+            assert found.tolist() == expected
+            if not with_zero:
+                solved = [solve(weights, *ends, *pair) for pair in intervals.tolist()]
+                assert [one is not None for one in solved] == expected
+
+
+SHARED_FACTOR = """
+!x = !quant.uniform<i8:f32, 0.5:3>
+!w = !quant.uniform<i8:f32, 0.02:0>
+!y = !quant.uniform<i8:f32, 1.0:-1>
+func.func @main(%x: tensor<1x3x!x>) -> tensor<1x2x!y> {
+  %w = qnn.constant dense<WEIGHTS> : tensor<2x3xi8> -> tensor<2x3x!w>
+  %y = qnn.linear %x, %w : (tensor<1x3x!x>, tensor<2x3x!w>) -> tensor<1x2x!y>
+  return %y : tensor<1x2x!y>
+}
+"""
+"""tflite and tflm differ in some sums, none of which is a multiple of 100."""
+
+
+@pytest.mark.parametrize("small", [0, 1 << 18])
+def test_weights_that_share_a_factor(
+    small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums that no input has make no difference, and channels with the same range of
+    sums may have other sums."""
+    monkeypatch.setattr(deciding, "SMALL", small)
+    path = tmp_path / "layer.mlir"
+    alike = SHARED_FACTOR.replace("WEIGHTS", "[[100, -100, 0], [100, -100, 0]]")
+    path.write_text(alike)
+    (row,) = equal("tflite", "tflm", path, native=False).layers
+    assert row.verdict == "equal"
+    assert row.how.endswith("where they differ there is no sum of the weights")
+    (group,) = groups(path, ["tflite", "tflm"]).layers
+    assert group.verdict("tflite", "tflm") == "equal"
+    path.write_text(alike.replace("0], [100, -100, 0", "0], [100, -99, -1"))
+    (row,) = equal("tflite", "tflm", path, native=False).layers
+    assert row.verdict == "differs"
+    assert row.counterexample is not None
+    assert row.counterexample.index == (0, 1)
+    (group,) = groups(path, ["tflite", "tflm"]).layers
+    assert group.verdict("tflite", "tflm") == "differs"
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

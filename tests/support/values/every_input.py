@@ -228,7 +228,8 @@ def _quoted(activation: str) -> str | None:
 
 
 def _weights(draw: _Draw, shape: Sequence[int], axis: int) -> Array:
-    """Weights before they have a type: of small, large or all reach."""
+    """Weights before they have a type: of small, large or all reach; some share a
+    factor."""
     reach = (2, 20, 127)[draw.pick(0, 2)]
     weights = draw.random.integers(-reach, reach, shape, endpoint=True)
     rows = np.moveaxis(weights, axis, 0)  # a view
@@ -236,7 +237,8 @@ def _weights(draw: _Draw, shape: Sequence[int], axis: int) -> Array:
         rows[0], rows[1] = 127, -127
     if draw.chance(0.2):
         rows[-1] = 0
-    return weights
+    factor = draw.pick(2, 40) if draw.chance(0.2) else 1
+    return weights // factor * factor
 
 
 def _bias(draw: _Draw, scales: Sequence[float], wide: bool) -> tuple[str, str] | None:
