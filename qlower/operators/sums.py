@@ -124,7 +124,7 @@ class Sums:
         )
 
     def count(self, first: Shape, second: Shape) -> int:
-        """The number of products in a sum, those with padding included."""
+        """The number of products in all sums, those with padding included."""
         bounds = self.bounds(first, second)
         return math.prod(bounds[loop] for loop in self.structure.loops)
 
