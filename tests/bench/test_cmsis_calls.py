@@ -71,7 +71,8 @@ SOFTMAX = """\
 !x = !quant.uniform<i8:f32, SCALE:-3>
 !y = !quant.uniform<i8:f32, 0.00390625:-128>
 func.func @main(%x: tensor<2x3x5x!x>) -> tensor<2x3x5x!y> {
-  %y = qnn.softmax %x {beta = 1.0 : f64, axis = 2 : i64} : (tensor<2x3x5x!x>) -> tensor<2x3x5x!y>
+  %y = qnn.softmax %x {beta = 1.0 : f64, axis = 2 : i64}
+    : (tensor<2x3x5x!x>) -> tensor<2x3x5x!y>
   return %y : tensor<2x3x5x!y>
 }"""
 
