@@ -1,7 +1,7 @@
 """ONNX's TensorProto, as ONNX Runtime dumps tensors: read with care.
 
 Fields of the message: dims 1, data_type 2, float_data 4, int32_data 5, int64_data 7,
-name 8, raw_data 9, double_data 10, external_data 13 (onnx/onnx.proto).
+name 8, raw_data 9, double_data 10, uint64_data 11, external_data 13 (onnx/onnx.proto).
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ DTYPES = {
 }
 """Element types by `data_type`."""
 
-FLOATS, INTEGERS, LONGS, RAW, DOUBLES, EXTERNAL = 4, 5, 7, 9, 10, 13
+FLOATS, INTEGERS, RAW, DOUBLES, EXTERNAL = 4, (5, 7, 11), 9, 10, 13
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 def read_tensor_proto(data: bytes) -> tuple[str, Array]:
     """The name and the elements; ValueError for what is damaged or stored elsewhere."""
     name, dims, kind = "", list[int](), 0
-    content: dict[int, bytes | list[int]] = {}
+    content: dict[int, bytes] = {}
+    integers: list[int] = []
     for field, value in _fields(memoryview(data)):
         if field == 1:
             dims += _integers(value)
@@ -44,10 +45,8 @@ def read_tensor_proto(data: bytes) -> tuple[str, Array]:
             kind = value
         elif field == 8 and not isinstance(value, int):
             name = bytes(value).decode("utf-8", "replace")
-        elif field in (INTEGERS, LONGS):
-            known = content.setdefault(field, [])
-            assert isinstance(known, list)
-            known += _integers(value)
+        elif field in INTEGERS:
+            integers += _integers(value)
         elif field in (FLOATS, RAW, DOUBLES) and not isinstance(value, int):
             content[field] = bytes(value)
         elif field == EXTERNAL:
@@ -56,7 +55,7 @@ def read_tensor_proto(data: bytes) -> tuple[str, Array]:
         raise ValueError(f"elements of ONNX type {kind} can't be read")
     if any(extent < 0 for extent in dims):
         raise ValueError(f"the shape {dims} is negative")
-    elements = _elements(content, np.dtype(DTYPES[kind]))
+    elements = _elements(content, integers, np.dtype(DTYPES[kind]))
     if elements.size != math.prod(dims):
         raise ValueError(
             f"shape {dims} has {math.prod(dims)} elements, it has {elements.size}"
@@ -65,19 +64,19 @@ def read_tensor_proto(data: bytes) -> tuple[str, Array]:
 
 
 def _elements(
-    content: dict[int, bytes | list[int]], dtype: np.dtype[np.generic]
+    content: dict[int, bytes], integers: list[int], dtype: np.dtype[np.generic]
 ) -> Array:
     for field, stored in (
         (RAW, dtype),
         (FLOATS, np.dtype("<f4")),
         (DOUBLES, np.dtype("<f8")),
     ):
-        found = content.get(field)
-        if isinstance(found, bytes):
-            return np.frombuffer(found, stored).astype(dtype)
-    integers = content.get(INTEGERS, content.get(LONGS, []))
-    assert isinstance(integers, list)
-    return np.array(integers, np.int64).astype(dtype)
+        if field in content:
+            return np.frombuffer(content[field], stored).astype(dtype)
+    numbers = np.array(integers, np.int64)
+    if dtype == np.float16:  # which are there as their bits
+        return numbers.astype("<u2").view(dtype)
+    return numbers.astype(dtype)
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
