@@ -70,8 +70,7 @@ def _verify_widths(narrow: Attribute, wide: Attribute) -> None:
 
 def _verify_index(op: linalg.IndexOp) -> None:
     generic = op.parent_op()
-    if not isinstance(generic, linalg.GenericOp):
-        raise VerifyException("linalg.index stands in a linalg.generic only")
+    assert isinstance(generic, linalg.GenericOp)  # as xDSL verifies
     loops = len(generic.iterator_types)
     if not 0 <= op.dim.value.data < loops:
         raise VerifyException(f"loop {op.dim.value.data} of {loops} loops")

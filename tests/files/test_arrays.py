@@ -77,6 +77,7 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     ),
     "no tuple": (with_header(header("3")), "shape is not valid: 3"),
     "no Python": (with_header("["), "the header of an array is damaged: "),
+    "long": (with_header(" " * 10001), "Header info length (10"),
     "deep": (with_header("(" * 900), "the header of an array is damaged: "),
     "no type": (
         with_header(header("(1,)", "'?!'"), b"\0"),
