@@ -7,13 +7,28 @@ from pathlib import Path
 
 import pytest
 from xdsl.dialects import test
-from xdsl.dialects.builtin import CallSiteLoc, FusedLoc, NameLoc, NoneAttr, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FusedLoc,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute
 
+from qlower import diagnostics
 from qlower.diagnostics import (
     LOGGER,
     QlowerError,
+    file_location,
+    location_full_name,
     location_name,
     make_file_location,
+    printable,
+    printable_lines,
+    printable_path,
     warn,
     without_repeats,
 )
@@ -99,3 +114,131 @@ def test_a_warning_is_told_once_and_a_state_each_time(caplog: pytest.LogCaptureF
             warn("odd")
             LOGGER.info("compiling")
     assert caplog.messages == ["warning: odd", "compiling", "compiling"]
+
+
+def place_in(file: str) -> Attribute:
+    return make_file_location(file, 1, 2)
+
+
+def called(name: str, inner: Attribute) -> NameLoc:
+    return NameLoc(StringAttr(name), inner)
+
+
+UNKNOWN = UnknownLoc()
+A, B = place_in("a.tflite"), place_in("b.tflite")
+FUSED = FusedLoc(ArrayAttr([UNKNOWN, called("c", A), called("d", B)]), NoneAttr())
+LOCATIONS: list[tuple[Attribute | None, object, str | None, str | None]] = [
+    # a place, the outermost name, and the innermost around the first place
+    (None, None, None, None),
+    (UNKNOWN, None, None, None),
+    (A, A, None, None),
+    (called("x", UNKNOWN), None, "x", "x"),
+    (called("x", A), A, "x", "x"),
+    (called("x", called("y", A)), A, "x", "y"),
+    (FUSED, A, "c", "c"),
+    (called("x", FUSED), A, "x", "x"),
+    (FusedLoc(ArrayAttr([A, called("d", B)]), NoneAttr()), A, "d", "d"),
+    (CallSiteLoc(called("e", B), called("x", A)), B, "e", "e"),
+    (CallSiteLoc(UNKNOWN, called("x", A)), A, "x", "x"),
+]
+
+
+@pytest.mark.parametrize(("location", "place", "outer", "inner"), LOCATIONS)
+def test_places_and_names_within_locations(
+    location: Attribute | None, place: object, outer: str | None, inner: str | None
+) -> None:
+    assert file_location(location) == place
+    assert location_name(location) == outer
+    assert location_full_name(location) == inner
+
+
+def test_an_error_as_plain_data() -> None:
+    place = make_file_location("m.mlir", 3, 5)
+    error = QlowerError("bad", called("conv", place), notes=["n"], help="h")
+    assert error.to_dict() == {
+        **{"message": "bad", "file": "m.mlir", "line": 3, "column": 5},
+        **{"layer": "conv", "notes": ["n"], "help": "h"},
+    }
+    assert QlowerError("bad").to_dict() == {
+        **{"message": "bad", "file": None, "line": None, "column": None},
+        **{"layer": None, "notes": [], "help": None},
+    }
+
+
+LINES = "one\ntwo\n\nfour\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "quoted"),
+    [
+        (1, 1, "  one\n  ^"),
+        (1, 4, "  one\n     ^"),
+        (1, 5, "  one\n      ^"),  # the end of the line counts
+        (1, 6, ""),
+        (1, 0, ""),
+        (2, 2, "  two\n   ^"),
+        (3, 1, ""),
+        (4, 1, "  four\n  ^"),
+        (5, 1, ""),
+        (0, 1, ""),
+    ],
+)
+def test_the_line_of_a_file(
+    line: int, column: int, quoted: str, tmp_path: Path
+) -> None:
+    for suffix in (".mlir", ".param"):
+        path = tmp_path / f"m{suffix}"
+        path.write_text(LINES)
+        error = QlowerError("bad", make_file_location(str(path), line, column))
+        assert str(error).partition("bad")[2] == (f"\n{quoted}" if quoted else "")
+
+
+def test_the_place_in_a_line_that_is_given() -> None:
+    for text, column, quoted in (
+        ("abc", 4, "  abc\n     ^"),
+        ("abc", 5, ""),
+        ("abc", 0, ""),
+        ("\tabc  ", 2, "   abc\n   ^"),
+        ("   ", 1, ""),
+    ):
+        error = QlowerError("bad", make_file_location("x", 1, column), source_line=text)
+        assert str(error).partition("bad")[2] == (f"\n{quoted}" if quoted else "")
+
+
+def test_lines_of_files_that_are_too_large_or_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.mlir"
+    path.write_bytes(b"abcd\n")
+    error = QlowerError("bad", make_file_location(str(path), 1, 1))
+    monkeypatch.setattr(diagnostics, "LARGEST_QUOTED_FILE", 5)
+    assert "abcd" in str(error)
+    monkeypatch.setattr(diagnostics, "LARGEST_QUOTED_FILE", 4)
+    assert "abcd" not in str(error)
+    monkeypatch.undo()
+    path.write_bytes(b"ab\xff\n")
+    assert "\n" not in str(error)
+    path.unlink()
+    path.mkdir()
+    assert "\n" not in str(error)
+
+
+def test_names_are_shown_on_a_line() -> None:
+    text = "a\x1b[31m\u202e\n\u00e9"
+    assert printable(text) == "a\\x1b[31m\\u202e\\n\u00e9"
+    assert printable_lines("a\x07\nb") == "a\\x07\nb"
+    assert printable_path("a\udcff") == "a\\xff"
+    error = QlowerError("b\x1b\nnote", place_in("m\x1b"), notes=["\x07"], help="\x08")
+    assert str(error) == ("m\\x1b:1:2: error: b\\x1b\nnote\nnote: \\x07\nhelp: \\x08")
+
+
+def test_warnings_are_given_once_within_the_block(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="qlower"):
+        with without_repeats():
+            for text in ("a", "b", "a"):
+                warn(text)
+        for text in ("a", "a"):
+            warn(text)
+    assert caplog.messages == [f"warning: {text}" for text in "abaa"]

@@ -117,10 +117,10 @@ def _uses(graph: Any, arrays: Mapping[str, Array]) -> Iterator[_Use]:
             continue
         given = [*node.input, ""]
         is_cast = node.op_type in ("QuantizeLinear", "DequantizeLinear")
-        last = 0
-        for index in range(1, len(node.input)):
+        last = -1
+        for index in range(is_cast, len(node.input)):
             array = arrays.get(given[index])
-            if array is None or array.dtype != np.float32 or index == last:
+            if array is None or array.dtype != np.float32:
                 continue
             if is_cast:
                 names = {given[0], node.output[0]}
