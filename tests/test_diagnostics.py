@@ -10,7 +10,9 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import (
     ArrayAttr,
     CallSiteLoc,
+    FileLineColLoc,
     FusedLoc,
+    LocationAttr,
     NameLoc,
     NoneAttr,
     StringAttr,
@@ -116,11 +118,11 @@ def test_a_warning_is_told_once_and_a_state_each_time(caplog: pytest.LogCaptureF
     assert caplog.messages == ["warning: odd", "compiling", "compiling"]
 
 
-def place_in(file: str) -> Attribute:
+def place_in(file: str) -> FileLineColLoc:
     return make_file_location(file, 1, 2)
 
 
-def called(name: str, inner: Attribute) -> NameLoc:
+def called(name: str, inner: LocationAttr) -> NameLoc:
     return NameLoc(StringAttr(name), inner)
 
 

@@ -52,7 +52,7 @@ class Step(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self.act(op)
 
-    def spec(self) -> Any:
+    def spec(self, *, include_default: bool = False) -> Any:
         return "test-step"
 
 

@@ -7,6 +7,7 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +19,9 @@ EDGES: dict[str, Sequence[float]] = {
     "I": (0, 1, 2, 31, 1 << 31, (1 << 32) - 1),
     "q": (0, 1, -1, 7, -8, 1 << 40, (1 << 63) - 1, -(1 << 63)),
     "Q": (0, 1, 10, 1 << 40, 1 << 63, (1 << 64) - 1),
-    "f": (0.0, -0.0, 1.5, -2.75, 1e-40, 3e38, -3e9, 2.0**40, math.inf, -math.inf),
+    "f": (0.0, -0.0, 1.5, -2.75, 1e-40, 3e38, -3e9, 2.0**40, math.inf, math.nan),
     "d": (0.0, 1.0, -1.5, 2.0**62, -(2.0**70), 1e-310, 1e308, math.inf, math.nan),
 }
-EDGES = {**EDGES, "f": (*EDGES["f"], math.nan)}
 
 
 def words(form: str, *numbers: float) -> list[int]:
@@ -57,7 +57,7 @@ def pair(a: int, b: int) -> tuple[int, int]:
     return quotient(a, b), a - b * quotient(a, b)
 
 
-Case = tuple[Callable[[Sequence[int]], Sequence[int]], str, str, Callable[..., object]]
+Case = tuple[Callable[[Sequence[int]], Sequence[int]], str, str, Callable[..., Any]]
 
 INTEGERS: dict[str, Case] = {
     name: (functions[name], given, returned, code)
@@ -127,7 +127,7 @@ def same(found: Sequence[int], letter: str, wanted: float) -> bool:
 
 
 FLOATS = {"f": ("__aeabi_f", "sf"), "d": ("__aeabi_d", "df")}
-OPERATIONS: dict[str, Callable[[np.float64, np.float64], np.float64]] = {
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from functools import cache
+from importlib import import_module
+from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -13,6 +14,7 @@ from qlower.emulation.aarch64 import AARCH64
 from qlower.emulation.emulator import BUFFERS, STACK_END, EmulationError, Emulator
 
 pytest.importorskip("unicorn", reason="unicorn is not installed")
+llvm: Any = import_module("llvmlite.binding")
 
 TEXT = """
 target triple = "{triple}"

@@ -152,11 +152,11 @@ def signed(number: int, bits: int) -> int:
     return number - (1 << bits) if number >> bits - 1 & 1 else number
 
 
-def word(data: bytes) -> int:
+def word(data: bytes | bytearray) -> int:
     return int.from_bytes(data[:4], "little")
 
 
-def adr(data: bytes) -> int:
+def adr(data: bytes | bytearray) -> int:
     found = word(data)
     return signed((found >> 5 & 0x7FFFF) << 2 | found >> 29 & 3, 21)
 
@@ -165,7 +165,7 @@ def branch26(data: bytes) -> int:
     return 4 * signed(word(data) & 0x3FFFFFF, 26)
 
 
-def movw(data: bytes) -> int:
+def movw(data: bytes | bytearray) -> int:
     upper, lower = struct.unpack("<HH", data[:4])
     return (
         (upper & 15) << 12

@@ -49,7 +49,7 @@ def test_scales_are_of_the_tensors_before_them(operator: str) -> None:
     node = onnx.helper.make_node(operator, inputs, ["y"])
     graph = onnx.helper.make_graph([node], "g", [], [])
     arrays: dict[str, Array] = {
-        name: np.float32(1) if name.startswith("s") else np.int8(0)
+        name: np.array(1, np.float32 if name.startswith("s") else np.int8)
         for name in inputs
         if name[:1] in ("s", "z", "w")
     }
@@ -82,7 +82,7 @@ def rescaled(name: str, *old: float, new: float = 9.0, zero: int = 0) -> Rescale
 def test_a_scale_is_known_by_its_values(
     scale: list[float], zero: list[int] | None, one: Rescaled, is_same: bool
 ) -> None:
-    arrays = {"s": np.array(scale, np.float32)}
+    arrays: dict[str, Array] = {"s": np.array(scale, np.float32)}
     if zero is not None:
         arrays["z"] = np.array(zero, np.int8)
     use = own["_Use"](frozenset(), "s", "z")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import errno
 import importlib.metadata
-import importlib.util
 import io
 import json
 import os

@@ -88,10 +88,10 @@ def test_locks_are_held_while_a_process_forks(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(forking, "_LOCKS", [])
     monkeypatch.setattr(forking, "_MODULE_LOCKS", {})
     for name in "ab":
-        forking.hold_while_forking(Lock(name, log))  # pyright: ignore
+        forking.hold_while_forking(Lock(name, log))
     own = vars(forking)
     own["_hold"]()
-    forking.hold_while_forking(Lock("c", log))  # pyright: ignore
+    forking.hold_while_forking(Lock("c", log))
     own["_release"]()
     assert log == ["+a", "+b", "-b", "-a"]
     own["_release"]()
@@ -141,7 +141,7 @@ def test_a_child_imports_anew_what_was_half_imported(
     own = threading.get_ident()
     locks = imported(monkeypatch, half=own + 1, mine=own, unseen=own + 1)
     for name in ("half", "mine"):
-        monkeypatch.setitem(sys.modules, name, SimpleNamespace())  # pyright: ignore
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace())
     vars(forking)["_begin_child"]()
     assert [*locks] == ["mine"]
     assert "half" not in sys.modules
