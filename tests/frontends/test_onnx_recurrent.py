@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -100,34 +101,70 @@ def test_steps_are_a_loop(tmp_path: Path) -> None:
     assert sizes[0] == sizes[1]
 
 
-@pytest.mark.parts(4)
-@pytest.mark.parametrize("columns", [False, True])
-@pytest.mark.parametrize("type", ["i1", "u1"])
-def test_dynamically_quantized(columns: bool, type: str, tmp_path: Path) -> None:
-    """With one scale for all weights of a direction, or one for each column."""
-    build = Layers()
+def dynamic(build: Layers, type: str, shape: tuple[int, ...]) -> str:
+    """A layer in both directions, with weights of this type and scales of this
+    shape."""
     steps, batch, inputs, units = 3, 2, 9, 8
-    x = build.value(steps, batch, inputs)
-    operands = [x]
+    operands = [build.value(steps, batch, inputs)]
     steps_of: list[str] = []
     for rows in (inputs, units):
         low = 0 if type == "u1" else -128
         stored = build.random.integers(low, low + 256, (2, rows, 4 * units))
         operands.append(build.constant(stored.astype(type)))
-        shape = (2, 4 * units) if columns else (2,)
         scales = build.random.uniform(0.001, 0.01, shape).astype(np.float32)
         zeros = np.full(shape, 120 if type == "u1" else 0).astype(type)
         steps_of += [build.constant(scales), build.constant(zeros)]
     operands += [reals(build, 2, 8 * units), *[""] * 4, *steps_of]
-    y = build.node(
+    return build.node(
         "DynamicQuantizeLSTM",
         operands,
         domain=MICROSOFT,
         hidden_size=units,
         direction="bidirectional",
     )
-    build.output(y)
+
+
+@pytest.mark.parts(4)
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("type", ["i1", "u1"])
+def test_dynamically_quantized(columns: bool, type: str, tmp_path: Path) -> None:
+    """With one scale for all weights of a direction, or one for each column."""
+    build = Layers()
+    build.output(dynamic(build, type, (2, 32) if columns else (2,)))
     build.check(tmp_path)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 8), (1, 32)])
+def test_shapes_of_scales(shape: tuple[int, ...], tmp_path: Path) -> None:
+    build = Layers()
+    build.output(dynamic(build, "i1", shape))
+    said = f"has shape {list(shape)}; expected [2] or [2, 32]"
+    with pytest.raises(QlowerError, match=re.escape(said)):
+        qlower.load(build.save(tmp_path / "model.onnx"))
+
+
+SHAPES = {1: (28, 5), 2: (28, 7), 3: (56,), 5: (2, 7), 6: (2, 7), 7: (21,)}
+"""What operands of an LSTM of the first sizes have for each direction."""
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("operand", SHAPES)
+def test_shapes_of_operands(operand: int, count: int, tmp_path: Path) -> None:
+    """ONNX Runtime takes no others, either: more directions or rows than are used."""
+    more = ("bias", "state", "cell", "peepholes")
+    *others, last = SHAPES[operand]
+    for shape in (
+        (3 - count, *others, last),
+        (count, *others, last + 1),
+        (count * last, *others),
+    ):
+        build = Layers()
+        direction = ("forward", "bidirectional")[count - 1]
+        recurrent(build, "LSTM", SIZES[0], more, direction=direction)
+        build.nodes[-1].input[operand] = reals(build, *shape)
+        said = f"has shape {list(shape)}; expected {[count, *others, last]}"
+        with pytest.raises(QlowerError, match=re.escape(said)):
+            qlower.load(build.save(tmp_path / "model.onnx"))
 
 
 @pytest.mark.parametrize(

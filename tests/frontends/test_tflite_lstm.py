@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -285,3 +286,14 @@ def test_scales_of_the_cell(cell_scale: float, message: str, tmp_path: Path) -> 
     path.write_bytes(Lstm(cell_scale=cell_scale).build())
     with pytest.raises(QlowerError, match=re.escape(message)):
         qlower.jit(qlower.load(path))
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (1, 3), (2, 4), (4, 1), (1, 1, 4)])
+@pytest.mark.parametrize("number", [18, 19])
+@pytest.mark.parametrize("form", [{}, {"has_peephole": True}])
+def test_states_of_another_shape(
+    form: dict[str, Any], number: int, shape: tuple[int, ...]
+) -> None:
+    lstm = Lstm(state_shapes={number: shape}, **form)
+    with pytest.raises(QlowerError, match="shape|rank"):
+        import_tflite(lstm.build(), name="lstm.tflite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -181,3 +182,14 @@ def test_refusals(lstm: RealLstm, message: str) -> None:
     with pytest.raises(QlowerError) as caught:
         import_tflite(lstm.build(), name="lstm.tflite")
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (1, 3), (2, 4), (4, 1), (1, 1, 4)])
+@pytest.mark.parametrize("number", [18, 19])
+@pytest.mark.parametrize("form", [{}, {"is_hybrid": True}])
+def test_states_of_another_shape(
+    form: dict[str, Any], number: int, shape: tuple[int, ...]
+) -> None:
+    lstm = RealLstm(state_shapes={number: shape}, **form)
+    with pytest.raises(QlowerError, match="shape"):
+        import_tflite(lstm.build(), name="lstm.tflite")

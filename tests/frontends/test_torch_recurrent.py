@@ -20,6 +20,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 LAST_BITS = 1e-6
 
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-45, 3e38, -3e38)
+
 TWO_WAYS = {"num_layers": 2, "bidirectional": True, "batch_first": True}
 CASES = [
     ("RNN", {}),
@@ -68,6 +70,29 @@ def test_exported_layers(kind: str, options: dict[str, Any]) -> None:
         assert np.abs(one - other).max() < LAST_BITS
 
 
+@pytest.mark.parts(2)
+@pytest.mark.parametrize(("kind", "options"), CASES)
+def test_special_values(kind: str, options: dict[str, Any]) -> None:
+    """Each row has a value that isn't normal, in the first state or in a later step."""
+    torch.manual_seed(3)
+    module = States(kind, **options).eval()
+    x = torch.randn(4, 2 * len(SPECIAL), 5)
+    for row, value in enumerate(SPECIAL):
+        x[0, row, 1] = x[2, len(SPECIAL) + row] = value
+    if options.get("batch_first"):
+        x = x.transpose(0, 1).contiguous()
+    model = qlower.from_torch(torch.export.export(module, (x,)))
+    found = qlower.jit(model)(x.numpy())
+    inner = qlower.interpret(model, x.numpy(), at="qnn")
+    with torch.no_grad():
+        expected = [one.numpy() for one in module(x)]
+    for one, other, same in zip(found, expected, inner, strict=True):
+        np.testing.assert_array_equal(one, same)
+        np.testing.assert_allclose(one, other, LAST_BITS, LAST_BITS)
+        numbers = ~np.isnan(other)
+        assert (np.signbit(one) == np.signbit(other))[numbers].all()
+
+
 def test_a_layer_between_quantized_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """A remark says that its sums and tanh aren't those of PyTorch's libraries."""
     torch.manual_seed(3)
@@ -102,8 +127,13 @@ def test_a_layer_between_quantized_ones(monkeypatch: pytest.MonkeyPatch) -> None
         ({"x": (2, 5)}, r"an input of shape \[2, 5\] with weights of shapes"),
         ({"state": (20, 4)}, r"weights of shapes \[20, 5\] and \[20, 4\]"),
         ({"hx": [(1, 1, 5)]}, "1 initial states; expected 2"),
-        ({"hx": [(1, 5)] * 2}, r"a state of shape \[1, 5\]; expected \[1, 1, 5\]"),
-        ({"hx": [(1, 2, 5)] * 2}, r"a state of shape \[1, 2, 5\]; expected"),
+        ({"hx": [(1, 5)] * 2}, r"has shape \[1, 5\]; expected \[1, 1, 5\]"),
+        ({"hx": [(1, 2, 5)] * 2}, r"has shape \[1, 2, 5\]; expected \[1, 1, 5\]"),
+        ({"hx": [(5, 1, 5)] * 2}, r"has shape \[5, 1, 5\]; expected \[1, 1, 5\]"),
+        (
+            {"hx": [(1, 1, 5), (2, 1, 5)]},
+            r"has shape \[2, 1, 5\]; expected \[1, 1, 5\]",
+        ),
     ],
 )
 def test_refused_layers(given: dict[str, Any], words: str, tmp_path: Path) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
 from ..graph.nodes import DEQUANTIZE, MICROSOFT, QUANTIZE
 from ..pt2.calls import TABLE as ATEN
 from ..pt2.calls import average_pool
-from ..pt2.recurrence import recurrent
+from ..pt2.recurrence import RANGED_CALLS
 from ..pt2.rows import Read, integer, integers, node, rows
 from ..pt2.translating import TORCH, CallSite, Translate
-from .tables import RANGED_RECURRENT
 
 WEIGHTED = "self# weight weight_scale weight_zero_point bias? #"
 """The operands of a layer with weights."""
@@ -168,8 +166,7 @@ quantized.tanh = torch.QuantizedTanh self# #; alpha: real? alpha
     "quantized.conv_transpose1d": TRANSPOSED,
     "quantized.conv_transpose2d": TRANSPOSED,
     "quantized.linear": _layer("Linear", activation=_relu),
-    RANGED_RECURRENT["LSTM"]: partial(recurrent, kind="LSTM", is_ranged=True),
-    RANGED_RECURRENT["GRU"]: partial(recurrent, kind="GRU", is_ranged=True),
+    **RANGED_CALLS,
     "aten.adaptive_max_pool2d.default": _largest,
     "fx.interpolate": _interpolate,
     "fx.pixel_shuffle": _pixel_shuffle,

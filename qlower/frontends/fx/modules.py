@@ -14,6 +14,7 @@ from qlower.diagnostics import QlowerError, make_file_location
 
 from ..graph.schema import Port
 from ..pt2.program import Argument, Call, Program, Tensor
+from ..pt2.translating import RANGED_RECURRENT
 from .faults import (
     CLAMPS,
     POOLS,
@@ -32,7 +33,6 @@ from .tables import (
     LISTED,
     MODULES,
     RANGED_LINEAR,
-    RANGED_RECURRENT,
     RENAMED,
     RESCALING,
     SHAPED,

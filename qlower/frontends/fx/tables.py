@@ -19,9 +19,6 @@ WEIGHTED = {
 RANGED_LINEAR = "fx.ranged_linear"
 """A call of a linear layer that quantizes its whole input by its range."""
 
-RANGED_RECURRENT = {"LSTM": "fx.ranged_lstm", "GRU": "fx.ranged_gru"}
-"""Calls of recurrent modules that quantize their inputs and states as they run."""
-
 AFFINE = ("weight", "bias", "eps")
 
 MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {

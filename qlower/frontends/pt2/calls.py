@@ -14,7 +14,7 @@ from .choosing import CHOICES
 from .imaging import IMAGES
 from .moving import MOVES
 from .reader import TYPES
-from .recurrence import RECURRENT
+from .recurrence import CALLS as RECURRENT
 from .rows import Read, convolution, each, integer, node, rows, window
 from .translating import RANGES, TORCH, CallSite, Translate
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-import numpy as np
-
 from .program import Tensor
-from .translating import TORCH, CallSite, Translate
+from .translating import RANGED_RECURRENT, RECURRENT, TORCH, CallSite, Translate
 
 STATES = {"LSTM": 2, "GRU": 1, "TanhRNN": 1, "ReluRNN": 1}
 """The kinds of layers, and how many states each carries from step to step."""
@@ -32,21 +30,15 @@ def recurrent(site: CallSite, *, kind: str, is_ranged: bool = False) -> None:
         raise site.error(f"{len(initial)} initial states; expected {STATES[kind]}")
     ends: list[list[str]] = [[] for _ in range(STATES[kind])]
     sides: list[str] = []
-    for number, own in enumerate(_parameters(site, directions, is_ranged=is_ranged)):
-        starts = [f"{name}/{number}/start_{at}" for at in range(len(initial))]
-        for given, start in zip(initial, starts, strict=True):
-            limits = [
-                site.constant(np.array([end], np.int64), "INT64")
-                for end in (number, number + 1, 0)
-            ]
-            site.add("Slice", [given, *limits], results=[start])
+    parameters = _parameters(site, directions, is_ranged=is_ranged)
+    for number, own in enumerate(parameters):
         results = [f"{name}/{number}/steps"]
         results += [f"{name}/{number}/end_{at}" for at in range(STATES[kind])]
         direction = ("forward", "reverse")[number % directions]
         site.add(
             kind,
-            [x, *own, *starts],
-            {"direction": direction},
+            [x, *own, *initial],
+            {"direction": direction, "number": number, "directions": len(parameters)},
             domain=TORCH,
             results=results,
         )
@@ -104,9 +96,11 @@ def _joined(site: CallSite, parts: Sequence[str], axis: int, result: str) -> Non
     site.add(kind, parts, attributes, results=[result])
 
 
-RECURRENT: Mapping[str, Translate] = {
-    "aten.lstm.input": partial(recurrent, kind="LSTM"),
-    "aten.gru.input": partial(recurrent, kind="GRU"),
-    "aten.rnn_tanh.input": partial(recurrent, kind="TanhRNN"),
-    "aten.rnn_relu.input": partial(recurrent, kind="ReluRNN"),
+CALLS: Mapping[str, Translate] = {
+    target: partial(recurrent, kind=kind) for target, kind in RECURRENT.items()
+}
+
+RANGED_CALLS: Mapping[str, Translate] = {
+    target: partial(recurrent, kind=kind, is_ranged=True)
+    for kind, target in RANGED_RECURRENT.items()
 }

@@ -196,12 +196,22 @@ RANGES = tuple(
 )
 """What PT2E quantizes dynamically with."""
 
+RECURRENT: Mapping[str, str] = {
+    "aten.lstm.input": "LSTM",
+    "aten.gru.input": "GRU",
+    "aten.rnn_tanh.input": "TanhRNN",
+    "aten.rnn_relu.input": "ReluRNN",
+}
+"""Recurrent layers with real weights, and the nodes that they become."""
+
+RANGED_RECURRENT = {"LSTM": "fx.ranged_lstm", "GRU": "fx.ranged_gru"}
+"""Calls of recurrent modules that quantize their inputs and states as they run."""
+
 SEVERAL = (
     *RANGES,
     *("aten.chunk.default", "aten.split.Tensor", "aten.split_with_sizes.default"),
     *("aten.max.dim", "aten.min.dim", "aten.unbind.int"),
-    *("fx.ranged_lstm", "fx.ranged_gru", "aten.lstm.input", "aten.gru.input"),
-    *("aten.rnn_tanh.input", "aten.rnn_relu.input"),
+    *(*RECURRENT, *RANGED_RECURRENT.values()),
 )
 """Operators that have several results."""
 

@@ -54,6 +54,9 @@ class Lstm:
     missing: tuple[int, ...] = ()
     intermediates: int = 5
     is_wide: bool = False
+    state_shapes: Mapping[int, tuple[int, ...]] = field(
+        default_factory=dict[int, tuple[int, ...]]
+    )
     cell: int = -1
     """The tensor that is the cell, once the file is built."""
 
@@ -105,10 +108,10 @@ class Lstm:
             )
             data = random.integers(-limit, limit + 1, outputs).astype(bias)
             operands[PROJECTION + 1] = builder.tensor("pb", data.shape, bias, data=data)
-        shape = (self.batch, self.units)
+        shape = self.state_shapes.get(19, (self.batch, self.units))
         operands[18] = builder.tensor(
             "h",
-            (self.batch, outputs),
+            self.state_shapes.get(18, (self.batch, outputs)),
             narrow,
             scale=self.state_scale,
             zero_point=point,

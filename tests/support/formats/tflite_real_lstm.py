@@ -36,6 +36,9 @@ class RealLstm:
     missing: tuple[int, ...] = ()
     is_widened: bool = False
     is_given: bool = False
+    state_shapes: Mapping[int, tuple[int, ...]] = field(
+        default_factory=dict[int, tuple[int, ...]]
+    )
     options: Mapping[str, Option] = field(default_factory=dict[str, Option])
     cell: int = -1
     """The tensor that is the cell, once the file is built."""
@@ -79,7 +82,7 @@ class RealLstm:
             drawn(16, outputs, self.units)
             drawn(17, outputs, is_weight=False)
         for number, name, size in ((18, "h", outputs), (19, "c", self.units)):
-            shape = (self.batch, size)
+            shape = self.state_shapes.get(number, (self.batch, size))
             operands[number] = builder.tensor(name, shape, "float32", is_variable=True)
             if self.is_widened:
                 data = random.standard_normal(shape).astype(np.float16)

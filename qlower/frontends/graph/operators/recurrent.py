@@ -33,7 +33,9 @@ LSTM_GATES, GRU_GATES = "iofc", "zrh"
 
 
 def import_lstm(node: NodeContext, *, is_stored: bool = False) -> None:
-    inputs, layers = read_layers(node, LSTM_GATES, ("Sigmoid", "Tanh", "Tanh"))
+    inputs, layers = read_layers(
+        node, LSTM_GATES, ("Sigmoid", "Tanh", "Tanh"), is_stored=is_stored
+    )
     all_states: list[SSAValue] = []
     finals: list[Sequence[SSAValue]] = []
     for one in layers:
@@ -94,7 +96,7 @@ def _run_lstm(
 
 
 def import_gru(node: NodeContext) -> None:
-    inputs, layers = read_layers(node, GRU_GATES, ("Sigmoid", "Tanh"))
+    inputs, layers = read_layers(node, GRU_GATES, ("Sigmoid", "Tanh"), is_stored=False)
     is_linear = node.flag("linear_before_reset", False)
     found = [_run_gru(one, inputs, is_linear=is_linear) for one in layers]
     finish(layers, [states for _, states in found], [left for left, _ in found])

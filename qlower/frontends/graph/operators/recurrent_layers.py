@@ -39,11 +39,13 @@ DIRECTIONS = ("forward", "reverse", "bidirectional")
 
 @dataclass(frozen=True)
 class Layer:
-    """One direction of a node, whose gates lie one behind the other in its weights."""
+    """One direction of a node, whose gates lie one behind the other in its weights; it
+    begins with its own part of the initial states, which `directions` share."""
 
     node: NodeContext
     gates: str
     direction: int
+    directions: int
     is_reverse: bool
     steps: int
     batch: int
@@ -69,12 +71,8 @@ class Layer:
         place, shape = self.node.place(), (self.batch, self.units)
         if not self.node.has(operand):
             return self.node.builder.constant(np.zeros(shape, np.float32), f32, place)
+        check_shape(self.node, operand, (self.directions, *shape))
         value = real_tensor(self.node, operand)
-        if value.shape[1:] != shape or self.direction >= value.shape[0]:
-            raise self.node.error(
-                f"a state of shape {list(value.shape)}; expected"
-                f" [{self.direction + 1}, {self.batch}, {self.units}]"
-            )
         value = self.node.builder.in_order(value, identity(3), place)
         ranges = [range(self.direction, self.direction + 1), *map(range, shape)]
         name = f"initial_{operand}_{self.direction}"
@@ -116,10 +114,20 @@ class Layer:
         return left, states
 
 
+def check_shape(node: NodeContext, operand: int, *expected: tuple[int, ...]) -> None:
+    """Refuse an operand of none of the shapes expected."""
+    if node.has(operand) and node.shape(operand) not in expected:
+        raise node.error(
+            f"operand {node.name(operand)!r} has shape {list(node.shape(operand))};"
+            f" expected {' or '.join(str(list(shape)) for shape in expected)}"
+        )
+
+
 def read_layers(
-    node: NodeContext, gates: str, activations: Sequence[str]
+    node: NodeContext, gates: str, activations: Sequence[str], *, is_stored: bool
 ) -> tuple[SSAValue, list[Layer]]:
-    """The inputs [S B, I], and the directions of a node."""
+    """The inputs [S B, I], and the directions of a node. Stored weights are
+    transposed, and their scales are operands 8 and 10."""
     value = real_operand(node, 0)
     value = node.in_order(value)
     steps, batch, inputs = value.shape
@@ -139,11 +147,19 @@ def read_layers(
         raise node.error(
             f"sequences that are shorter than {steps} steps are not supported"
         )
-    node.check_elements(steps * batch * len(gates) * units)
+    size = len(gates) * units
+    node.check_elements(steps * batch * size)
+    for operand, columns in ((1, inputs), (2, units)):
+        shape = (columns, size) if is_stored else (size, columns)
+        check_shape(node, operand, (count, *shape))
+    check_shape(node, 3, (count, 2 * size))
+    check_shape(node, 7, (count, 3 * units))
+    for operand in range(8, 12):
+        check_shape(node, operand, (count,), (count, size))
     rows = node.reshaped(value, (steps * batch, inputs))
     return rows.ssa, [
-        Layer(node, gates, at, direction == "reverse" or at == 1, steps, batch, units)
-        for at in range(count)
+        Layer(node, gates, at, count, is_reverse, steps, batch, units)
+        for at, is_reverse in enumerate((direction == "reverse", True)[:count])
     ]
 
 

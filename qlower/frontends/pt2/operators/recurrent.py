@@ -75,7 +75,8 @@ def _read(node: NodeContext, gates: str) -> tuple[Layer, SSAValue, Product]:
     steps, batch, inputs = value.shape
     node.check_elements(steps * batch * rows)
     is_reverse = node.text("direction", "forward", ("forward", "reverse")) == "reverse"
-    layer = Layer(node, gates, 0, is_reverse, steps, batch, units)
+    number, count = (node.integer(name) for name in ("number", "directions"))
+    layer = Layer(node, gates, number, count, is_reverse, steps, batch, units)
     sums = _product(node, OF_INPUT)(rows_of(node, value, inputs), "inputs")
     return layer, sums, _product(node, OF_STATE)
 

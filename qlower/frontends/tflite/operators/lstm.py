@@ -48,6 +48,8 @@ def read_form(op: OperatorContext) -> Form:
     _, outputs = op.shape(STATE_WEIGHTS + last, rank=2)
     if outputs != units and not op.has(PROJECTION):
         raise op.error(f"{outputs} outputs of {units} units, and no projection")
+    op.check_shape(STATE, (batch, outputs))
+    op.check_shape(CELL, (batch, units))
     gates = qnn.GATES if op.has(INPUT_WEIGHTS) else qnn.GATES[1:]
     return batch, steps, inputs, units, outputs, gates, op.flag("time_major")
 
