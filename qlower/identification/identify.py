@@ -12,7 +12,7 @@ from qlower.dialects.qnn.attributes import module_contract
 from qlower.explain.causes import Causes
 from qlower.explain.diff import EXAMINED, Progress, no_progress
 from qlower.frontends.load import ModelOrPath, as_model
-from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
+from qlower.frontends.onnx.remarks import TRUNCATED_BIASES, ZERO_BIASES
 from qlower.identification.device import NAME, Device, device_text
 from qlower.identification.replay import Explanation, Replay
 from qlower.identification.result import Alike, Identification
@@ -95,9 +95,10 @@ def identify(
         compare(best.name, same[number], loaded, replay.computed)
         for number in progress(range(len(same)), "verify")
     ]
-    doubt = TRUNCATED_BIASES if TRUNCATED_BIASES in loaded.remarks else None
+    doubts = (one for one in (TRUNCATED_BIASES, ZERO_BIASES) if one in loaded.remarks)
+    doubt = next(doubts, None)
     if family is None:
-        family = not found.is_found and doubt is None
+        family = not found.is_found and doubt != TRUNCATED_BIASES
     device = None
     if replay.observed and family:
         device = _device(replay, ranked, known, side.title, progress)

@@ -16,7 +16,7 @@ import qlower
 from qlower.diagnostics import QlowerError
 from qlower.frontends.import_options import ImportOptions
 from qlower.frontends.onnx import FORMAT, ONNX_RUNTIME
-from qlower.frontends.onnx.remarks import TRUNCATED_BIASES
+from qlower.frontends.onnx.remarks import TRUNCATED_BIASES, ZERO_BIASES
 from qlower.model.signature import Array
 
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -298,11 +298,16 @@ def test_remarks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("producer", "bias", "is_remarked"),
-    [("pytorch", [3, 0], True), ("pytorch", [0, 0], False), ("onnx.quantize", [3], 0)],
+    ("producer", "bias", "remark"),
+    [
+        ("pytorch", [3, 0], TRUNCATED_BIASES),
+        ("pytorch", [0, 0], ZERO_BIASES),
+        ("onnx.quantize", [3], None),
+        ("onnx.quantize", [0], None),
+    ],
 )
 def test_biases_that_the_exporter_truncated(
-    producer: str, bias: Sequence[int], is_remarked: bool, tmp_path: Path
+    producer: str, bias: Sequence[int], remark: str | None, tmp_path: Path
 ) -> None:
     build = OnnxBuilder()
     build.input("x", (1, 2, 4, 4))
@@ -316,7 +321,35 @@ def test_biases_that_the_exporter_truncated(
     parsed = onnx.ModelProto.FromString(build.build())
     parsed.producer_name = producer
     found = qlower.load(save(parsed, tmp_path)).remarks
-    assert (TRUNCATED_BIASES in found) == is_remarked
+    about_biases = {TRUNCATED_BIASES, ZERO_BIASES} & set(found)
+    assert about_biases == ({remark} if remark else set())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("bias", "remark"),
+    [(0.3, TRUNCATED_BIASES), (1e-5, ZERO_BIASES), (None, ZERO_BIASES)],
+)
+def test_biases_of_a_module_that_pytorch_exports(
+    bias: float | None, remark: str, tmp_path: Path
+) -> None:
+    eager = pytest.importorskip("support.systems.eager_networks")
+    torch = eager.torch
+    if "fbgemm" not in torch.backends.quantized.supported_engines:
+        pytest.skip("this PyTorch has no engine fbgemm")
+    layer = eager.nn.Linear(4, 3, bias=bias is not None)
+    if bias is not None:
+        eager.nn.init.constant_(layer.bias, bias)
+    module = eager.Stubs({"layer": layer}, lambda net, x: net.layer(x))
+    network = eager.Network(module, (8, 4))
+    quantized, path = network.quantized("fbgemm"), tmp_path / "model.onnx"
+    try:
+        torch.onnx.export(
+            quantized, (network.example(),), str(path), opset_version=13, dynamo=False
+        )
+    except (ImportError, RuntimeError, torch.onnx.errors.OnnxExporterError) as error:
+        pytest.skip(f"this PyTorch doesn't export quantized modules: {error}")
+    assert remark in qlower.load(path).remarks
 
 
 def test_a_model_without_pairs_that_is_read_as_written(tmp_path: Path) -> None:

@@ -34,6 +34,12 @@ TRUNCATED_BIASES = (
     " qlower.from_eager takes the module itself"
 )
 
+ZERO_BIASES = (
+    "all biases are 0: either the module has none, or PyTorch's exporter truncated"
+    " them, and the quantized module has other outputs than this file;"
+    " qlower.from_eager takes the module itself"
+)
+
 OPEN_SIZES = (
     "sizes that the file leaves open are fixed here, and ONNX Runtime fuses additions"
     " with normalizations only where it knows them: a session has the same bits with"
@@ -61,12 +67,13 @@ def session_of(graph: Graph, qdq: str) -> str:
 
 def bias_remarks(graph: Graph) -> list[str]:
     """A remark on biases that PyTorch's exporter truncated, in the graph as it was
-    read."""
-    is_found = graph.model.producer == "pytorch" and any(
-        node.kind == DEQUANTIZE and _is_bias(graph.constants.get(node.inputs[0]))
-        for node in graph.nodes
-    )
-    return [TRUNCATED_BIASES] if is_found else []
+    read. It writes zeros, too, for a layer without a bias."""
+    operands = [node.inputs[0] for node in graph.nodes if node.kind == DEQUANTIZE]
+    constants = [graph.constants[name] for name in operands if name in graph.constants]
+    biases = [one for one in constants if one.type == "INT32"]
+    if graph.model.producer != "pytorch" or not biases:
+        return []
+    return [TRUNCATED_BIASES if any(map(_is_nonzero, biases)) else ZERO_BIASES]
 
 
 def shared_zero_points(graph: Graph) -> list[str]:
@@ -97,13 +104,6 @@ def shared_zero_points(graph: Graph) -> list[str]:
 
 def _is_nonzero(constant: Constant | None) -> bool:
     if constant is None or constant.array is None:
-        return False
-    return bool(constant.array.any())
-
-
-def _is_bias(constant: Constant | None) -> bool:
-    """Whether a constant has integers of 32 bits, and not zeros alone."""
-    if constant is None or constant.type != "INT32" or constant.array is None:
         return False
     return bool(constant.array.any())
 
