@@ -106,6 +106,10 @@ def test_line_offset():
             "2:6",
             "not registered; did you mean arith.addi?",
         ),
+        ("fnc.return", "2:1", "not registered; did you mean func.return?"),
+        ("%y = stablehlo.sqr %x : i32", "2:6", "; did you mean stablehlo.sqrt?"),
+        ("%y = stablehlo.sort %x : i32", "2:6", "stablehlo.sort is not supported; "),
+        ("%y = stablehlo.all_gather %x : i32", "2:6", "gather is not supported; "),
         ("%y = tosa.fft2d %x : i32", "2:6", "tosa.fft2d is not supported; "),
         ("%y = arith.ad %x, %x : i32", "2:6", "operation arith.ad is not supported"),
         (

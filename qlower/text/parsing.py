@@ -57,9 +57,9 @@ ElementT = TypeVar("ElementT")
 _LOCATION_ALIAS = re.compile(r"^#loc[0-9]* = loc\(", re.MULTILINE)
 
 
-_SLIP = 0.75
+_SLIP = 0.81
 """The least likeness of an operation's name and another that is a slip for it, as
-`difflib` measures it: "lineer", but not "ceil" for "clz"."""
+`difflib` measures it: "lineer", but not "sort" for "sqrt"."""
 
 
 class _Lexer(MLIRLexer):
@@ -217,7 +217,7 @@ class LocatingParser(ConstantParser):
         dialect, _, own = name.partition(".")
         siblings = [one for one in known if one.startswith(f"{dialect}.")]
         if not siblings:
-            close = get_close_matches(name, known, n=1)
+            close = get_close_matches(name, known, n=1, cutoff=_SLIP)
             return "registered" + (f"; did you mean {close[0]}?" if close else "")
         names = [one.partition(".")[2] for one in siblings]
         close = get_close_matches(own, names, n=1, cutoff=_SLIP)
