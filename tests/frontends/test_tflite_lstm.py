@@ -295,5 +295,5 @@ def test_states_of_another_shape(
     form: dict[str, Any], number: int, shape: tuple[int, ...]
 ) -> None:
     lstm = Lstm(state_shapes={number: shape}, **form)
-    with pytest.raises(QlowerError, match="shape|rank"):
+    with pytest.raises(QlowerError, match=r"shape|rank"):
         import_tflite(lstm.build(), name="lstm.tflite")
