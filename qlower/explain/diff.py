@@ -23,8 +23,7 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.input_sets import ordered_input_set
 from qlower.model.layers import layer_name, layers
-from qlower.model.made_up_sizes import check_size
-from qlower.model.random_inputs import random_inputs
+from qlower.model.made_up_sizes import inputs_for_layers
 from qlower.model.signature import TensorSpec, assign_inputs
 from qlower.observe.axes import unusual_axes
 from qlower.observe.place import Place, parse_place
@@ -76,8 +75,7 @@ def diff(
     other = Compilation(loaded, layer_contracts=b_layer_contracts or {}).model
     specs = loaded.inputs
     if random is not None:
-        check_size(layers(loaded.module))
-        inputs = random_inputs(specs, random)
+        inputs = inputs_for_layers(loaded, random)
     arrays = assign_inputs(specs, inputs, named_inputs)
     examples = ordered_input_set(specs, arrays)
     place = None if at is None else parse_place(loaded.module, at)

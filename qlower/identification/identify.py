@@ -21,8 +21,7 @@ from qlower.interp.values import Array
 from qlower.model import Model
 from qlower.model.input_sets import ordered_input_set
 from qlower.model.layers import layer_name, layers
-from qlower.model.made_up_sizes import check_size
-from qlower.model.random_inputs import random_inputs
+from qlower.model.made_up_sizes import inputs_for_layers
 from qlower.model.signature import assign_inputs
 from qlower.process.float_environment import default_floats
 from qlower.sides.make_side import SideLike, make_side
@@ -70,8 +69,7 @@ def identify(
     loaded = as_model(model)
     specs = loaded.inputs
     if random is not None:
-        check_size(layers(loaded.module))
-        inputs = random_inputs(specs, random)
+        inputs = inputs_for_layers(loaded, random)
     arrays = assign_inputs(specs, inputs, named_inputs)
     examples = ordered_input_set(specs, arrays)
     side = make_side(dump, loaded, None, len(examples.runs))

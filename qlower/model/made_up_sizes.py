@@ -9,6 +9,9 @@ from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Operation
 
 from qlower.diagnostics import QlowerError
+from qlower.model import Model
+from qlower.model.random_inputs import random_inputs
+from qlower.model.signature import Array
 
 MOST_VALUES = 1 << 26
 """Elements of all that layers read and make but constants, where inputs are made up."""
@@ -30,3 +33,12 @@ def check_size(operations: Iterable[Operation], runs: int = 1) -> None:
             f" are computed up to {MOST_VALUES // runs}",
             help="give inputs, or a smaller shape",
         )
+
+
+def inputs_for_layers(model: Model, seed: int) -> tuple[Array, ...]:
+    """Draw inputs of a model whose layers will all be computed in the interpreter.
+
+    Raises QlowerError for a model that is too large for that.
+    """
+    check_size(model.module.walk())
+    return random_inputs(model.inputs, seed)

@@ -19,8 +19,7 @@ from qlower.frontends.load import ModelOrPath
 from qlower.inspection.layer_table import layer_statistics
 from qlower.interp.values import Array
 from qlower.model.input_sets import InputSet, ordered_input_set
-from qlower.model.made_up_sizes import check_size
-from qlower.model.random_inputs import random_inputs
+from qlower.model.made_up_sizes import inputs_for_layers
 from qlower.model.signature import assign_inputs
 from qlower.process.float_environment import default_floats
 from qlower.report.blocks import Block
@@ -73,8 +72,7 @@ def make_report(
     specs = compilation.model.inputs
     drawn = not (inputs or named_inputs)
     if drawn:
-        check_size(compilation.model.module.walk())
-        inputs = random_inputs(specs, random)
+        inputs = inputs_for_layers(compilation.model, random)
     arrays = assign_inputs(specs, inputs, named_inputs)
     examples = ordered_input_set(specs, arrays)
     sides = _sides(compilation, contract, against, len(examples.runs), match)
