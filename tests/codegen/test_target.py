@@ -225,6 +225,7 @@ def test_host_has_its_own_features():
         ({"target": "riscv64-linux-gnu", "features": "-m"}, "be removed", None),
         ({"target": "riscv32im-linux-gnu"}, "bare metal alone", "riscv32im-unknown"),
         ({"target": "sparc-sun-solaris"}, "architecture 'sparc'", "qlower targets"),
+        ({"target": "sparc-sun-solaris"}, "architecture 'sparc'", "`--emit c`"),
     ],
 )
 def test_unknown_names(options: dict[str, str], message: str, help: str | None):
@@ -245,7 +246,7 @@ def test_unknown_names(options: dict[str, str], message: str, help: str | None):
         ({"target": "armv6-linux-gnueabihf"}, "aarch64-linux-gnu"),
         ({"target": "arm-linux-gnueabihf"}, "armv7-linux-gnueabihf"),
         ({"target": "aarch64-linux-gnu", "cpu": "cortex-a7"}, "armv7-linux-gnueabihf"),
-        ({"target": "xtensa-esp32s3-none-elf"}, "wasm32-unknown-unknown"),
+        ({"target": "xtensa-esp32s3-none-elf"}, "--emit c --package idf"),
         ({"target": "z80-none-elf"}, None),
     ],
 )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-_WASM = (
-    "a WebAssembly runtime on {} runs code for wasm32-unknown-unknown (untested there)"
-)
+_C = "`--emit c --package idf` writes C source for {}"
 _OWN = "{} cores have code of their own: --target {}-none-eabi"
 _ARM32 = (
     "a 64-bit Cortex-A core under a 64-bit kernel runs aarch64-linux-gnu; 32-bit ones "
@@ -20,7 +18,7 @@ _SERVED = {
     r"cortex-m3": _OWN.format("Cortex-M3", "thumbv7m"),
     r"cortex-m23": _OWN.format("Cortex-M23", "thumbv8m.base"),
     r"arm(v[4-7]\w*|hf|eb)?|thumb(v7a?)?|cortex-a([5789]|1[257]|32)": _ARM32,
-    r"xtensa\w*|esp32\w*": _WASM.format("an Xtensa core such as ESP32-S3"),
+    r"xtensa\w*|esp32\w*": _C.format("the compiler of an ESP32, such as its S3"),
 }
 """Names of architectures and CPUs, and what is said of them."""
 

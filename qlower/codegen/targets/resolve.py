@@ -180,5 +180,6 @@ def architecture_of(triple: str) -> Architecture:
         f"no code is generated for architecture {name!r} of target {triple!r}, "
         f"supported are {supported}",
         notes=what_serves(name),
-        help="`qlower targets` lists the triples; `--target host` is this machine",
+        help="`qlower targets` lists the triples, `--target host` is this machine, and"
+        " `--emit c` without a target writes C source for the compiler of any other",
     )
