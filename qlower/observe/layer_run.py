@@ -372,4 +372,4 @@ def model_up_to(model: Model, layer: str) -> Model:
     inputs = list(function.function_type.inputs)
     function.function_type = FunctionType.from_lists(inputs, types)
     function.res_attrs = None
-    return Model(module)
+    return replace(model, module=module)

@@ -91,6 +91,8 @@ def test_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert DEFAULT in capsys.readouterr().err
     main(["lint", str(path)])
     assert DEFAULT in capsys.readouterr().err
+    main(["trace", str(path), "--random", "1", "--at", "1[0,0]"])
+    assert capsys.readouterr().err.count(DEFAULT) == 1
 
 
 @pytest.mark.parts(4)
