@@ -598,6 +598,16 @@ def test_functions_that_are_no_models(text: str, message: str) -> None:
     assert refused(lambda: signature_of(parse_module(text, "m.mlir")))[0] == message
 
 
+def test_a_function_without_a_return() -> None:
+    module = model().module
+    last = main_function(module).body.block.last_op
+    assert last is not None
+    last.detach()
+    assert refused(lambda: signature_of(module))[0] == (
+        "the model's function must end with return"
+    )
+
+
 @pytest.mark.parametrize(
     ("element", "dtype"),
     [
