@@ -43,7 +43,7 @@ from qlower.model.entry import (
 )
 from qlower.model.input_sets import fits, input_set, ordered_input_set
 from qlower.model.layer_contracts import with_layer_contracts
-from qlower.model.layers import layers
+from qlower.model.layers import expose_layers, hide_layers, layers
 from qlower.model.made_up_sizes import check_size
 from qlower.model.outline import Outline, elements_digest
 from qlower.model.printing import exact_module, readable_module
@@ -718,3 +718,70 @@ def test_images_with_zeros_around() -> None:
     op = padded_image(image, (1, 2, 3, 4))
     assert op.result.type.get_shape() == (1, 8, 13, 2)
     assert (tuple(op.low), tuple(op.high)) == ((0, 1, 3, 0), (0, 2, 4, 0))
+
+
+MOVED = """\
+!x = !quant.uniform<i8:f32, 0.5:-3>
+!y = !quant.uniform<i8:f32, 0.25:7>
+func.func @main(%x: tensor<1x4x4x1x!x>, %z: tensor<1x4x!y>) -> tensor<1x4x!x> {
+  %a = qnn.reshape %x : (tensor<1x4x4x1x!x>) -> tensor<1x16x!x> loc("a")
+  %b = qnn.relu %a : (tensor<1x16x!x>) -> tensor<1x16x!x> loc("b")
+  %c = qnn.reshape %b : (tensor<1x16x!x>) -> tensor<1x4x4x1x!x> loc("c")
+  %d = qnn.avg_pool2d %c {kernel = [4, 1], stride = [4, 1], pad = [0, 0, 0, 0]}
+    : (tensor<1x4x4x1x!x>) -> tensor<1x1x4x1x!x> loc("d")
+  %e = qnn.avg_pool2d %c {kernel = [4, 1], stride = [4, 1], pad = [0, 0, 0, 0]}
+    : (tensor<1x4x4x1x!x>) -> tensor<1x1x4x1x!y> loc("e")
+  %f = qnn.reshape %d : (tensor<1x1x4x1x!x>) -> tensor<1x4x!x> loc("f")
+  %g = qnn.reshape %e : (tensor<1x1x4x1x!y>) -> tensor<1x4x!y> loc("g")
+  %h = qnn.concat %g, %z {axis = 1 : i64}
+    : (tensor<1x4x!y>, tensor<1x4x!y>) -> tensor<1x8x!y> loc("h")
+  return %f : tensor<1x4x!x>
+}"""
+
+
+def test_values_that_share_a_scale() -> None:
+    """Those that are moved, and of pools whose result has their operand's."""
+    module = model(MOVED).module
+    name_tensors(module)
+    groups = {frozenset(group) for group in connected_values(module)}
+    assert groups == {
+        frozenset(group)
+        for group in ({"x", "a"}, {"b", "c", "d", "f"}, {"e", "g", "h", "z"})
+    }
+    coarse = QuantizedType.per_tensor(8, True, 2.0, 1)
+    changed = result_types(with_scales(model(MOVED), {"c": coarse}).module)
+    assert {name for name, type in changed.items() if type == coarse} == set("bcdf")
+
+
+KEPT = """\
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @main(%x: tensor<1x4x!x>, %s: tensor<1x4x!x>)
+    -> (tensor<1x4x!x>, tensor<1x4x!x>)
+    attributes {qnn.state = [dense<3> : tensor<1x4xi8>]} {
+  %r = qnn.relu %s : (tensor<1x4x!x>) -> tensor<1x4x!x> loc("r")
+  %y = qnn.add %x, %r : (tensor<1x4x!x>, tensor<1x4x!x>) -> tensor<1x4x!x> loc("y")
+  return %y, %r : tensor<1x4x!x>, tensor<1x4x!x>
+}"""
+
+
+def test_models_with_a_state() -> None:
+    """It stays the last argument and result when layers are shown, hidden or cut."""
+    module = model(KEPT).module
+    name_tensors(module)
+    signature = signature_of(module)
+    assert [spec.initial for spec in signature.states] == [bytes([3] * 4)]
+    exposed, names = expose_layers(module)
+    shown = signature_of(exposed)
+    assert (len(shown.outputs), len(shown.states)) == (
+        1 + len(set(names.values()) - {0}),
+        1,
+    )
+    assert signature_of(hide_layers(exposed, 1)) == signature
+    cut = signature_of(cut_module(module, ["r"]))
+    assert [spec.name for spec in cut.outputs] == ["r"]
+    assert [spec.initial for spec in cut.states] == [bytes([3] * 4)]
+    assert [spec.name for spec in cut.inputs] == []
+    message, _ = refused(lambda: open_weights(model(KEPT)))
+    assert message == (
+        "the weights of a model that keeps values between calls can't be inputs"
+    )
