@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from qlower.contracts import is_contract
+from qlower.contracts import is_contract, load_contract
 from qlower.explain.causes import Causes
 from qlower.explain.difference import Difference
 from qlower.explain.pairing import Pair, pair_table
@@ -278,6 +278,14 @@ def _lines(diff: Diff, width: int | None) -> Iterator[str]:
     yield from ["", *last] if last else []
 
 
+def _bases(name: str) -> Iterator[str]:
+    """The contracts that a contract is based on, the nearest first."""
+    contract = load_contract(name).origin
+    while contract is not None:
+        yield contract.name
+        contract = contract.origin
+
+
 def _verdict(diff: Diff) -> Iterator[str]:
     """The first difference and its cause, in a line or two."""
     guilty, carried = diff.guilty, diff.first_carried
@@ -294,6 +302,9 @@ def _verdict(diff: Diff) -> Iterator[str]:
         if is_contract(diff.a) and is_contract(diff.b):
             sides = f"{diff.a} {diff.b}"
             yield f"for all inputs: qlower verify MODEL --equal {sides}"
+            for heir, base in ((diff.a, diff.b), (diff.b, diff.a)):
+                if base in _bases(heir):
+                    yield f"what sets {heir} apart: qlower contracts show {heir}"
     elif guilty is not None and guilty.alone is not None:
         yield (
             f"the first layer that differs by itself is {guilty.name}: "

@@ -250,6 +250,22 @@ FIRST = "the first layer that differs by itself is a: 3 of 4,000 elements, by up
                 "for all inputs: qlower verify MODEL --equal tflite tvm",
             ],
         ),
+        (
+            {"layers": SAME, "is_equal": True, "a": "tvm", "b": "tvm-neon"},
+            [
+                "nothing differs",
+                "for all inputs: qlower verify MODEL --equal tvm tvm-neon",
+                "what sets tvm-neon apart: qlower contracts show tvm-neon",
+            ],
+        ),
+        (
+            {"layers": SAME, "is_equal": True, "a": "tvm-neon-fix", "b": "tvm"},
+            [
+                "nothing differs",
+                "for all inputs: qlower verify MODEL --equal tvm-neon-fix tvm",
+                "what sets tvm-neon-fix apart: qlower contracts show tvm-neon-fix",
+            ],
+        ),
         (HURT, [FIRST]),
         (
             {**HURT, "is_real": True},
