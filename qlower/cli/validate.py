@@ -16,7 +16,7 @@ from qlower.cli.given import layer_contracts, matched_layers
 from qlower.cli.output import print_table, show, write_junit, write_plot
 from qlower.cli.progress import clear_status
 from qlower.cli.tables.junit import Case
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, warn
 from qlower.sides.real_layers import count_real_layers, is_real_reference
 from qlower.tables.json_text import json_text
 from qlower.validation.gates import Gates
@@ -49,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
         options.fail_below,
     )
     gates.check(has_reference=options.against is not None)
+    if options.max_loss == 1:
+        warn("--max-loss 1 is 100 %, which no contract exceeds; one point is 1%")
     clear_status()
     complain(f"note: {described(job, options.data)}")
     with cluster(options.scheduler) as client, bar(_rows(job), "row") as advance:

@@ -72,7 +72,13 @@ class Validation(Tabled[ContractRow]):
                     lambda r: r.share(r.counts.top1),
                     cells.show_share_of(1),
                 ),
-                Column("95 %", "interval", lambda r: r.interval, cells.show_interval),
+                Column(
+                    "95 %",
+                    "interval",
+                    lambda r: r.interval,
+                    cells.show_interval,
+                    rank=2,
+                ),
                 Column(
                     "top-5",
                     "top5",
@@ -120,6 +126,7 @@ class Validation(Tabled[ContractRow]):
                     "cosine",
                     cells.of_output("cosine"),
                     cells.show_output_cosine,
+                    rank=3,
                 ),
             ]
         names = sorted({name for row in self.contracts for name in row.counts.custom})
@@ -152,9 +159,9 @@ class Validation(Tabled[ContractRow]):
                 cells.real_output(f"{name}_steps"),
             )
             if self.is_real:
-                yield Column(name, f"{name}_real", real)
+                yield Column(name, f"{name}_real", real, rank=name == "mean")
                 continue
-            yield Column(name, f"{name}_steps", steps)
+            yield Column(name, f"{name}_steps", steps, rank=name == "mean")
             yield Column(None, f"{name}_real", real)
 
     def class_table(self) -> Table[ClassRow]:

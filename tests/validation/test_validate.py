@@ -373,6 +373,7 @@ def test_bounds(
     given = ["--contract", "pow2-shift", "--against", "tflite", *bounds]
     code = main([*command, *given])
     told = capsys.readouterr().err
+    assert ("one point is 1%" in told) == ("--max-loss 100%" in " ".join(bounds))
     assert code == bool(missed)
     for sentence in missed:
         assert sentence in told
@@ -388,3 +389,18 @@ def test_bounds_without_a_reference(model: Path, stored: Path, capsys: Capture):
     command = ["validate", str(model), "--data", str(stored)]
     assert main([*command, "--max-loss", "0.1"]) == 1
     assert "need --against" in capsys.readouterr().err
+
+
+def test_the_table_fits_a_terminal(
+    model: Path, tmp_path: Path, images: Array, labels: Array, capsys: Capture
+):
+    """With all columns: those that say least are left out, and named."""
+    np.savez(tmp_path / "set.npz", image=images, labels=labels)
+    command = ["validate", str(model), "--data", str(tmp_path / "set.npz")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "100")
+        assert main([*command, "--contract", "pow2-shift", "--against", "tflite"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    (hidden,) = (line for line in lines if line.startswith("Hidden"))
+    assert "loss" not in hidden and "cosine" in hidden
