@@ -33,6 +33,7 @@ from qlower.cli.parser import (
 from qlower.cli.progress import StatusHandler
 from qlower.compilation.observing import observed_by
 from qlower.diagnostics import LOGGER, without_repeats
+from qlower.files.addresses import refuse_address
 from qlower.process.garbage import keep_freed_memory, search_rarely
 from qlower.process.quick_imports import import_quickly
 from qlower.version import __version__
@@ -72,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     level, handler = LOGGER.level, _log_to_stderr()
 
     def run() -> int:
+        for word in given:
+            refuse_address(word)
         options = make_parser(*given[:1]).parse_args(given)
         keep_freed_memory()
         handler.be_verbose(options.verbose)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 from os import PathLike, fspath
 from pathlib import Path
 
 from qlower.diagnostics import QlowerError
+from qlower.files.addresses import refuse_address
 
 CONVERTED = (".mlirbc", ".tosa")
 """The kinds of models that a tool of another project turns into MLIR text."""
@@ -29,11 +28,7 @@ KNOWN_UNSUPPORTED = {
 def check_model_path(path: str | PathLike[str]) -> Path:
     """`path` if it is a file of a kind that we read, else a `QlowerError`."""
     file = Path(path)
-    if re.match(r"\w+://", fspath(path)):
-        raise QlowerError(
-            f"{fspath(path)} is an address; models are read from files",
-            help=f"curl -LO {shlex.quote(fspath(path))} gets it",
-        )
+    refuse_address(fspath(path))
     if file.suffix in KNOWN_UNSUPPORTED:
         raise QlowerError(f"{file}: {KNOWN_UNSUPPORTED[file.suffix]}")
     if os.path.isdir(file):

@@ -13,6 +13,7 @@ from qlower.cli.colour import painted, wants_colour
 from qlower.cli.exit_codes import MEANINGS, ExitCode
 from qlower.cli.opt import main as opt
 from qlower.cli.parser import GENERAL, SECTIONS
+from qlower.files.addresses import refuse_address
 from qlower.version import __version__
 
 Capture = pytest.CaptureFixture[str]
@@ -174,3 +175,32 @@ def test_every_command_is_listed_under_its_task(capsys: Capture):
         listed = shown.split(f"\n{title}:\n")[1].split("\n\n")[0]
         names = [line.split()[0] for line in listed.splitlines() if line[2] != " "]
         assert names == [file.rstrip("_") for file in files]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "inspect {}",
+        "run m.tflite --input {}",
+        "run m.tflite --input x={}",
+        "validate m.tflite --data={}",
+        "diff tflite {} m.tflite",
+        "run m.tflite --contract {}",
+        "run m.tflite --layer-contract conv*={}",
+    ],
+)
+def test_addresses_are_refused(line: str, capsys: Capture):
+    """The name of a file would be another: with one slash for two."""
+    address = "https://example.com/a?b&c"
+    assert main(line.format(address).split()) == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error == (
+        f"error: {address} is an address; only files are read\n"
+        f"help: curl -LO '{address}' gets it\n"
+    )
+
+
+def test_addresses_that_are_not_of_files():
+    for word in ("tcp://10.0.0.1:8786", "http", "a:b", "https:/one/slash"):
+        refuse_address(word)
