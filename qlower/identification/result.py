@@ -284,5 +284,15 @@ def _miss(row: Explanation) -> str | None:
             miss = layer.miss
             of_run = f" of input {miss.run}" if miss.run else ""
             place = f"{name}{show(miss.index)}{of_run}"
-            return f"{place}: {miss.given:g}, recorded {miss.recorded:g}"
+            given, recorded = _apart(miss.given, miss.recorded)
+            return f"{place}: {given}, recorded {recorded}"
     return None
+
+
+def _apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as show that they differ."""
+    for digits in (6, 9):  # float32 has no more
+        found = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if found[0] != found[1]:
+            return found
+    return repr(one), repr(other)

@@ -432,3 +432,21 @@ def test_families_of_outputs() -> None:
         wrapped = 'module attributes {qnn.contract = "tvm"} {\n' + MODEL[start:] + "\n}"
         other = model(MODEL[:start] + wrapped)
         assert families(SimpleNamespace(title=title), other) == [*expected, "tvm"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (35, 36, ("35", "36")),
+        (0.5, 0.25, ("0.5", "0.25")),
+        (0.04553380236, 0.04553380609, ("0.0455338024", "0.0455338061")),
+        (12345678, 12345679, ("12345678", "12345679")),
+        (0.1, 0.1 + 2**-54, ("0.1", "0.10000000000000006")),
+        (0.0, -0.0, ("0", "-0")),
+    ],
+)
+def test_a_miss_has_digits_that_differ(
+    one: float, other: float, said: tuple[str, str]
+) -> None:
+    apart = vars(import_module("qlower.identification.result"))["_apart"]
+    assert apart(one, other) == said
