@@ -202,10 +202,11 @@ def _sums(least: Integers, most: Integers, start: Integers, order: Order) -> Bou
 
 
 def turning_inputs(
-    model: Model, contract: str | None, op: Operation
+    model: Model, contract: str | None, op: Operation, *, at_end: bool = False
 ) -> Iterator[Mapping[str, Array]]:
     """Inputs of a layer for which all products up to some place move a sum one way, and
-    all behind it the other way: a narrow register is cut in between."""
+    all behind it the other way: a narrow register is cut in between. If that place is
+    the `at_end`, the sums of a contraction are the greatest and the least."""
     if isinstance(op, qnn.MatMulOp):
         yield from _turning_matrices(model, op)
         return
@@ -216,12 +217,12 @@ def turning_inputs(
     spans = (terms[1] - terms[0]).sum(axis=1)
     used = contract_of(op, contract, cache(load_contract))
     start = constant_start(used, op)
-    if start is not None:
+    if start is not None and not at_end:
         spans = np.where(cut_channels(used, op, start), spans, 0)
     channel, count = int(spans.argmax()), terms[0].shape[1]
     type = quantized_element(op.input.type)
     ends = type.storage_min, type.storage_max
-    for place in _turns(count):
+    for place in (count,) if at_end else _turns(count):
         for is_up in (True, False):
 
             def stored(

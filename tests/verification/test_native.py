@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support import models_directory
 from support.layers.small_model import SMALL_MODEL
+from support.values.every_input import draw_layer
 
 import qlower
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
+from qlower.codegen.skeletons.products import packing
 from qlower.codegen.targets.resolve import (
     Target,
     host_target,
@@ -34,6 +37,7 @@ from qlower.transforms.prove_epilogues.exceptions import Exceptions
 from qlower.transforms.prove_epilogues.forms import Lines
 from qlower.transforms.prove_epilogues.steps import Function, SeenSteps
 from qlower.transforms.prove_epilogues.substitutes import Substitute, look_up
+from qlower.verification.native import on_sums
 from qlower.verification.native.reference import References
 from qlower.verification.native.verdict import Native
 from qlower.verification.native.verify import native
@@ -45,6 +49,7 @@ DIGITS = EXAMPLES / "digits" / "digits.mlir"
 RESNET = models_directory() / "ic_resnet8_int8" / "model.tflite"
 MOBILENET = models_directory() / "mobilenet_v2_1.0_224_int8" / "model.tflite"
 HOST = {"host": host_target()}
+VERIFYING = import_module("qlower.verification.native.verify")
 
 
 def verdicts(found: Native) -> dict[str, str]:
@@ -91,9 +96,94 @@ def test_sums_that_wrap_are_not_called_wrong(tmp_path: Path) -> None:
     assert (row.verdict, row.how) == ("undecided", "the accumulator may wrap")
 
 
+WORDS = """
+!x = !quant.uniform<i16RANGE:f32, 0.5:0>
+!w = !quant.uniform<i8:f32, 0.3:0>
+!y = !quant.uniform<i16:f32, 4.0:0>
+func.func @main(%x: tensor<1xDEPTHx!x>) -> tensor<1x3x!y> {
+  %w = qnn.constant dense<"0xWEIGHTS"> : tensor<3xDEPTHxi8> -> tensor<3xDEPTHx!w>
+  %b = arith.constant dense<[1099511627776, -2000, 31]> : tensor<3xi64>
+  %y = qnn.linear %x, %w, %b
+    : (tensor<1xDEPTHx!x>, tensor<3xDEPTHx!w>, tensor<3xi64>) -> tensor<1x3x!y>
+  return %y : tensor<1x3x!y>
+}
+"""
+
+
+def words(path: Path, depth: int, weights: str, ends: str = "") -> Path:
+    """A layer of words, whose sums have 64 bits."""
+    text = WORDS.replace("DEPTH", str(depth)).replace("RANGE", ends)
+    path.write_text(text.replace("WEIGHTS", weights))
+    return path
+
+
+def by_tflm(name: str, model: Model, contract: str | None) -> Computed:
+    """Another contract than the code's."""
+    return Computed("tflm", model, "tflm")
+
+
+def test_sums_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every sum is tried, without the bias, which takes more bits than they do."""
+    path = words(tmp_path / "y.mlir", 4, "7FC0812A05F911EE33D208B0", "<-99:500>")
+    (row,) = native(path, HOST, contract="tflite").layers
+    assert (row.verdict, row.how, row.channels) == ("equal", "every sum", 3)
+    assert row.numbers > 300_000
+    monkeypatch.setattr(VERIFYING, "Computed", by_tflm)
+    (row,) = native(path, HOST, contract="tflite").layers
+    assert row.verdict == "differs"
+    assert row.difference is not None
+    assert row.difference.channel is not None
+
+
+def test_products_of_words_that_leave_their_register(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The input for which parts of a sum are largest shows that they are too large."""
+    monkeypatch.setattr(packing, "plan_parts", lambda contraction, weights: None)
+    path = words(tmp_path / "y.mlir", 600, "7F" * 1800)
+    (row,) = native(path, HOST, contract="tflite").layers
+    assert row.verdict == "differs", row.how
+    assert row.difference is not None
+    assert row.difference.of == "sum of products of element"
+
+
+def test_sums_that_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code runs at both sides of each step, which finds a wrong step."""
+    monkeypatch.setattr(on_sums, "_MOST", 1000)
+    path = words(tmp_path / "y.mlir", 4, "7FC0812A05F911EE33D208B0", "<-99:500>")
+    (row,) = native(path, HOST, contract="tflite").layers
+    assert row.verdict == "undecided"
+    assert row.how.startswith("equal at ")
+    assert row.how.endswith("sums, too many to try each")
+    monkeypatch.setattr(VERIFYING, "Computed", by_tflm)
+    (row,) = native(path, HOST, contract="tflite").layers
+    assert row.verdict == "differs"
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        *(("words", "sum"), ("grouped", "sum"), ("depthwise", "sum")),
+        *(("pool", "sum"), ("reduction", "sum"), ("unary", "word")),
+    ],
+)
+def test_layers_of_words(kind: str, how: str, tmp_path: Path) -> None:
+    """They are decided, and groups of channels are told apart."""
+    layers = (draw_layer(seed, kind) for seed in count())
+    layer = next(one for one in layers if "!x = !quant.uniform<i16" in one.text)
+    path = tmp_path / "layer.mlir"
+    path.write_text(layer.text)
+    (row,) = native(path, HOST, contract="tflite").layers
+    assert (row.verdict, row.how) == ("equal", f"every {how}")
+    expected = qlower.interpret(path, *layer.inputs, contract="tflite")
+    result = qlower.jit(path, contract="tflite")(*layer.inputs)
+    assert np.array_equal(result, expected)
+
+
 def test_registers_that_cut_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What code makes of all that a lane can hold, and whether lanes are cut at all;
-    sums of 64 bits aren't tried."""
+    """What code makes of all that a lane can hold, and whether lanes are cut at all."""
     matrices = RUN_TESTS / "matmul_in_turn.mlir"
     (row,) = native(matrices, HOST, contract="esp-dl-s3").layers
     assert row.verdict == "equal", row.how
@@ -101,7 +191,7 @@ def test_registers_that_cut_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = native(words, HOST, contract="esp-dl-s3").layers
     assert (row.verdict, row.how) == (
         "undecided",
-        "its sums have 64 bits, too many to try each",
+        "a register that is narrower than the sums may cut them",
     )
     monkeypatch.setattr(
         contraction, "_in_turn", lambda contract, op: multiply_accumulate

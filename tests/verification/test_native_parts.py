@@ -25,20 +25,23 @@ def waves(x: Array, column: Array) -> Array:
     return ((x // 5) % (2 + column % 3) + column).astype(np.uint8)
 
 
-def code(rows: int) -> Code:
-    sums = np.zeros((rows, len(LOW)), np.int32)
+def code(rows: int, base: int = 0) -> Code:
+    """The waves, which are given sums with `base` added; of 64 bits if that takes
+    them."""
+    sums = np.zeros((rows, len(LOW)), np.int64 if base else np.int32)
     results = np.zeros((rows, len(LOW)), np.uint8)
 
     def call() -> None:
-        results[...] = waves(sums, np.arange(len(LOW)))
+        results[...] = waves(sums - base, np.arange(len(LOW)))
 
-    return Code(call, sums, [], results)
+    return Code(call, np.full(len(LOW), base), sums, [], results)
 
 
+@pytest.mark.parametrize("base", [0, 1 << 50])
 @pytest.mark.parametrize("rows", [1, 2, 8, 16, 64])
-def test_pieces_of_every_sum(rows: int) -> None:
+def test_pieces_of_every_sum(rows: int, base: int) -> None:
     """However many are run at a time."""
-    found, end = code(rows).pieces(LOW, HIGH, 1000)
+    found, end = code(rows, base).pieces(LOW, HIGH, 1000)
     assert (end == HIGH).all()
     for column, (low, high) in enumerate(zip(LOW, HIGH, strict=True)):
         x = np.arange(low, high + 1)
@@ -64,6 +67,7 @@ def test_results_of_any_sums(count: int) -> None:
     sums = np.random.default_rng(count).integers(-99, 99, (count, len(LOW)))
     expected = waves(sums, np.arange(len(LOW)))
     assert np.array_equal(code(8).at(sums), expected)
+    assert np.array_equal(code(8, -1 << 50).at(sums), expected)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1"])

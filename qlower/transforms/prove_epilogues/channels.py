@@ -234,17 +234,27 @@ def term_of_byte(
 ) -> tuple[int, Integers] | None:
     """The input of bytes that an operation of a kind alone takes into the accumulator,
     and what it takes of each byte, [256] from -128."""
+    return term_of(nest, kind, EVERY_BYTE)
+
+
+def term_of(
+    nest: NestOp,
+    kind: type[arith.AddiOp | arith.MaxSIOp | arith.MinSIOp],
+    numbers: Array,
+) -> tuple[int, Integers] | None:
+    """The input that an operation of a kind alone takes into the accumulator, if it has
+    the type of these numbers, and what it takes of each of them."""
     body = nest.body.block
     *sources, accumulator = (argument for argument in body.args if argument.uses)
     terminator = body.last_op
     assert terminator is not None
     total = terminator.operands[0].owner
-    if len(sources) != 1 or sources[0].type != i8:
+    if len(sources) != 1 or sources[0].type != IntegerType(8 * numbers.itemsize):
         return None
     if not isinstance(total, kind) or accumulator not in total.operands:
         return None
     term = total.rhs if total.lhs is accumulator else total.lhs
-    values = computed_from(body, sources[0], EVERY_BYTE)
+    values = computed_from(body, sources[0], numbers)
     return (sources[0].index, values[term].astype(np.int64)) if term in values else None
 
 

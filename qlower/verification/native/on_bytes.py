@@ -1,4 +1,5 @@
-"""Deciding a function of machine code between bytes: it is run on all of them."""
+"""Deciding a function of machine code between bytes, or words: it is run on all of
+them."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ def decide_bytes(
     bind: Bind,
     bytes_read: StoredBytes,
 ) -> Found:
-    """Whether a nest gives what its layers do, on every byte, or every pair of bytes
-    that two tensors have at a place. Raises Unfit."""
+    """Whether a nest gives what its layers do, on every byte or word, or every pair of
+    bytes that two tensors have at a place. Raises Unfit."""
     if nest.kept_channels is not None:
         raise Unfit("it computes some of the layer's channels")
     names = layer_names(nest)
@@ -54,8 +55,8 @@ def decide_bytes(
         wrong = Wrong()
         for trial in trials:
             for array, place, flip in zip(inputs, order, read, strict=True):
-                codes = trial.inputs[place] ^ flip
-                array.view(np.uint8)[...] = codes.reshape(array.shape)
+                codes = trial.inputs[place] ^ trial.inputs[place].dtype.type(flip)
+                array.view(codes.dtype)[...] = codes.reshape(array.shape)
             call()
 
             def given(place: int, trial: Trial = trial) -> Given:
@@ -74,4 +75,6 @@ def decide_bytes(
             bytes_read.settle(value, flip)
     numbers = sum(trial.result.size for trial in trials)
     how = "every byte" if len(sources) == 1 else PAIRS
+    if trials[0].inputs[0].itemsize > 1:
+        how = "every word"
     return Found(how, numbers, 0, best.first, best_flips[-1])

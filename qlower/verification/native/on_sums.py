@@ -9,13 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 
 import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
 
 from qlower.codegen.targets.resolve import Target
 from qlower.dialects.kernel import NestOp
 from qlower.model.layers import layer_names
-from qlower.transforms.prove_epilogues.channels import accumulator_bounds
+from qlower.transforms.prove_epilogues.channels import (
+    accumulator_bounds,
+    evaluate_constants,
+    parallel_constants,
+    term_of,
+)
 from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.native.found import PAIRS, Found, Given, Wrong, flips
 from qlower.verification.native.products import StoredBytes
@@ -29,6 +37,9 @@ from qlower.verification.sum_rule import SumRule, Unfit
 
 _ELEMENTS = 1 << 17
 """The number of sums that a call is given: caches hold them."""
+
+_MOST = 1 << 33
+"""The most sums of 64 bits that are tried: a minute's work."""
 
 _SPARE = 1 << 20
 """The most pieces that a function may have beyond the contract's to be looked at."""
@@ -55,9 +66,23 @@ def decide_sums(
         channels = np.array(kept)
     elif kept is not None and len(channels) > 1:
         raise Unfit("it isn't known which channels it computes")
-    pieces, low, high = _own_sums(nest, rule, channels, is_known=is_known)
-    code = Code.of(given, target, bind)
+    if channels.max() >= len(rule.low):
+        raise Unfit("constants differ from pixel to pixel")
+    base = np.zeros(len(channels), np.int64)
+    if nest.accumulator_types == (i64,):
+        if not is_known:
+            raise Unfit("its sum has 64 bits")
+        # of sums without the bias, which takes more bits than a piece's key has
+        base = rule.offset[channels]
+        pieces = rule.pieces.spread(channels)
+        low, high = rule.low[channels], rule.high[channels]
+    else:
+        words = references.words(names[0])
+        pieces, low, high = _own_sums(nest, rule, channels, words, is_known=is_known)
+    code = Code.of(given, base, target, bind)
     work = _Work(code, pieces, low, high, flips(nest.res[0]))
+    if nest.accumulator_types == (i64,) and work.count > _MOST:
+        return _of_model(work.at_ends(table), channels)
     if table is None:
         return _of_model(work.alone(pieces), channels)
     if table.ndim == 1:
@@ -78,9 +103,15 @@ def _of_model(found: Found, channels: Integers) -> Found:
 
 
 def _own_sums(
-    nest: NestOp, rule: SumRule, channels: Integers, *, is_known: bool
+    nest: NestOp,
+    rule: SumRule,
+    channels: Integers,
+    words: Integers | None,
+    *,
+    is_known: bool,
 ) -> tuple[Pieces, Integers, Integers]:
-    """The rule for the nest's own sums, and their least and greatest, by column.
+    """The rule for the nest's own sums of bytes, or of any of `words`, and their least
+    and greatest, by column.
 
     They are the rule's accumulators, if that `is_known`; else they may be more than its
     sums, all by the same number.
@@ -89,6 +120,8 @@ def _own_sums(
     low, high, offset = (column[channels] for column in columns)
     pieces = rule.pieces.spread(channels)
     bounds = accumulator_bounds(nest)
+    if bounds is None and words is not None:
+        bounds = _bounds_of_words(nest, words)
     if is_known and not (_fits(low + offset) and _fits(high + offset)):
         raise Unfit("the accumulator may wrap")
     if bounds is not None and nest.kept_channels is not None and is_known:
@@ -99,7 +132,7 @@ def _own_sums(
         return pieces.moved(offset).since(least).up_to(most), least, most
     if bounds is None:
         if not is_known:
-            raise Unfit("its sum isn't one of bytes")
+            raise Unfit("its sum isn't one of bytes or words")
         return pieces.moved(offset), low + offset, high + offset
     least, most = (by_channel(nest, bound) for bound in bounds)
     if not is_known:
@@ -109,6 +142,18 @@ def _own_sums(
     elif np.any(least > low + offset) or np.any(most < high + offset):
         raise Unfit("its sum isn't that of the layer")
     return pieces.moved(offset), low + offset, high + offset
+
+
+def _bounds_of_words(nest: NestOp, words: Integers) -> tuple[Integers, Integers] | None:
+    """The least and the greatest sum of a nest whose every addend is made of one of
+    these words, if that can't wrap."""
+    start = evaluate_constants(nest.init.block, parallel_constants(nest))
+    found = term_of(nest, arith.AddiOp, words.astype(np.int16))
+    if start is None or found is None:
+        return None
+    terms = prod(nest.reduction_bounds) * found[1]
+    low, high = (start + end for end in (terms.min(), terms.max()))
+    return (low, high) if _fits(low) and _fits(high) else None
 
 
 def _fits(sums: Integers) -> bool:
@@ -136,6 +181,30 @@ class _Work:
         """Decide on every sum."""
         found, flip = self._difference(expected, self.flips)
         return Found("every sum", self.count, len(self.low), found, flip)
+
+    def at_ends(self, table: Integers | None) -> Found:
+        """Look at both ends of each piece, of a function whose results are in a table,
+        if there is one: that there is no difference decides nothing."""
+        sums, wanted = self._at_ends()
+        wanted = wanted if table is None else table[wanted]
+        results = self.code.at(sums)
+
+        def given(place: int) -> Given:
+            column = place % len(self.low)
+            return column, (int(sums.flat[place] + self.code.base[column]),)
+
+        wrong = {
+            flip: Wrong().and_of((wanted ^ flip).astype(results.dtype), results, given)
+            for flip in self.flips
+        }
+        flip = min(wrong, key=lambda one: wrong[one].count)
+        how = (
+            f"equal at {sums.size:,} ends of steps; not decided: the others of "
+            f"{self.count:,} sums, too many to try each"
+        )
+        return Found(
+            how, sums.size, len(self.low), wrong[flip].first, flip, is_decided=False
+        )
 
     def with_bytes(
         self, table: Integers, other_flips: Sequence[int]
@@ -212,6 +281,7 @@ class _Work:
             apart.append(difference)
         # what is stored otherwise goes wrong at once
         channel, x, wanted, given = max(apart)
+        x += int(self.code.base[channel])
         return Mismatch(channel, (x, *others), wanted, given), flips[0]
 
 

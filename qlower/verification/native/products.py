@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i32
+from xdsl.dialects.builtin import TensorType, i32, i64
 from xdsl.dialects.tensor import CollapseShapeOp, ExpandShapeOp
 from xdsl.ir import Operation, SSAValue
 
@@ -76,8 +76,8 @@ def decide_products(
     name, *_ = layer_names(nest)
     if nest.kept_channels is not None:
         raise Unfit("constant channels are dropped")
-    if nest.accumulator_types != (i32,) or len(nest.res) != 1:
-        raise Unfit("its sum isn't one of 32-bit integers")
+    if nest.accumulator_types not in ((i32,), (i64,)) or len(nest.res) != 1:
+        raise Unfit("its sum isn't one of 32-bit or 64-bit integers")
     cut = alone(_with_sums(nest))
     read = [value for value in cut.arguments if value not in _unread(nest)]
     leaves = {
@@ -138,7 +138,7 @@ def _with_sums(nest: NestOp) -> NestOp:
         init=nest.init.clone(),
         body=nest.body.clone(),
         epilogue=build_region(arguments, lambda block: [block.args[-1]]),
-        result_types=[TensorType(i32, shape_of(nest.res[0]))],
+        result_types=[TensorType(arguments[-1].type, shape_of(nest.res[0]))],
     )
     new.schedule = nest.schedule
     return new

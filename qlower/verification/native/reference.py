@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from qlower.contracts.accumulator_range import constant_integers
 from qlower.contracts.contractions import SUMMED, product_of
 from qlower.contracts.products import IN_TURN
 from qlower.contracts.rules import RULES
@@ -16,6 +17,8 @@ from qlower.contracts.values import contract_of
 from qlower.dialects import qnn
 from qlower.dialects.operations import named_operands
 from qlower.dialects.qnn.attributes import module_contract
+from qlower.dialects.quant import QuantizedType
+from qlower.dialects.types import element_type
 from qlower.interp import Array, InterpretationError
 from qlower.model.layers import layer_name, layer_names, layers
 from qlower.model.signature import TensorSpec
@@ -41,7 +44,7 @@ _MAPPED = (qnn.BinaryOp, qnn.BoundedOp, qnn.TabulatedOp, qnn.RequantizeOp)
 
 @dataclass(frozen=True)
 class Trial:
-    """Bytes that layers read, by source, and what comes of them: bits all."""
+    """Bytes or words that layers read, by source, and what comes of them: bits all."""
 
     inputs: Sequence[Array]
     result: Array
@@ -108,13 +111,20 @@ class References:
         return values, held
 
     def _turning(self, name: str) -> Iterator[Mapping[str, Array]]:
-        """Inputs of a layer that fill a register which cuts sums, if it has one."""
+        """Inputs of a layer that fill a register which cuts sums, if it has one, or the
+        registers in which products of words are added up."""
         side, op = self.side, self.operations[name]
         if not isinstance(op, SUMMED):
             return
         default = side.contract or module_contract(side.model.module)
         if product_of(contract_of(op, default, side.load), op) == IN_TURN:
             yield from turning_inputs(side.model, default, op)
+        elif (
+            self.words(name) is not None
+            and not isinstance(op, qnn.MatMulOp)
+            and constant_integers(op.weight) is not None
+        ):
+            yield from turning_inputs(side.model, default, op, at_end=True)
 
     def rows(self, names: tuple[str, ...]) -> LayerRun:
         """A run of a layer whose rows are functions of one byte's row. Raises Unfit."""
@@ -129,6 +139,13 @@ class References:
         if _varies(run) or run.result.itemsize != 1:
             raise Unfit("its quotients aren't bytes, or differ from element to element")
         return run
+
+    def words(self, name: str) -> Integers | None:
+        """The words that a layer reads, None of one that reads others."""
+        element = element_type(self.operations[name].operands[0].type)
+        if not isinstance(element, QuantizedType) or element.storage_width != 16:
+            return None
+        return np.arange(element.storage_min, element.storage_max + 1)
 
     def is_exact(self, name: str) -> bool:
         """Whether a layer's accumulators are all that its function sums: those of pools
@@ -157,9 +174,10 @@ class References:
         trials, varies = self._run(tuple(rest), [first, *others])
         if varies:
             raise Unfit("a rule after the sum differs from element to element")
-        size = CODES ** (1 + len(others))
+        codes = 1 << 8 * trials[0].inputs[0].itemsize
+        size = codes ** (1 + len(others))
         bits = np.concatenate([trial.result.reshape(-1) for trial in trials])
-        return bits[:size].astype(np.int64).reshape([CODES] * (1 + len(others)))
+        return bits[:size].astype(np.int64).reshape([codes] * (1 + len(others)))
 
     def _trials(self, names: tuple[str, ...]) -> Sequence[Trial]:
         """The layers on all that their results are functions of. Raises Unfit."""
@@ -168,26 +186,27 @@ class References:
     def _run(
         self, names: tuple[str, ...], sources: Sequence[str]
     ) -> tuple[Sequence[Trial], bool]:
-        """Trials with every byte, or every pair, and whether rules differ from element
-        to element: then there are as many for each."""
+        """Trials with every byte, every pair, or every word, and whether rules differ
+        from element to element: then there are as many for each."""
         specs = {
             source: spec for name in names for source, spec in self.reads(name).items()
         }
         shapes = {specs[source].shape for source in sources}
-        if any(specs[source].numpy_dtype.itemsize != 1 for source in sources):
-            raise Unfit("it reads real numbers, or others of more than 8 bits")
-        if len(sources) > 2 or len(shapes) != 1:
+        types = {specs[source].numpy_dtype for source in sources}
+        if any(type.kind == "f" or type.itemsize > 2 for type in types):
+            raise Unfit("it reads real numbers, or others of more than 16 bits")
+        bits = {8 * type.itemsize for type in types}
+        if len(shapes) != 1 or len(bits) != 1 or len(sources) * max(bits) > 16:
             raise Unfit("it reads more than two bytes for an element")
-        (shape,) = shapes
-        size, elements = CODES ** len(sources), int(np.prod(shape))
+        (shape,), (width,) = shapes, bits
+        codes, stored = 1 << width, f"u{width // 8}"
+        size, elements = codes ** len(sources), int(np.prod(shape))
 
         def inputs(numbers: Integers, step: int) -> list[Array]:
             """The bytes of some trials, [trial, ...], one after another by `step`."""
             code = np.arange(elements) + numbers[:, np.newaxis] * step
             return [
-                (code % size // CODES**place % CODES)
-                .astype(np.uint8)
-                .reshape(-1, *shape)
+                (code % size // codes**place % codes).astype(stored).reshape(-1, *shape)
                 for place in reversed(range(len(sources)))
             ]
 

@@ -15,8 +15,10 @@ from math import prod
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    IntegerType,
     TensorType,
     i8,
+    i16,
     i32,
     i64,
 )
@@ -26,7 +28,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from qlower.codegen.nests.operand import constant_bytes
 from qlower.codegen.nests.recognise import PRODUCT_FAMILIES, DepthwiseProducts
 from qlower.dialects.kernel import NestOp, linear_form
-from qlower.dialects.types import element_type
+from qlower.dialects.types import element_type, shape_of
 from qlower.model.nests import dense
 from qlower.runtime.alone import Alone, alone
 from qlower.transforms.form_kernels.regions import (
@@ -45,8 +47,8 @@ _DEPTH = 8
 
 @dataclass(frozen=True)
 class Sums:
-    """`alone` is a function of sums i32[rows, *channels], of zeros where it takes
-    other arguments, and last of `others`, results of other layers, with a value for
+    """`alone` is a function of sums [rows, *channels], of zeros where it takes other
+    arguments, and last of `others`, results of other layers, with a value for
     each of the sums. It gives the results likewise.
 
     `channels` has the number of the model's channel for each, flat.
@@ -65,10 +67,8 @@ class Sums:
 
 def given_sums(nest: NestOp, elements: int) -> Sums:
     """The nest for about `elements` sums at a time. Raises Unfit."""
-    if nest.accumulator_types == (i64,):
-        raise Unfit("its sums have 64 bits, too many to try each")
-    if nest.accumulator_types != (i32,) or len(nest.res) != 1:
-        raise Unfit("its sum isn't one of 32-bit integers")
+    if nest.accumulator_types not in ((i32,), (i64,)) or len(nest.res) != 1:
+        raise Unfit("its sum isn't one of 32-bit or 64-bit integers")
     if uses_index(nest.epilogue.block):
         raise Unfit("a rule computes with the position of an element")
     loops = _channel_loops(nest)
@@ -118,6 +118,23 @@ class _Builder:
         dims = [AffineExpr.dimension(loop) for loop in range(self.count - 1)]
         return AffineMap(self.count, 0, tuple(dims))
 
+    @property
+    def accumulator(self) -> Attribute:
+        """The type of the sums."""
+        return self.nest.accumulator_types[0]
+
+    def factor(self, *, is_constant: bool) -> IntegerType:
+        """The type of activations, or of constant weights: that of words or of
+        bytes."""
+        nest = self.nest
+        pairs = zip(nest.inputs, nest.body.block.args, strict=False)
+        types = [
+            argument.type
+            for value, argument in pairs
+            if argument.uses and (constant_bytes(value) is not None) == is_constant
+        ]
+        return i16 if i16 in types else i8
+
     def build(self) -> Sums:
         nest = self.nest
         epilogue = nest.epilogue.block
@@ -128,8 +145,11 @@ class _Builder:
         varies = [constant_bytes(value) is None for value in kept]
         placed = Block(
             arg_types=[
-                self._shaped(i32),
-                self._activation_type(),
+                self._shaped(self.accumulator),
+                TensorType(
+                    self.factor(is_constant=False),
+                    [size for size, _ in self._activation_axes()],
+                ),
                 *(
                     self._shaped(element_type(value.type))
                     for value, is_given in zip(kept, varies, strict=True)
@@ -181,10 +201,6 @@ class _Builder:
     def _shaped(self, element: Attribute) -> TensorType[Attribute]:
         return TensorType(element, [self.rows, *self.extents])
 
-    def _activation_type(self) -> TensorType[Attribute]:
-        """Zeros, moved by the channels' loops as activations are."""
-        return TensorType(i8, [size for size, _ in self._activation_axes()])
-
     def _activation_axes(self) -> list[tuple[int, int]]:
         """Extents and loops: of the channels that move activations, and of products."""
         nest = self.nest
@@ -213,7 +229,8 @@ class _Builder:
         maps = [AffineMap(self.count, 0, tuple(dims))]
         if self.nest.family.data not in PRODUCT_FAMILIES:
             return [activation], maps
-        weights = arith.ConstantOp(dense(np.zeros([*self.extents, _DEPTH]), i8))
+        zeros = np.zeros([*self.extents, _DEPTH])
+        weights = arith.ConstantOp(dense(zeros, self.factor(is_constant=True)))
         dims = [AffineExpr.dimension(loop) for loop in range(1, self.count)]
         return [activation, weights.result], [
             *maps,
@@ -233,20 +250,31 @@ class _Builder:
         return new
 
     def _channels(self) -> list[int]:
-        """The last index of the result for each channel; 0 without any."""
-        bounds = self.nest.bounds
-        forms = [
-            linear_form(expression, len(bounds))
-            for expression in self.nest.result_maps[0].results
-        ]
-        if any(factors[loop] for factors, _ in forms[:-1] for loop in self.loops):
-            raise Unfit("constants differ from pixel to pixel")
+        """The channel of the result for each of the loops' steps; 0 without any. It is
+        the last index, or the last ones where the code keeps groups apart."""
         if not self.loops:
             return [0]
-        factors, first = forms[-1]
+        result = self.nest.result_maps[0].results
+        forms = [linear_form(one, len(self.nest.bounds)) for one in result]
+        first = next(
+            (
+                axis
+                for axis, (factors, _) in enumerate(forms)
+                if any(factors[loop] for loop in self.loops)
+            ),
+            len(forms) - 1,
+        )
+        pixels = [n for n in range(len(self.nest.bounds)) if n not in self.loops]
+        own = forms[first:]
+        if len(own) > 1 and any(factors[n] for factors, _ in own for n in pixels):
+            raise Unfit("constants differ from pixel to pixel")
         grid = np.indices(self.extents).reshape(len(self.loops), -1)
-        own = np.array([factors[loop] for loop in self.loops])
-        return (own @ grid + first).tolist()
+        index = [
+            np.array([factors[loop] for loop in self.loops]) @ grid + start
+            for factors, start in own
+        ]
+        shape = shape_of(self.nest.res[0])[first:]
+        return np.ravel_multi_index(index, shape).tolist()
 
 
 def _sum(block: Block, factors: int) -> SSAValue:
@@ -257,6 +285,9 @@ def _sum(block: Block, factors: int) -> SSAValue:
     term = ops[0].results[0]
     if factors > 1:
         ops.append(arith.MuliOp(term, ops[1].results[0]))
+        term = ops[-1].results[0]
+    if block.args[-1].type == i64:
+        ops.append(arith.ExtSIOp(term, i64))
         term = ops[-1].results[0]
     ops.append(arith.AddiOp(block.args[-1], term))
     block.add_ops(ops)

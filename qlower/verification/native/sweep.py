@@ -41,15 +41,17 @@ def bind_code(
 @dataclass(frozen=True)
 class Code:
     """The code of a `Sums`: a call reads `sums` and `others`, and writes `results`,
-    [row, column] each. Results are bits, as unsigned numbers."""
+    [row, column] each. Results are bits, as unsigned numbers. Sums are given as numbers
+    x [column], to which `base` is added."""
 
     call: Callable[[], object]
+    base: Integers
     sums: Array
     others: Sequence[Array]
     results: Array
 
     @staticmethod
-    def of(given: Sums, target: Target, bind: Bind) -> Code:
+    def of(given: Sums, base: Integers, target: Target, bind: Bind) -> Code:
         """The code that the target's compiler makes."""
         compiled = compile_module(given.alone.module, target)
         ports = compiled.signature
@@ -61,6 +63,7 @@ class Code:
         others = inputs[len(inputs) - len(given.others) :]
         return Code(
             call,
+            base,
             inputs[0].reshape(shape),
             [other.reshape(shape) for other in others],
             result.reshape(shape).view(f"u{result.itemsize}"),
@@ -73,7 +76,8 @@ class Code:
         greatest sum of each: the sweep ends early once there are more than `most`."""
         end = high
         rows, columns = self.results.shape
-        steps = np.arange(rows, dtype=np.int32)[:, np.newaxis]
+        dtype = self.sums.dtype
+        steps = np.arange(rows, dtype=dtype)[:, np.newaxis]
         changed = np.ones(self.results.shape, bool)
         before = self.results[:1]
         found: list[tuple[Integers, Integers, Integers]] = []
@@ -81,19 +85,20 @@ class Code:
         for first in range(0, int((high - low).max()) + 1, rows):
             start = np.minimum(low + first, high)
             left = high - start
+            own = (start + self.base).astype(dtype)
             if left.min() >= rows - 1:
-                np.add(steps, start.astype(np.int32), out=self.sums)
+                np.add(steps, own, out=self.sums)
             else:
-                ends = np.minimum(left, rows).astype(np.int32)
+                ends = np.minimum(left, rows).astype(dtype)
                 np.minimum(steps, ends, out=self.sums)
-                np.add(self.sums, start.astype(np.int32), out=self.sums)
+                np.add(self.sums, own, out=self.sums)
             self.call()
             np.not_equal(self.results[1:], self.results[:-1], out=changed[1:])
             if first:
                 np.not_equal(self.results[:1], before, out=changed[:1])
             row, column = np.divmod(_places(changed), columns)
-            x, value = self.sums[row, column], self.results[row, column]
-            found.append((column, x.astype(np.int64), value.astype(np.int64)))
+            x = self.sums[row, column].astype(np.int64) - self.base[column]
+            found.append((column, x, self.results[row, column].astype(np.int64)))
             count += len(column)
             if count > most:
                 end = np.minimum(start + rows - 1, high)
@@ -103,12 +108,12 @@ class Code:
         return Pieces.of(channel, x, value), end
 
     def at(self, sums: Integers) -> Array:
-        """The results for any sums, [any, column]."""
+        """The results for any numbers, [any, column]."""
         rows = len(self.results)
         found: list[Array] = []
         for first in range(0, len(sums), rows):
             block = sums[first : first + rows]
-            self.sums[: len(block)] = block
+            self.sums[: len(block)] = block + self.base
             self.call()
             found.append(self.results[: len(block)].copy())
         return np.concatenate(found)
