@@ -116,19 +116,15 @@ def _fuse_gelu(graph: Graph, erf: Node) -> None:
     """`x / 2 (1 + erf(x / sqrt(2)))`, in two orders (gelu_fusion.cc)."""
     if erf.kind != "Erf":
         return
-    argument = _inner(graph, erf.inputs[0], "Div", "Mul")
+    argument = _inner(graph, erf.inputs[0], "Div")
     addition = _taker(graph, erf, "Add")
-    if argument is None or addition is None:
+    product = addition and _taker(graph, addition, "Mul")
+    if not (argument and addition and product):
         return
-    if argument.kind == "Div":
-        x = argument.inputs[0] if _is(graph, argument.inputs[1], SQRT_2) else None
-    else:
-        x = _times(graph, argument, 1 / SQRT_2)
-    product = _taker(graph, addition, "Mul")
     is_one = _is(graph, _other(addition, erf.outputs[0]), 1.0)
-    if x is None or product is None or not is_one:
+    if not is_one or not _is(graph, argument.inputs[1], SQRT_2):
         return
-    rest = _other(product, addition.outputs[0])
+    x, rest = argument.inputs[0], _other(product, addition.outputs[0])
     gone = [argument, erf, addition, product]
     if rest == x:
         last = _taker(graph, product, "Mul")
@@ -166,59 +162,59 @@ def _fuse_quick_gelu(graph: Graph, sigmoid: Node) -> None:
     _replace(graph, gone, made)
 
 
-def _mean_of(graph: Graph, value: str) -> Node | None:
-    """A mean along the last dimension, which stays."""
-    node = _maker(graph, value, "ReduceMean")
-    if node is None or node.attributes.get("keepdims", 1) != 1:
-        return None
-    axes: object = node.attributes.get("axes")
-    if len(node.inputs) > 1:
-        array = graph.array(node.inputs[1])
+def _is_of_rows(graph: Graph, mean: Node) -> bool:
+    """Whether a mean is along the last dimension, which stays."""
+    axes: object = mean.attributes.get("axes")
+    if len(mean.inputs) > 1:
+        array = graph.array(mean.inputs[1])
         axes = None if array is None else tuple(array.reshape(-1).tolist())
-    return node if axes == (-1,) else None
+    return axes == (-1,) and mean.attributes.get("keepdims", 1) == 1
 
 
 def _squares(graph: Graph, value: str) -> tuple[str, float, list[Node]] | None:
-    """`sqrt(mean(d^2) + epsilon)`: d, epsilon and the nodes."""
+    """`sqrt(mean(d^n) + epsilon)`: d, epsilon and the nodes."""
     root = _inner(graph, value, "Sqrt")
     moved = root and _inner(graph, root.inputs[0], "Add")
     if root is None or moved is None:
         return None
     for number in (0, 1):
         epsilon = graph.scalar(moved.inputs[1 - number])
-        mean = _mean_of(graph, moved.inputs[number])
+        mean = _inner(graph, moved.inputs[number], "ReduceMean")
         power = mean and _inner(graph, mean.inputs[0], "Pow")
-        if mean and power and epsilon is not None and _is(graph, power.inputs[1], 2.0):
+        if mean and power and epsilon is not None and _is_of_rows(graph, mean):
             return power.inputs[0], float(epsilon), [root, moved, mean, power]
     return None
 
 
 def _fuse_layer_normalization(graph: Graph, quotient: Node) -> None:
     """Distances from the mean by their deviation, a factor and an offset
-    (layer_norm_fusion.cc)."""
+    (layer_norm_fusion.cc, which doesn't look at the exponent, and takes epsilon from
+    the right alone)."""
     if quotient.kind != "Div":
         return
     found = _squares(graph, quotient.inputs[1])
-    above = _maker(graph, quotient.inputs[0], "Sub")
-    below = found and _maker(graph, found[0], "Sub")
+    distance = _maker(graph, quotient.inputs[0], "Sub")
+    mean = distance and _inner(graph, distance.inputs[1], "ReduceMean")
     product = _taker(graph, quotient, "Mul")
     offset = product and _taker(graph, product, "Add")
-    if not (found and above and below and product and offset):
+    if not (found and distance and mean and product and offset):
         return
-    mean = _mean_of(graph, above.inputs[1])
-    if mean is None or above.inputs != below.inputs:
-        return
-    if mean.inputs[0] != above.inputs[0]:
+    (x, _), (centred,) = distance.inputs, distance.outputs
+    if mean.inputs[0] != x or found[0] != centred or not _is_of_rows(graph, mean):
         return
     scale = _row(graph, product, quotient.outputs[0])
     bias = _row(graph, offset, product.outputs[0])
     if scale is None or bias is None:
         return
-    gone = [*{quotient: 0, above: 0, below: 0, product: 0, offset: 0, mean: 0}]
-    operands = [above.inputs[0], scale, bias]
-    attributes = {"epsilon": found[1]}
-    made = offset.like("LayerNormalization", operands, offset.outputs, attributes)
-    _replace(graph, [*gone, *found[2]], made)
+    if graph.is_returned(centred) or len(graph.uses(centred)) > 2:
+        return
+    epsilon = graph.scalar(found[2][1].inputs[1])
+    attributes = {"epsilon": LAYER_EPSILON if epsilon is None else float(epsilon)}
+    made = offset.like(
+        "LayerNormalization", [x, scale, bias], offset.outputs, attributes
+    )
+    gone = [mean, distance, *found[2], quotient, product, offset]
+    _replace(graph, gone, made)
 
 
 def _fuse_simplified_layer_normalization(graph: Graph, quotient: Node) -> None:
@@ -229,6 +225,9 @@ def _fuse_simplified_layer_normalization(graph: Graph, quotient: Node) -> None:
     found = _squares(graph, quotient.inputs[1])
     product = _taker(graph, quotient, "Mul")
     if found is None or product is None or found[0] != quotient.inputs[0]:
+        return
+    *_, power = found[2]
+    if not _is(graph, power.inputs[1], 2.0):
         return
     scale = _row(graph, product, quotient.outputs[0])
     if scale is None:
@@ -255,15 +254,12 @@ def _fuse_skip_layer_normalization(graph: Graph, node: Node) -> None:
     operands, gone = [*addition.inputs, *node.inputs[1:]], [node, addition]
     for number, value in enumerate(addition.inputs):
         before = _inner(graph, value, "Add")
-        for at in (0, 1) if before else ():
-            assert before is not None
-            bias = graph.array(before.inputs[at])
-            if bias is None or bias.ndim != 1 or len(operands) > 4:
-                continue
-            if not _is_rescaled(graph, before.inputs[1 - at]):
-                operands[number] = before.inputs[1 - at]
-                operands.append(before.inputs[at])
-                gone.append(before)
+        if before is None or _is_rescaled(graph, before.inputs[0]):
+            continue
+        if _row(graph, before, before.inputs[0]) and len(operands) < 5:
+            operands[number], bias = before.inputs
+            operands.append(bias)
+            gone.append(before)
     made = node.like(
         "SkipLayerNormalization",
         operands,
@@ -298,9 +294,12 @@ def _scale_of(graph: Graph, node: Node) -> tuple[str, np.float32] | None:
 def _fuse_matmul_scale(graph: Graph, node: Node) -> None:
     """One factor for a product: those of its operands and of its result
     (matmul_scale_fusion.cc)."""
-    if node.kind != "MatMul":
-        return
-    alpha, operands, last = np.float32(1), list(node.inputs), node
+    if node.kind == "MatMul":
+        _scale_product(graph, node, np.float32(1))
+
+
+def _scale_product(graph: Graph, node: Node, alpha: np.float32) -> None:
+    operands, last = list(node.inputs), node
     for number, value in enumerate(node.inputs):
         maker = _maker(graph, value, "Mul", "Div")
         found = maker and _scale_of(graph, maker)
@@ -324,3 +323,4 @@ def _fuse_matmul_scale(graph: Graph, node: Node) -> None:
     )
     _replace(graph, gone, made)
     graph.needed()
+    _scale_product(graph, made, alpha)

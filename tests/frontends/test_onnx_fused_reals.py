@@ -1,0 +1,308 @@
+"""Real operators are fused where ONNX Runtime fuses them, into the same nodes, and
+stay where it leaves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.formats.onnx_builder import OnnxBuilder
+from support.formats.onnx_models import optimized_graph
+
+from qlower.frontends.graph.nodes import Graph, hoist_constants
+from qlower.frontends.import_options import X86
+from qlower.frontends.onnx.fusing import fuse
+from qlower.frontends.onnx.reader import read_model
+
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+SHAPE = (2, 3, 8)
+BEFORE_AXES_ARE_OPERANDS, SINCE = 17, 18
+
+
+class Reals(OnnxBuilder):
+    """Operators of real numbers on rows of eight."""
+
+    def __init__(self, opset: int = BEFORE_AXES_ARE_OPERANDS) -> None:
+        super().__init__(opset)
+        self.random = np.random.default_rng(1)
+
+    def value(self, shape: Sequence[int] = SHAPE) -> str:
+        return self.input(f"x{len(self.inputs)}", shape)
+
+    def row(self, *shape: int) -> str:
+        values = self.random.normal(size=shape or SHAPE[-1:])
+        return self.constant(values.astype(np.float32))
+
+    def __call__(self, kind: str, *operands: str | float, **attributes: Any) -> str:
+        names = [
+            operand if isinstance(operand, str) else self.constant(operand)
+            for operand in operands
+        ]
+        return self.node(kind, names, **attributes)
+
+    def mean(self, value: str, axis: int = -1, keepdims: int = 1) -> str:
+        if self.opset < SINCE:
+            return self("ReduceMean", value, axes=[axis], keepdims=keepdims)
+        axes = self.constant(np.array([axis], np.int64))
+        return self("ReduceMean", value, axes, keepdims=keepdims)
+
+
+def gelu(
+    build: Reals,
+    *,
+    divides: bool = True,
+    half: str = "first",
+    turned: bool = False,
+    numbers: tuple[float, float, float] = (1.4142135, 1.0, 0.5),
+    returned: bool = False,
+) -> str:
+    root, one, part = numbers
+    x = build.value()
+
+    def binary(kind: str, one: str | float, other: str | float) -> str:
+        return build(kind, other, one) if turned else build(kind, one, other)
+
+    scaled = build("Div", x, root) if divides else binary("Mul", x, 1 / root)
+    factor = binary("Add", build("Erf", scaled), one)
+    if returned:
+        build.output(scaled)
+    if half == "first":
+        return binary("Mul", binary("Mul", x, part), factor)
+    if half == "last":
+        return binary("Mul", binary("Mul", x, factor), part)
+    return binary("Mul", x, factor)
+
+
+def quick_gelu(
+    build: Reals, alpha: float | None, *, turned: bool = False, of_other: bool = False
+) -> str:
+    x = build.value()
+    scaled = x
+    if alpha is not None:
+        scaled = build("Mul", alpha, x) if turned else build("Mul", x, alpha)
+    operands = [build.value() if of_other else x, build("Sigmoid", scaled)]
+    return build("Mul", *(operands[::-1] if turned else operands))
+
+
+def normalized(
+    build: Reals,
+    *,
+    axis: int = -1,
+    keepdims: int = 1,
+    power: float = 2.0,
+    epsilon: float = 1e-6,
+    turned: bool = False,
+    factor: Sequence[int] = SHAPE[-1:],
+    offset: Sequence[int] | None = SHAPE[-1:],
+    centred: bool = True,
+    distances: int = 1,
+    seen: str = "",
+) -> str:
+    """A layer's rows by their deviation, or by the root of their mean square."""
+    x = build.value()
+    mean = above = below = x
+    if centred:
+        mean = build.mean(x, axis, keepdims)
+        above = below = build("Sub", x, mean)
+        if distances == 2:
+            below = build("Sub", x, mean)
+    square = build.mean(build("Pow", below, power), axis, keepdims)
+    moved = build("Add", *((epsilon, square) if turned else (square, epsilon)))
+    whole = build("Div", above, build("Sqrt", moved))
+    values = {"mean": mean, "above": above, "below": below, "square": square}
+    if seen:
+        word, how = seen.split()
+        build.output(values[word] if how == "returned" else build("Exp", values[word]))
+    row = build.row(*factor)
+    whole = build("Mul", *((row, whole) if turned else (whole, row)))
+    if offset is None:
+        return whole
+    row = build.row(*offset)
+    return build("Add", *((row, whole) if turned else (whole, row)))
+
+
+def skipped(
+    build: Reals, *biased: str, axis: int | None = None, epsilon: float | None = None
+) -> str:
+    """A normalization of a sum, whose operands may have a bias, right or left."""
+    operands: list[str] = []
+    for number in range(2):
+        operand = build("Exp", build.value())
+        if number < len(biased) and biased[number]:
+            pair = [operand, build.row()]
+            operand = build("Add", *(pair if biased[number] == "right" else pair[::-1]))
+        operands.append(operand)
+    given = {"axis": axis, "epsilon": epsilon}
+    attributes = {name: value for name, value in given.items() if value is not None}
+    total = build("Add", *operands)
+    return build("LayerNormalization", total, build.row(), build.row(), **attributes)
+
+
+def scaled_product(
+    build: Reals, *kinds: str, turned: bool = False, factor: Any = 0.3
+) -> str:
+    """A product whose operands and result are multiplied or divided by a number."""
+    one, other, result = (*kinds, "", "", "")[:3]
+
+    def scaled(kind: str, value: str) -> str:
+        if not kind:
+            return value
+        return build(kind, *((factor, value) if turned else (value, factor)))
+
+    operands = (
+        scaled(kind, build.value(shape))
+        for kind, shape in ((one, (2, 3, 8)), (other, (2, 8, 5)))
+    )
+    return scaled(result, build("MatMul", *operands))
+
+
+CASES: Mapping[str, Callable[[Reals], str]] = {
+    "gelu": gelu,
+    "gelu, half last": lambda b: gelu(b, half="last"),
+    "gelu without half": lambda b: gelu(b, half=""),
+    "gelu by products": lambda b: gelu(b, divides=False),
+    "gelu turned": lambda b: gelu(b, divides=False, turned=True),
+    "gelu turned, half last": lambda b: gelu(b, half="last", turned=True),
+    **{
+        f"gelu of {numbers}, half {half}": lambda b, n=numbers, h=half: gelu(
+            b, numbers=n, half=h
+        )
+        for numbers in ((1.5, 1.0, 0.5), (1.4142135, 1.1, 0.5), (1.4142135, 1.0, 0.4))
+        for half in ("first", "last")
+    },
+    "gelu, half of it seen": lambda b: gelu(b, returned=True),
+    "silu": lambda b: quick_gelu(b, None),
+    "silu turned": lambda b: quick_gelu(b, None, turned=True),
+    "quick gelu": lambda b: quick_gelu(b, 1.702),
+    "quick gelu turned": lambda b: quick_gelu(b, 1.702, turned=True),
+    "quick gelu of another": lambda b: quick_gelu(b, 1.702, of_other=True),
+    "sigmoid by another": lambda b: quick_gelu(b, None, of_other=True),
+    "norm": normalized,
+    "norm turned": lambda b: normalized(b, turned=True),
+    "norm of two distances": lambda b: normalized(b, distances=2),
+    "norm along another axis": lambda b: normalized(b, axis=1, factor=(8,)),
+    "norm of cubes": lambda b: normalized(b, power=3.0),
+    "norm without an offset": lambda b: normalized(b, offset=None),
+    "norm by a matrix": lambda b: normalized(b, factor=(3, 8)),
+    "norm with a matrix": lambda b: normalized(b, offset=(3, 8)),
+    **{
+        f"norm whose {seen}": lambda b, s=seen: normalized(b, seen=s, distances=2)
+        for seen in (*("mean returned", "mean taken", "above returned", "above taken"),)
+    },
+    "norm whose distance is taken": lambda b: normalized(b, seen="above taken"),
+    "norm whose distance is returned": lambda b: normalized(b, seen="above returned"),
+    "root mean square": lambda b: normalized(b, centred=False, offset=None),
+    "root mean square whose square is taken": lambda b: normalized(
+        b, centred=False, offset=None, seen="square taken"
+    ),
+    "root mean cube": lambda b: normalized(b, centred=False, offset=None, power=3.0),
+    "root mean square turned": lambda b: normalized(
+        b, centred=False, offset=None, turned=True
+    ),
+    "root mean square with an offset": lambda b: normalized(b, centred=False),
+    "root mean square by a matrix": lambda b: normalized(
+        b, centred=False, offset=None, factor=(3, 8)
+    ),
+    "sum": skipped,
+    "sum with an epsilon": lambda b: skipped(b, epsilon=1e-3),
+    "sum along the last axis": lambda b: skipped(b, axis=-1),
+    **{
+        f"sum of biased {' and '.join(biased)}": lambda b, s=biased: skipped(b, *s)
+        for biased in (
+            ("right",),
+            ("left",),
+            ("", "right"),
+            ("", "left"),
+            ("right", "left"),
+            ("right", "right"),
+        )
+    },
+    **{
+        f"product {'-'.join(kinds)}{' turned' * turned}": lambda b, k=kinds, t=turned: (
+            scaled_product(b, *k, turned=t)
+        )
+        for kinds in (
+            (),
+            ("Mul",),
+            ("", "Mul"),
+            ("Div",),
+            ("", "", "Mul"),
+            ("", "", "Div"),
+            ("Mul", "Div", "Mul"),
+            ("Mul", "Mul"),
+        )
+        for turned in (False, True)
+    },
+    "product by several numbers": lambda b: b(
+        "Div", b("Mul", scaled_product(b, "Mul", "Div"), 0.25), 3.0
+    ),
+    "product by a row": lambda b: scaled_product(
+        b, "Mul", factor=np.full(8, 0.3, np.float32)
+    ),
+}
+
+
+Node = tuple[str, Sequence[str], Sequence[str], Mapping[str, Any]]
+"""The operator, operands, results and attributes."""
+
+
+def results(
+    nodes: Sequence[Node], constants: Mapping[str, Any], outputs: Sequence[str]
+) -> Mapping[str, object]:
+    """How each output is computed: operators and their numbers around the operands,
+    which are such again, inputs by their names, or the elements of constants."""
+    makers = {name: node for node in nodes for name in node[2]}
+
+    def value(name: str) -> object:
+        if name in constants:
+            return constants[name].tolist()
+        if name not in makers:
+            return name
+        operator, operands, _, attributes = makers[name]
+        numbers = {
+            name: np.float32(number)
+            for name, number in attributes.items()
+            if name in ("alpha", "epsilon")
+        }
+        return operator, numbers, *map(value, operands)
+
+    return {name: value(name) for name in outputs}
+
+
+def fused(path: Path) -> Mapping[str, object]:
+    model = read_model(path.read_bytes(), str(path), None)
+    graph = Graph(model, [port.name for port in model.outputs])
+    hoist_constants(graph, list(graph.nodes))
+    fuse(graph, X86)
+    nodes = [(n.operator, n.inputs, n.outputs, n.attributes) for n in graph.nodes]
+    constants = {name: graph.array(name) for name in graph.constants}
+    return results(nodes, constants, graph.outputs)
+
+
+def fused_by_onnx_runtime(path: Path, folder: Path) -> Mapping[str, object]:
+    graph = optimized_graph(path, folder, {}).graph
+    to_array = OnnxBuilder().numpy.to_array
+    nodes = [
+        (
+            f"{node.domain}.{node.op_type}".lstrip("."),
+            list(node.input),
+            list(node.output),
+            {one.name: one.f for one in node.attribute},
+        )
+        for node in graph.node
+    ]
+    constants = {one.name: to_array(one) for one in graph.initializer}
+    return results(nodes, constants, [one.name for one in graph.output])
+
+
+@pytest.mark.parametrize("opset", [BEFORE_AXES_ARE_OPERANDS, SINCE])
+@pytest.mark.parametrize("case", CASES)
+def test_results(case: str, opset: int, tmp_path: Path) -> None:
+    build = Reals(opset)
+    build.output(CASES[case](build))
+    path = build.save(tmp_path / "model.onnx")
+    assert fused(path) == fused_by_onnx_runtime(path, tmp_path)
