@@ -40,6 +40,18 @@ def test_operators(path: Path):
                 np.testing.assert_array_equal(found, wanted, f"{name}, result {i}")
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_operators_interpreted(path: Path):
+    model = qlower.load(path)
+    choice = np.random.default_rng(1000 + MODULES.index(path))
+    inputs = [draw(s.name, s.shape, s.dtype, choice) for s in model.inputs]
+    found = qlower.interpret(model, *inputs)
+    expected = run_reference_model(path.read_text(), inputs)
+    results = found if isinstance(found, tuple) else (found,)
+    for i, (result, wanted) in enumerate(zip(results, expected, strict=True)):
+        np.testing.assert_array_equal(result, wanted, f"result {i}")
+
+
 def draw(
     name: str, shape: tuple[int, ...], dtype: str, choice: np.random.Generator
 ) -> Array:
