@@ -42,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "parts(n): one in n of its cases runs")
     # Which the process that started this one may have: tables would be cut to it.
     os.environ.pop("COLUMNS", None)
+    # Without this limit oneDNN takes kernels for AMX where there is AMX.
+    os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI")
     if config.getoption("--long"):
         os.environ.update(dict.fromkeys(LONG_VARIABLES, "1"))
 

@@ -3,7 +3,6 @@ for x86 calls."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,11 @@ from support.formats.pt2_builder import Pt2Builder
 import qlower
 from qlower.interp.values import Array
 
-# Without this limit oneDNN takes kernels for AMX where there is AMX.
-os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI")
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
 pytestmark = pytest.mark.skipif(
-    not torch.cpu._is_vnni_supported() or torch.cpu._is_amx_tile_supported(),
-    reason="the contract is that of CPUs with VNNI and without AMX",
+    not torch.cpu._is_vnni_supported(),
+    reason="the contract is that of CPUs with VNNI",
 )
 
 ROUNDS = 6

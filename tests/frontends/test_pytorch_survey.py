@@ -8,7 +8,6 @@ were built for the installed PyTorch; they belong to no extra.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -25,8 +24,6 @@ from support.systems.torch_networks import NETWORKS
 import qlower
 from qlower.diagnostics import QlowerError
 from qlower.model import Model
-
-os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI")
 
 ENGINES = ("x86", "fbgemm", "onednn", "qnnpack")
 

@@ -32,8 +32,8 @@ ENGINES = ("fbgemm", "qnnpack", "x86", "onednn")
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     """The quantized engine that is set during a test."""
     before = torch.backends.quantized.engine
-    if not torch.cpu._is_vnni_supported() or torch.cpu._is_amx_tile_supported():
-        pytest.skip("the contracts are those of CPUs with VNNI and without AMX")
+    if not torch.cpu._is_vnni_supported():
+        pytest.skip("the contracts are those of CPUs with VNNI")
     if request.param not in torch.backends.quantized.supported_engines:
         pytest.skip(f"this PyTorch has no engine {request.param}")
     torch.backends.quantized.engine = request.param
