@@ -96,6 +96,24 @@ def test_calls(name: str, tmp_path: Path) -> None:
     compare(function, random(shape), tmp_path / "model.pt2")
 
 
+def test_calls_interpreted(tmp_path: Path) -> None:
+    """All of them in one program."""
+    shapes = list(dict.fromkeys(shape for _, shape in CALLS.values()))
+
+    class Module(torch.nn.Module):
+        def forward(self, *given: Any) -> Any:
+            inputs = dict(zip(shapes, given, strict=True))
+            return [function(inputs[shape]) for function, shape in CALLS.values()]
+
+    given = tuple(random(shape, seed) for seed, shape in enumerate(shapes))
+    path = tmp_path / "model.pt2"
+    torch.export.save(torch.export.export(Module(), given), path)
+    found = qlower.interpret(path, *(x.numpy() for x in given), at="qnn")
+    assert isinstance(found, tuple)
+    for name, one, wanted in zip(CALLS, found, Module()(*given), strict=True):
+        np.testing.assert_array_equal(one, wanted.numpy(), err_msg=name)
+
+
 SIZES: list[tuple[Shape, dict[str, Any]]] = [
     ((1, 16, 5, 7), {"scale_factor": 2}),
     ((1, 8, 5, 7), {"size": (17, 13), "align_corners": True}),

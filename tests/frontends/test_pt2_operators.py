@@ -14,6 +14,7 @@ from support.formats.pt2_builder import Name, Pt2Builder
 from support.formats.pt2_cases import REAL, Case, example, network
 
 import qlower
+from qlower.diagnostics import QlowerError
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.interp.values import Array
 
@@ -55,6 +56,67 @@ def test_operators_on_float32(name: str, tmp_path: Path) -> None:
     for one, other in zip(run(path, x), evaluate(REAL[name], x), strict=True):
         assert one.shape == other.shape
         assert (one == other).all()
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_operators_on_float32_interpreted(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    x = example(REAL[name]())
+    path = REAL[name]().save(tmp_path / "model.pt2")
+    found = qlower.interpret(path, x, at="qnn")
+    results = found if isinstance(found, tuple) else (found,)
+    for one, other in zip(results, evaluate(REAL[name], x), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "flatten": (
+        "aten.flatten.using_ints",
+        {"start_dim": 2, "end_dim": 1},
+        "end_dim 1 is before start_dim 2",
+    ),
+    "unflatten": (
+        "aten.unflatten.int",
+        {"dim": 1, "sizes": [2, 4]},
+        "sizes [2, 4] do not hold the 6 of 1",
+    ),
+    "unflatten into two that are open": (
+        "aten.unflatten.int",
+        {"dim": 1, "sizes": [-1, -1]},
+        "sizes [-1, -1] do not hold the 6 of 1",
+    ),
+    "expand": (
+        "aten.expand.default",
+        {"size": [6, 5]},
+        "sizes [6, 5] of an input of shape [2, 6, 5]",
+    ),
+    "repeat": (
+        "aten.repeat.default",
+        {"repeats": [2, 3]},
+        "repeats [2, 3] of an input of 3 sizes",
+    ),
+    "roll": (
+        "aten.roll.default",
+        {"shifts": [1], "dims": []},
+        "shifts [1] of dimensions [] are not supported",
+    ),
+    "roll of two dimensions": (
+        "aten.roll.default",
+        {"shifts": [1], "dims": [0, 1]},
+        "shifts [1] of dimensions [0, 1] are not supported",
+    ),
+    "unbind": ("aten.unbind.int", {"dim": 1}, "1 parts of 6 indices"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_movements_that_do_not_fit(name: str, tmp_path: Path) -> None:
+    target, arguments, message = REFUSED[name]
+    build = Pt2Builder()
+    build.output(build.call(target, self=build.input("x", (2, 6, 5)), **arguments))
+    with pytest.raises(QlowerError) as refusal:
+        qlower.load(build.save(tmp_path / "model.pt2"))
+    assert refusal.value.message.endswith(f": {message}")
 
 
 def test_what_moves_stored_values(tmp_path: Path) -> None:
