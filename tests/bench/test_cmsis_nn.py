@@ -22,6 +22,7 @@ from qlower.bench.emulated import count_kernels
 from qlower.cli import main
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
+from qlower.diagnostics import QlowerError
 from qlower.model.layers import layers
 from qlower.text.parsing import parse_module
 
@@ -148,6 +149,115 @@ def test_what_kernels_call_is_compiled_too(
     objects = [Path(one[-1]).name for one in compiled]
     assert [Path(one).name for one in linked if one.endswith(".o")][:3] == objects
     assert len(set(objects)) == 3
+
+
+HEADER = """\
+#include <stdint.h>
+typedef struct { void *buf; int32_t size; } cmsis_nn_context;
+typedef struct { int32_t n, h, w, c; } cmsis_nn_dims;
+typedef struct { int32_t w, h; } cmsis_nn_tile;
+typedef struct { int32_t min, max; } cmsis_nn_activation;
+typedef struct {
+  cmsis_nn_tile stride, padding;
+  cmsis_nn_activation activation;
+} cmsis_nn_pool_params;
+int32_t arm_max_pool_s8(const cmsis_nn_context *, const cmsis_nn_pool_params *,
+                        const cmsis_nn_dims *, const int8_t *, const cmsis_nn_dims *,
+                        const cmsis_nn_dims *, int8_t *);
+"""
+KERNEL = """\
+#include "arm_nnfunctions.h"
+int32_t arm_max_pool_s8(const cmsis_nn_context *context,
+                        const cmsis_nn_pool_params *params, const cmsis_nn_dims *given,
+                        const int8_t *x, const cmsis_nn_dims *taps,
+                        const cmsis_nn_dims *made, int8_t *y) {
+  (void)context;
+  for (int32_t i = 0; i < made->h; i++)
+    for (int32_t j = 0; j < made->w; j++)
+      for (int32_t c = 0; c < given->c; c++) {
+        int8_t most = -128;
+        for (int32_t u = 0; u < taps->h; u++)
+          for (int32_t v = 0; v < taps->w; v++) {
+            const int32_t row = i * params->stride.h + u - params->padding.h;
+            const int32_t column = j * params->stride.w + v - params->padding.w;
+            const int8_t one = x[(row * given->w + column) * given->c + c];
+            most = one > most ? one : most;
+          }
+        most = most > params->activation.max ? params->activation.max : most;
+        y[(i * made->w + j) * given->c + c] = STORED;
+      }
+  return STATUS;
+}
+"""
+POOLS = """\
+!a = !quant.uniform<i8:f32, 0.5:3>
+func.func @main(%x: tensor<1x6x4x5x!a>) -> tensor<1x2x1x5x!a> {
+  %y = qnn.max_pool2d %x {kernel = [2, 1], stride = [2, 1], pad = [0, 0, 0, 0]}
+    : (tensor<1x6x4x5x!a>) -> tensor<1x3x4x5x!a> loc("first")
+  %z = qnn.max_pool2d %y {kernel = [2, 4], stride = [1, 1], pad = [0, 0, 0, 0]}
+    : (tensor<1x3x4x5x!a>) -> tensor<1x2x1x5x!a> loc("last")
+  return %z : tensor<1x2x1x5x!a>
+}
+"""
+
+
+def pools(
+    folder: Path, *, stored: str = "most", status: str = "0", triple: str = ""
+) -> list[LayerCount]:
+    """Two layers beside a kernel of this test's own, in folders as CMSIS-NN has."""
+    if shutil.which(COMPILER) is None:
+        pytest.skip(f"{COMPILER} isn't installed")
+    source = folder / "Source" / "PoolingFunctions" / "arm_max_pool_s8.c"
+    source.parent.mkdir(parents=True)
+    source.write_text(KERNEL.replace("STORED", stored).replace("STATUS", status))
+    (folder / "Include").mkdir()
+    (folder / "Include" / "arm_nnfunctions.h").write_text(HEADER)
+    path = folder / "model.mlir"
+    path.write_text(POOLS)
+    target = resolve_target(triple or "thumbv7em-none-eabi", None)
+    compilation = Compilation(path, "tflm", target)
+    return compare_layers(compilation, count_kernels(compilation.object), folder)
+
+
+def test_a_kernel_is_counted_and_compared(tmp_path: Path) -> None:
+    first, last = pools(tmp_path)
+    assert (first.layer, last.layer) == ("first", "last")
+    assert {first.kernels, last.kernels} == {"arm_max_pool_s8"}
+    assert (first.differ, last.differ) == (0, 0)
+    # 60 results of 2 elements, and 10 of 8
+    assert 60 * 2 * 8 < first.theirs < 60 * 2 * 60
+    assert 10 * 8 * 8 < last.theirs < 10 * 8 * 60
+    for layer in (first, last):
+        assert layer.their_cycles >= layer.theirs
+        assert layer.cycles >= layer.instructions > 0
+        assert layer.ratio == layer.instructions / layer.theirs
+
+
+def test_outputs_that_differ_are_counted(tmp_path: Path) -> None:
+    """In both layers, each from its own inputs."""
+    first, last = pools(tmp_path, stored="c == 1 ? (most ^ 1) : most")
+    assert (first.differ, last.differ) == (3 * 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"status": "-1"}, "CMSIS-NN refuses layer 0"),
+        (
+            {"triple": "thumbv6m-none-eabi"},
+            "--cmsis-nn: its kernels aren't counted for thumbv6m-unknown-none-eabi",
+        ),
+    ],
+)
+def test_refusals(given: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(QlowerError) as refusal:
+        pools(tmp_path, **given)
+    assert refusal.value.message == message
+
+
+def test_a_kernel_that_does_not_compile(tmp_path: Path) -> None:
+    with pytest.raises(QlowerError, match=rf"{COMPILER}: .*arm_max_pool_s8\.c:.*error"):
+        pools(tmp_path, stored="most +")
 
 
 def test_no_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

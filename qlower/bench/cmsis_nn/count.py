@@ -262,8 +262,9 @@ def _defines(text: str, name: str) -> bool:
 def _run(command: Sequence[str]) -> None:
     done = run_program(command)
     if done.returncode:
-        message = done.stderr.decode(errors="replace").strip().splitlines()
-        raise QlowerError(f"{command[0]}: {message[-1] if message else 'failed'}")
+        lines = done.stderr.decode(errors="replace").splitlines()
+        reason = next((line for line in lines if "error" in line), "failed")
+        raise QlowerError(f"{command[0]}: {reason}")
 
 
 def layers_table(counts: Sequence[LayerCount]) -> Table[LayerCount]:
