@@ -56,6 +56,21 @@ def test_every_executor_gives_the_bits_of_litert(turn: int, case: str, tmp_path:
                 np.testing.assert_array_equal(output, reference, err_msg=name)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_the_interpreter_gives_the_bits_of_litert(case: str, tmp_path: Path):
+    data = CASES[case]()
+    path = tmp_path / "model.tflite"
+    path.write_bytes(data)
+    loaded = qlower.load(path)
+    inputs = random_inputs([(spec.shape, spec.dtype) for spec in loaded.inputs], SEEDS)
+    kernels = "opt" if case in WITHOUT_REFERENCE_KERNEL else "ref"
+    expected = run_litert(data, inputs, kernels=kernels)
+    outputs, _ = Compilation(loaded, "tflite").interpreter("qnn").run(inputs, {})
+    for output, reference in zip(outputs, expected, strict=True):
+        assert output.dtype == reference.dtype
+        np.testing.assert_array_equal(output, reference)
+
+
 GATHERS: dict[str, tuple[list[str], str, dict[str, Option]]] = {
     "rows": (["int8 5x2", "int32 4"], "int8 4x2", {"axis": 0}),
     "columns": (
