@@ -32,8 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--bless",
         action="store_true",
-        help="write results into files of tests/run, tests/contracts/answers and "
-        "tests/frontends/changed_files",
+        help="write results into files of tests/run, tests/contracts/answers, "
+        "tests/frontends/changed_files, tests/changed_operations and "
+        "tests/codegen/written",
     )
 
 
