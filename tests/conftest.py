@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write results into files of tests/run, tests/contracts/answers, "
         "tests/frontends/changed_files, tests/changed_operations and "
-        "tests/codegen/written",
+        "tests/codegen/written, tests/packages/recorded_c",
     )
 
 
