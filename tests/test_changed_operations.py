@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from support.damage.operation_changes import changes
 from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from qlower.text.parsing import parse_module
@@ -37,7 +38,8 @@ def answer(make: Callable[[], Operation]) -> str:
     of xDSL's change with its version."""
     try:
         op = make()
-        type(op).get_irdl_definition().verify(op)
+        assert isinstance(op, IRDLOperation)
+        op.get_irdl_definition().verify(op)
     except Exception:  # of xDSL, which has no class for all of them
         return UNDEFINED
     try:

@@ -141,7 +141,9 @@ def texts() -> Iterator[str]:
         yield self_test_text(compiled.interface, 3, 0x1234)
 
 
-_WORD = re.compile(r"\"[^\"]*\"|[A-Za-z_]\w*|\d[\w.]*(?:(?<=e)[-+]\d+\w*)?|[^\w\s]+")
+_WORD = re.compile(
+    r"\"(?:\\.|[^\"\\])*\"|[A-Za-z_]\w*|\d[\w.]*(?:(?<=e)[-+]\d+\w*)?|[^\w\s]+"
+)
 
 
 def words(text: str) -> str:
@@ -152,7 +154,7 @@ def words(text: str) -> str:
     numbers: list[int] = []
     for word in _WORD.findall(text):
         if word[0].isdigit():
-            match = re.fullmatch(r"(0x[0-9a-f]+|\d+)[uUlL]*", word)
+            match = re.fullmatch(r"(0x[0-9a-f]+|0|[1-9]\d*)[uUlL]*", word)
             if match is None:
                 found["real"] += 1
             else:

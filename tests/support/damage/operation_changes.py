@@ -196,7 +196,8 @@ def _lengths(elements: list[T]) -> Iterator[tuple[str, list[T]]]:
 def _arrays(value: DenseArrayBase) -> Iterator[Change]:
     if not isinstance(value.elt_type, IntegerType):
         return
-    numbers = [int(one) for one in value.get_values()]
+    integers: Any = value
+    numbers = [int(one) for one in integers.get_values()]
     type = value.elt_type
     for at, number in enumerate(numbers):
         others = (not number,) if type == i1 else _numbers(number)
