@@ -33,8 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--bless",
         action="store_true",
         help="write results into files of tests/run, tests/contracts/answers, "
-        "tests/frontends/changed_files, tests/changed_operations and "
-        "tests/codegen/written, tests/packages/recorded_c",
+        "tests/frontends/changed_files, tests/changed_operations, "
+        "tests/codegen/written, tests/packages/recorded_c and tests/cli/answers.txt",
     )
 
 
