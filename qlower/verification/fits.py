@@ -41,7 +41,7 @@ from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.addends import Real, Unseen, addends_of, matrix_corners
 from qlower.verification.fit_table import Fit, Fits, Order, Unbounded, WorstInput
 from qlower.verification.hashes import hashes_of
-from qlower.verification.reach import filled, is_inside
+from qlower.verification.reach import filled, is_inside, near_zero
 
 Bounds: TypeAlias = tuple[Integers, Integers]
 """The least and the greatest sum on the way, [channel] each."""
@@ -174,9 +174,9 @@ def _fit_of_addends(
 
 
 def _any_values(op: Operation, sources: Sequence[str]) -> dict[str, Array]:
-    """Values that a layer could read: real zeros."""
+    """Values that a layer could read: real zeros, or what is nearest."""
     return {
-        sources[value.index]: filled(value, quantized_element(value.type).zero_point)
+        sources[value.index]: near_zero(value)
         for value in op.operands
         if isinstance(value, BlockArgument)
     }
@@ -346,13 +346,10 @@ class LayerSums:
         for the number and the weight of each product. Outside the image it has none."""
         op, name = self.op, self.name
         sources = self.model.index.sources(name)
-        type = quantized_element(op.input.type)
-        given = filled(op.input, type.zero_point)
+        given = near_zero(op.input)
         values = {sources[0]: given}
         if isinstance(op, qnn.FusedAddOp):
-            addend = op.operands[-1]
-            zero = quantized_element(addend.type).zero_point
-            values[sources[1]] = filled(addend, zero)
+            values[sources[1]] = near_zero(op.operands[-1])
         shape = shape_of(op.results[0])
         index = (*(size // 2 for size in shape[:-1]), channel)
         run = run_layer(self.model, self.contract, name, values)

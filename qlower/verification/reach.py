@@ -55,6 +55,13 @@ def filled(source: SSAValue, number: int) -> Array:
     return np.full(shape_of(source), number, stored_dtype(source.type))
 
 
+def near_zero(source: SSAValue) -> Array:
+    """A tensor of an operand's shape and type that is full of the stored integer whose
+    value is the nearest to 0."""
+    type = quantized_element(source.type)
+    return filled(source, min(max(type.zero_point, type.storage_min), type.storage_max))
+
+
 def reach_sum(run: LayerRun) -> Reach:
     """Inputs of a contraction for a sum of products."""
     source = run.op.operands[0]
@@ -72,7 +79,7 @@ def reach_sum(run: LayerRun) -> Reach:
         )
         if chosen is None:
             return None
-        stored = filled(source, point)
+        stored = near_zero(source)
         for tap, difference in zip(taps, chosen, strict=True):
             stored[tap.at] = difference + point
         return {source: stored}, int(weights @ chosen)

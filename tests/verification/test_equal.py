@@ -391,6 +391,33 @@ def test_weights_that_share_a_factor(
     assert group.verdict("tflite", "tflm") == "differs"
 
 
+def test_inputs_lie_in_their_type(tmp_path: Path) -> None:
+    """Elements that don't matter, too, where the zero point is outside."""
+    path = tmp_path / "layer.mlir"
+    path.write_text(OUTSIDE)
+    (row,) = equal("tflite", "tflite-xnnpack", path, native=False).layers
+    fits = qlower.verify(path, accumulator_bits=10, contract="tflite")
+    (worst,) = (one.worst for one in fits.layers)
+    for example in (row.counterexample, worst):
+        assert example is not None
+        assert example.inputs["x"].min() >= -100
+        assert example.inputs["x"].max() <= -1
+
+
+OUTSIDE = """
+!x = !quant.uniform<i8<-100:-1>:f32, 0.5:7>
+!w = !quant.uniform<i8:f32, 0.02:0>
+!y = !quant.uniform<i8:f32, 1.0:-1>
+func.func @main(%x: tensor<1x4x3x1x!x>) -> tensor<1x4x3x2x!y> {
+  %w = qnn.constant dense<[[[[1], [2]]], [[[3], [50]]]]> : tensor<2x1x2x1xi8>
+    -> tensor<2x1x2x1x!w>
+  %y = qnn.conv2d %x, %w {stride = [1, 1], dilation = [1, 1], pad = [0, 0, 1, 0]}
+    : (tensor<1x4x3x1x!x>, tensor<2x1x2x1x!w>) -> tensor<1x4x3x2x!y>
+  return %y : tensor<1x4x3x2x!y>
+}
+"""
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verdict, inputs = tmp_path / "verdict.json", tmp_path / "inputs.npz"
     words = ["verify", str(ASKED), "--equal", *FBGEMM]
