@@ -294,6 +294,7 @@ def test_tools_are_found_by_their_version(search: Any, tmp_path: Path) -> None:
     assert search("mine", name, 20, given) == given
     for odd in (tool(tmp_path, "odd", "no version"), str(tmp_path / "none")):
         assert search("mine", name, 20, odd) == brought
+        assert search("mine", name, 1, odd) == brought
         assert search("mine", name, 0, odd) == odd  # any version will do
     shutil.rmtree(tmp_path / "one")
     assert search("other", name, 21) == numbered[21]

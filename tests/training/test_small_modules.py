@@ -432,3 +432,24 @@ def test_scales_that_are_trained() -> None:
         message = f"a scale is {told}; scales have to be positive"
         with pytest.raises(QlowerError, match=message):
             module.stored(drawn(1, 4), drawn(1, 4))
+
+
+@pytest.mark.parametrize("type", ["float32", "float64"])
+def test_constants_that_are_not_trained(type: str) -> None:
+    """One that is added is no parameter; it has the type of the inputs."""
+    c = "qnn.constant dense<[[1, -20, 30, 127]]> : tensor<1x4xi8>"
+    body = f"\n  %c = {c} -> {X}\n  %y = qnn.add %a, %c : ({X}, {X}) -> {X}\n"
+    whole = model(f"%a: {X}", body, f"%y : {X}")
+    module = Module(whole, "exact")
+    assert [name for name, _ in module.named_parameters()] == []
+    real = torch.tensor([[0.1, -1.0, 0.05, 0.25]], dtype=getattr(torch, type))
+    real.requires_grad_()
+    constant = (torch.tensor([[1, -20, 30, 127]]) - 3) * 0.05
+    found = module.surrogate(real)
+    assert found.dtype == real.dtype
+    assert torch.allclose(found, (real + constant).to(real.dtype), atol=1e-6)
+    (slope,) = torch.autograd.grad(module(real).sum(), real)
+    assert slope.tolist() == [[1, 1, 1, 0]]  # 6.2 + 0.25 is beyond the range
+    stored = quantizing.quantized_input(whole.inputs[0], real)[0].numpy()
+    wanted = qlower.interpret(whole, stored, contract="exact")
+    np.testing.assert_array_equal(module.stored(real).numpy(), wanted)
