@@ -6,7 +6,9 @@ tests/contracts/test_rule_answers.py --bless` records what the rules give now; e
 line that changes before you record it. The recording itself is vouched for by formulas
 (`test_*_formulas.py`), recorded answers of systems and, where they are installed, the
 systems. `limits.txt` says which ratios of scales each rule refuses, and has a checksum
-of what it gives near them.
+of what it gives near them. A library's functions are evaluated one by one, also at the
+numbers of their texts, which `numbers.txt` holds; so is each function of a contract
+(`functions/`), at values that its rules never give it, too.
 """
 
 from __future__ import annotations
@@ -14,33 +16,71 @@ from __future__ import annotations
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import groupby, product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.values.function_values import (
+    FEW_LANES,
+    LANES,
+    arguments_of,
+    evaluate_defined,
+    meeting_arguments_of,
+    numbers_of,
+)
 from support.values.rule_values import LAYERS, LIMITS, answers
 from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.func import FuncOp
 
+import qlower.contracts
 from qlower.contracts import Contract, contract_names, load_contract
 from qlower.contracts.definition import Definition
 from qlower.contracts.outline import functions_of
+from qlower.contracts.reading import Rule
 from qlower.contracts.rules import RULES
-from qlower.interp import evaluate_function
 from qlower.interp.values import Array
 
 ANSWERS = Path(__file__).with_name("answers")
 
-LIBRARIES = ("_eigen", "_litert", "_mlas", "_qonnx", "_sleef", "stablehlo")
+LIBRARIES = (
+    *("_eigen", "_glibc", "_glibc_exponentials", "_glibc_waves", "_litert", "_mlas"),
+    *("_qonnx", "_real_operands", "_reals", "_sleef", "_steps", "stablehlo"),
+)
+"""Files whose functions are pinned one by one, helpers too."""
 
 F = np.float32
 
 LIMIT_FILE = "limits.txt"
 
+NUMBER_FILE = "numbers.txt"
+
+FUNCTIONS = "functions"
+"""The folder of what functions of contracts give one by one, helpers too."""
+
+WHERE = re.compile(r"\w+ (?:at its numbers|where they meet)")
+"""How the line of a function begins that is evaluated one by one."""
+
+ASSERTION = re.compile(r'cf\.assert ([^"]*), "([^"]*)"')
+"""The condition and the text of an assertion."""
+
+MACHINE_DEPENDENT = re.compile(r"math\.(?:exp|log|sin|cos|tanh|powf)")
+"""What numpy computes with the processor's own last bits."""
+
+SPARSE = 40
+"""Every so many of the results that depend on these are written."""
+
 INF = np.inf
 
 REAL = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]?\d+)?")
+
+CONTRACTS = tuple(
+    name
+    for name in contract_names()
+    if name not in LIBRARIES and load_contract(name).definition.outlines[0].pieces
+)
 
 WRITTEN = 10
 """Results of a layer that are written out, at even distances."""
@@ -215,8 +255,94 @@ def answers_of_library(name: str) -> list[str]:
         values = x if kinds == {f32} else integers if kinds == {i64} else None
         if values is not None:
             columns = [np.roll(values, number) for number in range(len(types.inputs))]
-            found = evaluate_function(rule.function, columns)
-            lines.append(f"{piece.name}: {written(found)}")
+            defined, found, _ = evaluate_defined(rule, columns)
+            if defined.all() and found:
+                lines.append(f"{piece.name}: {written(found)}")
+    return lines + answers_at_numbers(name)
+
+
+def answers_at_numbers(name: str) -> list[str]:
+    """What each function of a file gives at the recorded numbers of its text, and in
+    how many lanes it is defined or refused."""
+    definition = load_contract(name).definition
+    pieces = definition.outlines[0].pieces
+    if name in LIBRARIES:
+        rules = [definition.function(piece.name) for piece in pieces]
+    else:
+        functions = {
+            op.sym_name.data: op
+            for op in definition.whole.module.body.ops
+            if isinstance(op, FuncOp)
+        }
+        rules = [Rule(p.name, functions[p.name], (), ()) for p in pieces]
+    return [line for rule in rules for line in answer_at_numbers(name, rule)]
+
+
+def answer_at_numbers(name: str, function: Rule) -> Iterator[str]:
+    """The lines of a function of a file."""
+    numbers = read_numbers().get((name, function.name), [])
+    lanes = LANES if name in LIBRARIES else FEW_LANES
+    columns = arguments_of(function, numbers, lanes)
+    yield answer_in_lanes(name, function, "at its numbers", columns)
+    if len(columns) > 1:
+        columns = meeting_arguments_of(function, numbers)
+        yield answer_in_lanes(name, function, "where they meet", columns)
+
+
+def answer_in_lanes(
+    name: str, function: Rule, where: str, columns: Sequence[Array]
+) -> str:
+    """The line of a function for values of its arguments."""
+    defined, found, refused = evaluate_defined(function, columns)
+    marks = "" if defined.all() else f" in {defined.sum()}"
+    marks += "".join(f", {count} refused: {text!r}" for text, count in refused.items())
+    outlines = load_contract(name).definition.outlines
+    if any(isinstance(x.flat[0], np.floating) for x in found if x.size) and any(
+        MACHINE_DEPENDENT.search(outline.text, piece.start, piece.end)
+        for outline in outlines
+        for piece in outline.pieces
+        if piece.name in functions_of(function.name, outlines)
+    ):
+        some = np.concatenate([np.ravel(result)[::SPARSE] for result in found])
+        checked = " ".join(f"{number:.4g}" for number in some.tolist())
+    else:
+        parts = [part for result in found for part in _exact_parts(result)]
+        checked = written(
+            tuple(parts) if parts and defined.all() else (*parts, defined)
+        )
+    return f"{function.name} {where}{marks}: {checked}"
+
+
+def _exact_parts(result: Array) -> tuple[Array, ...]:
+    """A result, as two if its integers are more than float64 holds."""
+    if result.dtype != np.int64:
+        return (result,)
+    return result >> 32, result & 0xFFFFFFFF
+
+
+@cache
+def read_numbers() -> dict[tuple[str, str], list[float | int]]:
+    """The recorded numbers of each library's functions."""
+    found: dict[tuple[str, str], list[float | int]] = {}
+    for line in (ANSWERS / NUMBER_FILE).read_text().splitlines():
+        place, _, numbers = line.partition(":")
+        library, function = place.split()
+        found[library, function] = [
+            int(text) if text.lstrip("-").isdigit() else float(text)
+            for text in numbers.split()
+        ]
+    return found
+
+
+def numbers_of_libraries() -> list[str]:
+    """Their numbers are recorded, so that a change of one shows in what is given at it
+    and not in where that is asked."""
+    lines: list[str] = []
+    for name in (*LIBRARIES, *CONTRACTS):
+        definition = load_contract(name).definition
+        for piece in definition.outlines[0].pieces:
+            numbers = " ".join(map(repr, numbers_of(definition, piece.name)))
+            lines.append(f"{name} {piece.name}: {numbers}")
     return lines
 
 
@@ -240,9 +366,15 @@ def test_write(request: pytest.FixtureRequest):
         write_rows(rule, dict(sorted(found.items())))
     lines = [line for root in FAMILIES for line in limits_of_family(root, list(RULES))]
     (ANSWERS / LIMIT_FILE).write_text("\n".join(lines) + "\n")
+    numbers = "\n".join(numbers_of_libraries())
+    (ANSWERS / NUMBER_FILE).write_text(numbers + "\n")
     for name in LIBRARIES:
         text = "\n".join(answers_of_library(name))
         (ANSWERS / f"{name}.txt").write_text(text + "\n")
+    (ANSWERS / FUNCTIONS).mkdir(exist_ok=True)
+    for name in CONTRACTS:
+        text = "\n".join(answers_at_numbers(name))
+        (ANSWERS / FUNCTIONS / f"{name}.txt").write_text(text + "\n")
 
 
 @pytest.mark.parts(2)
@@ -274,25 +406,82 @@ NEVER = {
 
 def test_every_rule_has_an_answer():
     """A recorded refusal says nothing of what a rule computes."""
-    answered: set[tuple[str, str]] = set()
-    every: set[tuple[str, str]] = set()
-    for rule in RULES:
-        for (_, contract), answer in read_rows(rule).items():
-            every.add((contract, rule))
-            if not answer.startswith("refused: "):
-                answered.add((contract, rule))
-    assert every - answered == NEVER
+    every = {(name, rule) for rule in RULES for _, name in read_rows(rule)}
+    assert every - accepted_rules() == NEVER
     limited = (ANSWERS / LIMIT_FILE).read_text().splitlines()
     assert {tuple(line.partition(":")[0].split()) for line in limited} == every
 
 
 def test_every_rule_has_its_file():
-    assert {path.stem for path in ANSWERS.iterdir()} == {*RULES, *LIBRARIES, "limits"}
+    others = {*(Path(name).stem for name in (LIMIT_FILE, NUMBER_FILE)), FUNCTIONS}
+    assert {path.stem for path in ANSWERS.iterdir()} == {*RULES, *LIBRARIES, *others}
+
+
+def recorded_functions(name: str) -> list[str]:
+    """The recorded lines of a file's functions, one each."""
+    folder = ANSWERS if name in LIBRARIES else ANSWERS / FUNCTIONS
+    if name not in (*LIBRARIES, *CONTRACTS):
+        return []
+    lines = (folder / f"{name}.txt").read_text().splitlines()
+    return [line for line in lines if WHERE.match(line)]
+
+
+def test_every_function_is_pinned():
+    """Those of each file in the folder of contracts."""
+    folder = Path(qlower.contracts.__file__).parent
+    for path in folder.glob("*.mlir"):
+        pieces = load_contract(path.stem).definition.outlines[0].pieces
+        functions = {line.split()[0] for line in recorded_functions(path.stem)}
+        assert functions == {piece.name for piece in pieces}
+
+
+def test_every_assertion_refuses():
+    """Each has its text in the line of its function, which accepts other values; of a
+    rule recorded layers may be those."""
+    missing: list[tuple[str, str, str]] = []
+    for name in (*LIBRARIES, *CONTRACTS):
+        lines = recorded_functions(name)
+        outline = load_contract(name).definition.outlines[0]
+        for piece in outline.pieces:
+            text = outline.text[piece.start : piece.end]
+            own = [line for line in lines if line.startswith(f"{piece.name} ")]
+            for condition, message in ASSERTION.findall(text):
+                if not any(f" refused: {message!r}" in line for line in own):
+                    missing.append((name, piece.name, message))
+                if (
+                    all(" in 0," in line for line in own)
+                    and condition != "false"
+                    and (name, piece.name) not in accepted_rules()
+                ):
+                    missing.append((name, piece.name, "accepts nothing"))
+    assert missing == []
+
+
+@cache
+def accepted_rules() -> set[tuple[str, str]]:
+    """Contracts and rules that give something for a recorded layer."""
+    return {
+        (contract, rule)
+        for rule in RULES
+        for (_, contract), answer in read_rows(rule).items()
+        if not answer.startswith("refused: ")
+    }
 
 
 @pytest.mark.parts(6)
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_functions_of_contracts(name: str):
+    """One by one, at values that rules give them, or never do."""
+    assert answers_at_numbers(name) == recorded_functions(name)
+
+
+def test_numbers_are_those_of_the_text():
+    expected = (ANSWERS / NUMBER_FILE).read_text().splitlines()
+    assert numbers_of_libraries() == expected
+
+
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_functions_of_libraries(name: str):
-    """Of C++ libraries and of StableHLO; glibc's are compared with glibc."""
+    """Also those that are compared with the C library where it is there."""
     expected = (ANSWERS / f"{name}.txt").read_text().splitlines()
     assert answers_of_library(name) == expected
