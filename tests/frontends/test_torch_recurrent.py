@@ -123,6 +123,7 @@ def test_a_layer_between_quantized_ones(monkeypatch: pytest.MonkeyPatch) -> None
     ("given", "words"),
     [
         ({"count": 1}, "5 parameters of 1 layers; expected 4 of each direction"),
+        ({"layers": 0}, "num_layers 0 is out of range"),
         ({"train": True}, "train True is not supported; expected False"),
         ({"x": (2, 5)}, r"an input of shape \[2, 5\] with weights of shapes"),
         ({"state": (20, 4)}, r"weights of shapes \[20, 5\] and \[20, 4\]"),
@@ -145,7 +146,8 @@ def test_refused_layers(given: dict[str, Any], words: str, tmp_path: Path) -> No
         for shape in (*shapes, *[(20,)] * given.get("count", 0))
     ]
     hx = [build.constant(np.zeros(shape, np.float32)) for shape in given.get("hx", [])]
-    flags = {"has_biases": True, "num_layers": 1, "train": given.get("train", False)}
+    flags = {"has_biases": True, "train": given.get("train", False)}
+    flags |= {"num_layers": given.get("layers", 1)}
     flags |= {"dropout": 0.0, "bidirectional": False, "batch_first": False}
     build.output(
         build.call("aten.lstm.input", 3, input=x, hx=hx or None, params=params, **flags)

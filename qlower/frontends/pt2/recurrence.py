@@ -76,7 +76,7 @@ def _parameters(
         return [given[at : at + 6] for at in range(0, len(given), 6)]
     site.expect("train", False)
     has_biases = bool(site.integer("has_biases"))
-    count, layers = 2 + 2 * has_biases, site.integer("num_layers")
+    count, layers = 2 + 2 * has_biases, site.integer("num_layers", None, 1)
     if len(given) != count * layers * directions:
         raise site.error(
             f"{len(given)} parameters of {layers} layers; expected {count} of each"
