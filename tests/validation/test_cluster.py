@@ -96,3 +96,20 @@ def test_a_machine_names_what_it_runs():
     cpu, features = machine()
     assert cpu
     assert isinstance(features, str)
+
+
+def test_sums_of_groups(model: Path, images: Array, labels: Array, tmp_path: Path):
+    """Workers that are threads of this process give the sums of one thread; those of
+    a machine that has code of its own run that."""
+    path = tmp_path / "many.npz"
+    np.savez(path, image=images, label=labels)
+    job = prepare(model, path, contracts=("tflite", "pow2-shift"), against="tflite")
+    expected = run(job, jobs=1)
+    with distributed.Client(
+        n_workers=1,
+        threads_per_worker=2,
+        processes=False,
+        dashboard_address=None,
+        local_directory=str(tmp_path),
+    ) as client:
+        assert run(job, client=client) == expected
