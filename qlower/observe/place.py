@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +54,7 @@ def parse_place(module: ModuleOp, text: str) -> Place:
     (op,) = (op for op in layers(module) if layer_name(op) == found[0])
     shape = shape_of(op.results[0])
     if numbers is None:
-        return Place(found[0], () if math.prod(shape) == 1 and not shape else None)
+        return Place(found[0], None if shape else ())
     axes = layer_axes(module).get(found[0], "")
     named = axes or " " * len(shape)
     legal = ", ".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -132,6 +133,13 @@ def test_the_verdict(found: Identification, told: list[str]) -> None:
     assert list(found.verdict) == told
     lines = found.render().splitlines()
     assert lines[-len(told) :] == told
+    assert lines[-len(told) - 1] == ""
+    noted = replace(found, notes=["noted"]).render().splitlines()
+    assert noted == ["noted", *lines]
+    assert lines[0] == ""
+    narrow = replace(found, notes=["many words " * 9]).render(40).splitlines()
+    assert max(map(len, narrow[:3])) <= 40
+    assert narrow[-1] in told[-1]
     html = found._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert all(f"<p>{line}</p>" in html for line in told)
     is_near = found.device is not None and found.device.is_near
