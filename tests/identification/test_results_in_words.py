@@ -139,7 +139,7 @@ def test_the_verdict(found: Identification, told: list[str]) -> None:
     assert lines[0] == ""
     narrow = replace(found, notes=["many words " * 9]).render(40).splitlines()
     assert max(map(len, narrow[:3])) <= 40
-    assert narrow[-1] in told[-1]
+    assert narrow[-1].strip() in told[-1]
     html = found._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert all(f"<p>{line}</p>" in html for line in told)
     is_near = found.device is not None and found.device.is_near

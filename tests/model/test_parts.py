@@ -772,6 +772,10 @@ def test_models_with_a_state() -> None:
     assert [spec.initial for spec in signature.states] == [bytes([3] * 4)]
     exposed, names = expose_layers(module)
     shown = signature_of(exposed)
+    assert [spec.name for spec in shown.outputs] == ["y", "r"]
+    assert [spec.name for spec in shown.states] == [
+        spec.name for spec in signature.states
+    ]
     assert (len(shown.outputs), len(shown.states)) == (
         1 + len(set(names.values()) - {0}),
         1,
@@ -785,3 +789,12 @@ def test_models_with_a_state() -> None:
     assert message == (
         "the weights of a model that keeps values between calls can't be inputs"
     )
+
+
+def test_names_of_results_stay_when_layers_are_shown() -> None:
+    text = TEXT.replace("-> tensor<1x2x!y> {", '-> (tensor<1x2x!y> {qnn.name = "z"}) {')
+    exposed, names = expose_layers(model(text).module)
+    assert [spec.name for spec in signature_of(exposed).outputs] == ["z", "relu"]
+    assert names == {"relu": 1, "fc/last": 0}
+    hidden = signature_of(hide_layers(exposed, 1))
+    assert [spec.name for spec in hidden.outputs] == ["z"]

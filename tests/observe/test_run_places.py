@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.layers.small_model import SMALL_MODEL
 
-import qlower
 from qlower.contracts import load_contract
 from qlower.dialects import qnn
+from qlower.frontends.load import named
 from qlower.model.layers import layer_name, layers
 from qlower.observe import layer_run as module
 from qlower.observe.layer_run import Evaluation, LayerRun, run_layer
@@ -81,7 +81,7 @@ def test_values_of_one_element() -> None:
 
 
 def test_sums_of_a_small_model() -> None:
-    model = qlower.Model(parse_module(SMALL_MODEL, "m.mlir"))
+    model = named(parse_module(SMALL_MODEL, "m.mlir"), None)
     (op, *_) = layers(model.module)
     name = layer_name(op) or ""
     (spec,) = model.inputs
