@@ -78,7 +78,7 @@ def _starts(layout: Layout, number: int) -> list[int]:
     reach = count // (4 * number)
     for place in range(1, number):
         ideal = place * count // number
-        near = range(max(starts[-1] + 1, ideal - reach), min(ideal + reach + 1, count))
+        near = range(ideal - reach, ideal + reach + 1)
         starts.append(
             min(near, key=lambda rank: (len(passing[rank]), abs(rank - ideal)))
         )
