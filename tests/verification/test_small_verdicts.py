@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.layers.small_model import SIGNED_MODEL
 
+import qlower
 from qlower.cli.tables.junit import Case
 from qlower.cli.verify import cases_of
+from qlower.codegen.targets.resolve import resolve_target
 from qlower.dialects import qnn
 from qlower.interp import InterpretationError
 from qlower.text.parsing import parse_module
@@ -150,3 +153,54 @@ def test_verdicts_as_cases_for_services() -> None:
         Case("f", skipped="computes nothing"),
         *(Case("the whole code v3", "differs"), Case("the whole code v4")),
     ]
+
+
+@pytest.mark.parametrize(
+    ("only", "with_whole", "looked", "left", "moved", "whole"),
+    [
+        (None, False, {"conv", "scores"}, set(), ["flat"], True),
+        (["conv"], False, {"conv"}, set(), [], False),
+        (["flat"], False, set(), set(), ["flat"], False),
+        (["conv"], True, {"conv"}, {"scores"}, ["flat"], True),
+        (["none"], False, set(), set(), [], False),
+    ],
+)
+def test_layers_whose_code_is_looked_at(
+    only: Any,
+    with_whole: bool,
+    looked: set[str],
+    left: set[str],
+    moved: list[str],
+    whole: bool,
+    small: qlower.Model,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And those that are listed only, or move elements; the whole code is run where it
+    is asked for, or where all are."""
+    module = import_module("qlower.verification.native.verify")
+    decided = SimpleNamespace(
+        **{"is_decided": True, "difference": None, "how": "all sums"},
+        **{"numbers": 3, "channels": 2},
+    )
+    monkeypatch.setattr(module, "_decide", lambda *given: decided)
+    runs = SimpleNamespace(on=lambda compilation, bind: "run")
+    monkeypatch.setattr(module, "WholeModel", lambda shared: runs)
+    levels = {"v3": resolve_target("x86_64-linux-gnu", "x86-64-v3")}
+    found = vars(module)["native"](
+        small, levels, contract="tflm", only=only, with_whole=with_whole
+    )
+    rows = {row.layer: (row.verdict, row.how) for row in found.layers}
+    assert {
+        name for name, row in rows.items() if row == ("equal", "all sums")
+    } == looked
+    assert {name for name, (_, how) in rows.items() if how == "not looked at"} == left
+    assert set(rows) == looked | left
+    assert list(found.moved) == moved
+    assert found.whole == ({"v3": "run"} if whole else {})
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> qlower.Model:
+    path = tmp_path_factory.mktemp("small") / "signed.mlir"
+    path.write_text(SIGNED_MODEL)
+    return qlower.load(path)
