@@ -69,8 +69,9 @@ def value(element: Any = CODES, is_real: bool = False) -> Any:
 def test_zero_points_of_activations(point: Any, zero: int, found: Any) -> None:
     """A number becomes a part of the type; another is handed on."""
     given: Any = Node(value(), *point)
-    (_, element), open_point = stored_operand(given, 0, 1)
-    assert element == QuantizedType.per_tensor(8, False, 1.0, zero)
+    found_value: Any
+    found_value, open_point = stored_operand(given, 0, 1)
+    assert found_value[1] == QuantizedType.per_tensor(8, False, 1.0, zero)
     assert open_point == found
 
 
