@@ -399,13 +399,13 @@ def test_files_that_define_a_function(text: str, defines: bool) -> None:
 
 
 def test_a_compiler_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = SimpleNamespace(returncode=1, stderr=b"first\nlast \xff line\n")
+    done = SimpleNamespace(returncode=1, stderr=b"a.c\na.c:1: error: \xff\nerror 2\n")
     monkeypatch.setattr(count, "run_program", lambda _: done)
     run: Any = vars(count)["_run"]
     with pytest.raises(QlowerError) as caught:
         run(["gcc", "x"])
-    assert caught.value.message == "gcc: last \ufffd line"
-    done.stderr = b""
+    assert caught.value.message == "gcc: a.c:1: error: \ufffd"
+    done.stderr = b"a warning\n"
     with pytest.raises(QlowerError) as caught:
         run(["gcc"])
     assert caught.value.message == "gcc: failed"

@@ -43,11 +43,6 @@ func.func @main(%x: tensor<1x8x!x>, %v: tensor<1x8x!v>) -> tensor<1x8x!y> {
   %y = qnn.add %x, %v : (tensor<1x8x!x>, tensor<1x8x!v>) -> tensor<1x8x!y> loc("l")
   return %y : tensor<1x8x!y>
 }""",
-    "mul": """
-func.func @main(%x: tensor<1x8x!x>, %v: tensor<1x8x!v>) -> tensor<1x8x!y> {
-  %y = qnn.mul %x, %v : (tensor<1x8x!x>, tensor<1x8x!v>) -> tensor<1x8x!y> loc("l")
-  return %y : tensor<1x8x!y>
-}""",
     "pool": """
 func.func @main(%x: tensor<1x4x4x2x!x>) -> tensor<1x2x2x2x!x> {
   %y = qnn.avg_pool2d %x {kernel = [2, 2], stride = [2, 2], pad = [0, 0, 0, 0]}
