@@ -144,8 +144,12 @@ class Identification(Tabled[Explanation]):
             yield f"{best.name} explains all of the {many}"
             yield from self._others()
         else:
-            yield f"no contract explains all of the {many}"
-            yield f"{best.name} explains the most, {_show_share(best)}{_if_far(best)}"
+            if best.explained:
+                share = f"{_show_share(best)}{_if_far(best)}"
+                yield f"no contract explains all of the {many}"
+                yield f"{best.name} explains the most, {share}"
+            else:
+                yield f"no contract explains any of the {many}: is the input theirs?"
             if self.doubt is not None:
                 yield f"the reason may be the model: {self.doubt}"
             if self.causes is not None and str(self.causes):

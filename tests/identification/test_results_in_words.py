@@ -102,6 +102,13 @@ NONE = "no contract explains all of the 30 outputs"
         ),
         (identified(MOST, HALF), [NONE, "most explains the most, 96.667 %"]),
         (
+            identified(explanation("least", 20, "no rule"), doubt="of another day"),
+            [
+                "no contract explains any of the 30 outputs: is the input theirs?",
+                "the reason may be the model: of another day",
+            ],
+        ),
+        (
             identified(HALF, doubt="of another day", causes="later halves"),
             [
                 NONE,
