@@ -214,3 +214,9 @@ def test_pairs_as_a_table() -> None:
 )
 def test_the_comment_that_a_text_begins_with(text: str, markdown: str) -> None:
     assert header(text) == markdown
+
+
+def test_who_gave_no_outputs_differs_in_none() -> None:
+    assert Kind().difference("a", "a") == Disagreement()
+    assert Kind().difference("a", "b") == Disagreement()
+    assert Kind(1, {"a": 3}).difference("a", "a") == Disagreement(3)

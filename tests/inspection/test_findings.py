@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from qlower.inspection import lint as lint_module
 from qlower.inspection.findings import Finding, Lint, lint_table
 from qlower.inspection.layer_table import describe, tensor_bytes
 from qlower.inspection.linting import lint
+from qlower.model.layers import layers
 from qlower.text.parsing import parse_module
 from qlower.transforms.drop_channels import Dropped
 
@@ -195,3 +198,81 @@ def test_tensors_in_short(text: str) -> None:
     (function,) = module.body.ops
     (type,) = function.properties["function_type"].inputs  # pyright: ignore
     assert (tensor_bytes(type), describe(type)) == TYPES[text]
+
+
+@pytest.mark.parametrize(
+    ("own", "stated", "bits", "width", "owner"),
+    [
+        (None, True, None, 32, None),
+        (None, True, 20, 20, None),
+        (24, True, None, 24, "c"),
+        (24, True, 23, 23, None),
+        (24, True, 24, 24, "c"),
+        (24, True, 25, 24, "c"),
+        (24, False, None, 24, None),
+        (40, False, None, 40, None),
+        (40, True, 32, 32, None),
+    ],
+)
+def test_the_narrower_of_a_register_and_what_is_asked_for(
+    own: int | None,
+    stated: bool,
+    bits: int | None,
+    width: int,
+    owner: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of: Any = vars(lint_module)["_width"]
+    monkeypatch.setattr(lint_module, "own_bits", lambda *_: own)
+    monkeypatch.setattr(lint_module, "stated_bits", lambda _: stated)
+    linear, relu = layers(parse_module(LAYERS))
+    contract = SimpleNamespace(name="c")
+    found = of(contract, linear, bits)
+    assert (found.bits, found.owner) == (width, owner)
+    for given, op in ((None, linear), (contract, relu)):
+        found = of(given, op, bits)
+        assert (found.bits, found.owner) == (bits or 32, None)
+
+
+LAYERS = """
+!x = !quant.uniform<u8:f32, 0.25>
+!w = !quant.uniform<i8:f32, 0.5>
+!y = !quant.uniform<u8:f32, 0.5>
+func.func @main(%x: tensor<1x3x!x>) -> tensor<1x2x!y> {
+  %w = qnn.constant dense<[[100, 50, -3], [-9, 0, 0]]> : tensor<2x3xi8>
+    -> tensor<2x3x!w>
+  %b = arith.constant dense<[40, -7]> : tensor<2xi32>
+  %y = qnn.linear %x, %w, %b
+    : (tensor<1x3x!x>, tensor<2x3x!w>, tensor<2xi32>) -> tensor<1x2x!y>
+  %z = qnn.relu %y : (tensor<1x2x!y>) -> tensor<1x2x!y>
+  return %z : tensor<1x2x!y>
+}"""
+
+
+@pytest.mark.parametrize("bits", range(12, 19))
+def test_sums_and_pairs_of_a_layer(bits: int) -> None:
+    """40 + [-3, 150] * 255 and -7 + [-9, 0] * 255; pairs of 150 * 255 saturate."""
+    model = named(parse_module(LAYERS), None)
+    ends = [(40 - 3 * 255, 40 + 150 * 255), (-7 - 9 * 255, -7)]
+    out = [
+        max(-(1 << bits - 1) - low, high - (1 << bits - 1) + 1, 0) for low, high in ends
+    ]
+    found = [one for one in lint_module.lint(model, bits=bits) if one.what != "pairs"]
+    assert len(found) == (sum(out) > 0)
+    for one in found:
+        worst = out.index(max(out))
+        assert (one.layer, one.kind) == ("y", "linear")
+        assert (one.channels, one.risky) == (2, sum(n > 0 for n in out))
+        assert (one.channel, one.minimum, one.maximum) == (worst, *ends[worst])
+        assert (one.bits, one.on_data) == (bits, None)
+    values = [
+        {"x": np.array([[255, 255, 0]], np.uint8)},
+        {"x": np.array([[80, 1, 255]], np.uint8)},
+    ]
+    sums = [[40 + 150 * 255, -7 - 9 * 255], [40 + 8050 - 765, -7 - 720]]
+    beyond = sum(not -(1 << bits - 1) <= n < 1 << bits - 1 for row in sums for n in row)
+    for one in lint_module.lint(model, bits=bits, values=values, pairs=True):
+        # [255, 255] by [100, 50] is 38,250, of 16 bits 32,767
+        assert one.on_data == ((1, 4) if one.what == "pairs" else (beyond, 4))
+        if one.what == "pairs":
+            assert (one.channel, one.maximum, one.bits) == (0, 38250, 16)
