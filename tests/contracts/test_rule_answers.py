@@ -55,6 +55,9 @@ F = np.float32
 
 LIMIT_FILE = "limits.txt"
 
+LIMIT_PARTS = 12
+"""Parts of the rules that are evaluated at limits together."""
+
 NUMBER_FILE = "numbers.txt"
 
 FUNCTIONS = "functions"
@@ -385,11 +388,12 @@ def test_answers(root: str, half: int):
     assert not differences(root, list(RULES)[half::2])
 
 
-@pytest.mark.long
+@pytest.mark.parts(60)
+@pytest.mark.parametrize("part", range(LIMIT_PARTS))
 @pytest.mark.parametrize("root", FAMILIES)
-def test_limits(root: str):
+def test_limits(root: str, part: int):
     """Which ratios are refused, and what is given at the last that aren't."""
-    assert not changed_limits(root, list(RULES))
+    assert not changed_limits(root, list(RULES)[part::LIMIT_PARTS])
 
 
 NEVER = {
