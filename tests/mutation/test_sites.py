@@ -66,6 +66,29 @@ def test_contracts() -> None:
     assert all(mutant.apply(CONTRACT) != CONTRACT for mutant in mutants)
 
 
+BOUNDS = """\
+func.func private @f(%x: f32) -> f32 {
+  %low = arith.cmpf olt, %x, -2.5 : f32
+  %not_low = arith.select %low, -2.5, %x : f32
+  %high = arith.cmpf ogt, %not_low, 2.5 : f32
+  %not_high = arith.select %high, 2.5, %not_low : f32
+  %positive = arith.cmpf ogt, %not_high, 0.0 : f32
+  %result = arith.select %positive, %not_high, 0.0 : f32
+  %other = arith.select %high, %not_high, %x : f32
+}
+
+func.func private @g(%low: f32) -> f32 {
+"""
+
+
+def test_bounds_of_contracts() -> None:
+    """A number that equals its bound is the bound, but for 0 and -0; a comparison that
+    is used again is changed."""
+    mutants = contract_mutants("f.mlir", BOUNDS)
+    changed = {mutant.line for mutant in mutants if mutant.old in ("olt", "ogt")}
+    assert changed == {4, 6}
+
+
 def test_the_tool_leaves_the_product_to_its_workers() -> None:
     """One that it had imported itself would be tested in place of each mutant."""
     program = "import mutation.run, sys; assert 'qlower' not in sys.modules"
