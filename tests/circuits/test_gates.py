@@ -65,6 +65,9 @@ STEPS = {
     "%n = arith.andi %b, %m : i32\n%r = arith.shrsi %a, %n : i32",
     "saturate": "%c = fixed.saturate %a : i32 to i8\n%r = arith.extsi %c : i8 to i32",
     "truncate": "%c = arith.trunci %a : i32 to i8\n%r = arith.extui %c : i8 to i32",
+    "truncate to a bit": "%c = arith.trunci %a : i32 to i1\n"
+    "%r = arith.extui %c : i1 to i32",
+    "extend a bit": "%c = arith.trunci %a : i32 to i1\n%r = arith.extsi %c : i1 to i32",
     "absolute": "%r = math.absi %a : i32",
     "leading zeros": "%c = arith.constant 1 : i32\n%d = arith.maxsi %a, %c : i32\n"
     "%r = math.ctlz %d : i32",

@@ -80,3 +80,16 @@ def test_show_needs_a_name_that_exists(capsys: pytest.CaptureFixture[str]):
     assert "show needs the name of a contract" in capsys.readouterr().err
     assert main(["contracts", "show", "tflit"]) == 1
     assert "did you mean tflite?" in capsys.readouterr().err
+
+
+def test_the_text_of_a_contract_and_of_its_bases(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """After two lines that say what it is, and for what it has rules."""
+    contract = load_contract("gemmini")
+    assert main(["contracts", "show", "gemmini", "--mlir"]) == 0
+    first, second, *rest = capsys.readouterr().out.splitlines()
+    assert first == f"// gemmini: {contract.summary}"
+    assert second == f"// rules: {', '.join(contract.rules)}"
+    assert "conv2d" in second
+    assert rest == contract.source.splitlines()

@@ -17,6 +17,7 @@ import pytest
 from support.layers.small_model import SIGNED_MODEL, SMALL_MODEL
 
 from qlower.cli import main
+from qlower.version import __version__
 
 Capture = pytest.CaptureFixture[str]
 
@@ -186,7 +187,8 @@ def answer(line: str, capsys: Capture) -> str:
     out, err = capsys.readouterr()
     text = "\n".join([f"$ qlower {line}", f"exit {code}", *out.splitlines()])
     text += "".join(f"\n! {one}" for one in err.splitlines())
-    text = re.sub(r"/\S*/files\d+/", "", text)
+    text = re.sub(r"/\S*/files\d+/", "", text).replace(__version__, "VERSION")
+    text = re.sub(r"\b[0-9a-f]{64}\b", "HASH", text)
     text = re.sub(r"in \d[\d.]* m?s\b|\d[\d.]* (?:m?s|seconds)\b", "TIME", text)
     return text + "\n"
 
