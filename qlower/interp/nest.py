@@ -125,13 +125,20 @@ class Access:
         strides = [0] * len(loops.bounds)
         for axis, expression in enumerate(indexing_map.results):
             factors, constant = _linear_form(expression, len(loops.bounds))
-            _require_inside(constant, factors, loops.bounds, array.shape[axis])
+            # What doesn't depend on a reduction is accessed even if that has no points.
+            bounds = [
+                1 if reduces and not factor else bound
+                for bound, factor, reduces in zip(
+                    loops.bounds, factors, loops.is_reduction, strict=True
+                )
+            ]
+            _require_inside(constant, factors, bounds, array.shape[axis])
             start.append(slice(constant, None))
             for dim, factor in enumerate(factors):
                 strides[dim] += factor * array.strides[axis]
         used = [stride != 0 for stride in strides]
         shape = [
-            bound if is_used else min(bound, 1)
+            bound if is_used else 1
             for bound, is_used in zip(loops.bounds, used, strict=True)
         ]
         self._used = used

@@ -217,6 +217,11 @@ def test_points_of_nests() -> None:
     """Each parallel point once, whatever the reductions, in blocks or not."""
     plain = AffineMap(2, 0, (D0,))
     assert run_nest((3, 4), (False, True), plain, 3).tolist() == [4, 4, 4]
+    assert run_nest((3, 0), (False, True), plain, 3).tolist() == [0, 0, 0]
+    assert run_nest((0, 4), (False, True), plain, 3).tolist() == [0, 0, 0]
+    beyond = AffineMap(2, 0, (D0 + 1,))
+    with pytest.raises(Poison, match="indexes 3 in an axis of 3 elements"):
+        run_nest((3, 0), (False, True), beyond, 3)
     turned = AffineMap(2, 0, (D1, D0))
     assert run_nest((2, 3), (False, False), turned, (3, 2)).tolist() == [[1, 1]] * 3
     for bounds in ((1 << 16, 3), (3, 1 << 16), (1 << 17, 2), (5, 13_200), (0, 7)):
