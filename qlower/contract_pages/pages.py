@@ -110,15 +110,6 @@ def header(text: str) -> str:
     return "\n".join(lines)
 
 
-def section_titles(contract: Contract) -> list[str]:
-    """The headings of the contract's comment, in order."""
-    return [
-        line.removeprefix("# ")
-        for line in header(contract.text).splitlines()
-        if line.startswith("# ")
-    ]
-
-
 def function_texts(text: str) -> dict[str, FunctionText]:
     """The functions of a contract's text by name, in order."""
     found: dict[str, FunctionText] = {}

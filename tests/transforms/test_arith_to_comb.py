@@ -193,12 +193,13 @@ def test_refusals(step: str, x: Ends, y: Ends, message: str) -> None:
     assert refusal.value.message == message
 
 
-def test_an_amount_beyond_the_type_is_never_asked() -> None:
+@pytest.mark.parametrize("least", [6, 7])
+def test_an_amount_beyond_the_type_is_never_asked(least: int) -> None:
     """Amounts that some inputs have are cut to those that are defined."""
-    function = function_of(Case(binary("shrsi"), SIGNED, (6, 9)))
+    function = function_of(Case(binary("shrsi"), SIGNED, (least, 9)))
     text = systemverilog(to_comb(function))
     x = np.repeat(np.arange(-5, 6), 2)
-    y = np.tile([6, 7], 11)
+    y = np.tile([least, 7], 11)
     found = evaluate(text, {"x": x, "y": y})
     width = ports_of(text)["result"].width
     np.testing.assert_array_equal(found, (x >> y) % (1 << width))

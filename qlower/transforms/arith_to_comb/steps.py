@@ -129,10 +129,7 @@ def _rounded(c: Circuit, op: Operation, range: Range) -> SSAValue:
     x, n, bits = c.wire(op.operand), _amount(c, op), bits_of(range)
     if n.range == (0, 0):
         return c.fit(x, bits)
-    floor = _floor(c, x, n, bits)
-    mode = op.rounding.data
-    if mode == RoundingMode.FLOOR:
-        return floor
+    floor, mode = _floor(c, x, n, bits), op.rounding.data
     guard, sticky = _dropped(c, x, n, only_guard=mode == RoundingMode.HALF_UP)
     up = _goes_up(c, mode, guard, sticky, c.slice(floor, 0, 1), _sign(c, x))
     if up is None:
