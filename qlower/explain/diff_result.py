@@ -299,10 +299,13 @@ def _verdict(diff: Diff) -> Iterator[str]:
             if count < many
             else ""
         )
-        if is_contract(diff.a) and is_contract(diff.b):
-            sides = f"{diff.a} {diff.b}"
-            yield f"for all inputs: qlower verify MODEL --equal {sides}"
-            for heir, base in ((diff.a, diff.b), (diff.b, diff.a)):
+        names = diff.a, diff.b
+        are_files = [name.endswith(".mlir") for name in names]
+        # Two files are versions of a model.
+        if all(map(is_contract, names)) and not all(are_files):
+            yield f"for all inputs: qlower verify MODEL --equal {diff.a} {diff.b}"
+        if all(map(is_contract, names)) and not any(are_files):
+            for heir, base in (names, names[::-1]):
                 if base in _bases(heir):
                     yield f"what sets {heir} apart: qlower contracts show {heir}"
     elif guilty is not None and guilty.alone is not None:
