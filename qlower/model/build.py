@@ -44,8 +44,7 @@ def quantized_per_axis(
 ) -> TensorType[Attribute]:
     """A tensor of int8 values with one scale for each index of `axis`, and one zero
     point, 0 by default."""
-    points = [0] * len(scales) if zero_points is None else zero_points
-    element = QuantizedType.per_axis(8, True, axis, scales, points)
+    element = QuantizedType.per_axis(8, True, axis, scales, zero_points)
     return TensorType(element, shape)
 
 

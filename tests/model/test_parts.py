@@ -23,6 +23,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.utils.test_value import create_ssa_value
 
 import qlower
+from qlower import build
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
 from qlower.model import made_up_sizes, random_inputs
@@ -798,3 +799,12 @@ def test_names_of_results_stay_when_layers_are_shown() -> None:
     assert names == {"relu": 1, "fc/last": 0}
     hidden = signature_of(hide_layers(exposed, 1))
     assert [spec.name for spec in hidden.outputs] == ["z"]
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, (0, 0)), ([3, -4], (3, -4))])
+def test_zero_points_by_axis(
+    given: list[int] | None, expected: tuple[int, ...]
+) -> None:
+    element = build.quantized_per_axis([2, 3], 0, [0.5, 0.25], given).element_type
+    assert isinstance(element, QuantizedType)
+    assert element.zero_points == expected

@@ -14,10 +14,12 @@ from support.machines.qemu import ArmNeon
 
 import qlower
 from qlower.cli import main
+from qlower.codegen.program.interface import Interface
 from qlower.codegen.targets.stack_frames import StackUse, stack_use
 from qlower.emulation.elf import read_object
 from qlower.emulation.emulator import BUFFERS, STACK_END, Emulator
-from qlower.packages.memory import Memory
+from qlower.model.signature import Signature, TensorSpec
+from qlower.packages.memory import Memory, memory_use
 from qlower.packages.sections import Sections, sections_of
 
 DIGITS = Path(__file__).parents[2] / "examples/digits/digits.mlir"
@@ -259,3 +261,20 @@ def test_limits(
 def test_within_limits(tmp_path: Path):
     limits = ["--max-flash", "1M", "--max-ram", "1M"]
     assert main(["compile", str(DIGITS), "-o", str(tmp_path), *limits]) == 0
+
+
+def test_c_source_has_the_memory_of_its_interface() -> None:
+    """What a compiler would add isn't known: no code, constants or stack, and no
+    variables, which C source doesn't have."""
+    given = TensorSpec("x", (2, 3), "int16", (0.5,), (0,))
+    made = TensorSpec("y", (5,), "int8", (0.5,), (0,))
+    signature = Signature((given,), (made,))
+    triple = "x86_64-linux-gnu"
+    interface = Interface("m", signature, 64, 32, "tflite", "0", triple, ())
+    memory = memory_use(interface, None, None)
+    assert memory.to_json() == {
+        **{"arena": 64, "state": 0, "inputs": 12, "outputs": 5, "variables": 0},
+        **dict.fromkeys(("stack", "code", "constants")),
+        "stack_calls": (),
+    }
+    assert memory.ram == 81

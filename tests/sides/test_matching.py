@@ -14,6 +14,7 @@ import qlower
 from qlower.codegen.targets.resolve import host_target
 from qlower.model.signature import Array, TensorSpec
 from qlower.sides.dumps import stacked
+from qlower.sides.structure import paired
 
 IMAGE = TensorSpec("i", (1, 2, 3, 4), "int8", (0.5,), (-3,))
 ROW = TensorSpec("r", (1, 1, 4), "int8", (0.5,), (-3,))
@@ -119,3 +120,25 @@ def test_a_side_names_a_contract_and_an_executor(
     if not is_x86 and "x86" in text:
         pytest.skip("CPUs of this machine alone are sides")
     assert split(text) == expected
+
+
+def test_a_layer_that_is_given_a_tensor_is_not_paired_by_its_name(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "small.mlir"
+    file.write_text(SMALL_MODEL)
+    model = qlower.load(file)
+    arrays = {
+        "other": np.zeros((1, 1, 2, 2, 2), np.float32),
+        "conv": np.zeros((1, 1, 2, 2, 2), np.float32),
+        "flat": np.zeros((1, 1, 8), np.float32),
+        "scores": np.zeros((1, 1, 3), np.float32),
+    }
+
+    def own() -> dict[str, Array]:
+        raise AssertionError("nothing is missing")
+
+    found = paired(arrays, model, {"conv": "other"}, own)
+    assert found == {"other": "conv", "flat": "flat", "scores": "scores"}
+    found = paired(arrays, model, {}, own)
+    assert found == {"conv": "conv", "flat": "flat", "scores": "scores"}
