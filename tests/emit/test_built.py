@@ -142,7 +142,7 @@ def test_movements(movement: Movement, names: list[str]) -> None:
 
 
 def test_axes_of_one_element_are_repeated() -> None:
-    row = np.int8([[5], [6]])
+    row = np.array([[5], [6]], np.int8)
     movement = Broadcast((1, 2), (3, 2, 4))
     (found,), _ = built(lambda emit, x: moved(emit, movement, x), row)
     assert found.tolist() == movement.evaluate(row).tolist()
@@ -158,9 +158,9 @@ def test_scalars_have_other_shapes() -> None:
 
 def test_padding_by_an_element_of_another_tensor() -> None:
     movement = Pad((0, 1, 0), (1, 0, 2), (0, 1, 0))
-    for around in (np.int8([[9]]), np.full((), 9, np.int8)):
+    for around in (np.array([[9]], np.int8), np.full((), 9, np.int8)):
         (found,), _ = built(lambda emit, x, y: padded(emit, movement, x, y), X, around)
-        assert found.tolist() == movement.evaluate(X, np.int8([9])).tolist()
+        assert found.tolist() == movement.evaluate(X, np.array([9], np.int8)).tolist()
 
 
 def test_padding_by_nothing() -> None:
@@ -272,13 +272,11 @@ def test_products_that_leave_32_bits(most: tuple[int, int], wide: int) -> None:
         found = sum_products(emit, sums, factors, from_zero(emit, i64))
         nest = found.owner
         types.extend(
-            str(op.result_types[0])
-            for op in nest.walk()  # type: ignore
-            if op.name == "arith.extsi"
+            str(op.result_types[0]) for op in nest.walk() if op.name == "arith.extsi"
         )
         return found
 
-    built(build, np.int16([[3, -4]]), np.int16([[5, 6]]))
+    built(build, np.array([[3, -4]], np.int16), np.array([[5, 6]], np.int16))
     assert types.count("i64") == (wide or 1)
 
 
@@ -409,7 +407,7 @@ def test_largest_numbers_of_windows() -> None:
 
 def test_entries_by_the_bits_of_integers() -> None:
     table = np.arange(256, dtype=np.int32) * 3
-    x = np.int8([[0, 1, 127], [-128, -1, 5]])
+    x = np.array([[0, 1, 127], [-128, -1, 5]], np.int8)
     (found,), _ = built(lambda emit, x, t: looked_up(emit, x, t), x, table)
     assert found.tolist() == (x.view(np.uint8).astype(int) * 3).tolist()
 
@@ -436,7 +434,9 @@ def test_tables_in_the_fewest_bytes(
     least: int, most: int, width: int, widen: Any
 ) -> None:
     narrowest = vars(import_module("qlower.emit.inline_rule"))["_narrowest"]
-    type, found = narrowest(np.int32([0 if least < 0 < most else least, least, most]))
+    type, found = narrowest(
+        np.array([0 if least < 0 < most else least, least, most], np.int32)
+    )
     assert (type.bitwidth, found) == (width, widen)
 
 
@@ -444,8 +444,8 @@ def test_only_minus_zero_is_nothing() -> None:
     is_nothing = vars(import_module("qlower.emit.inline_rule"))["_is_nothing"]
     block = Block(arg_types=[f32])
     assert is_nothing(np.float32(-0.0))
-    assert is_nothing(np.float32([-0.0, -0.0]))
-    assert not is_nothing(np.float32([-0.0, 0.0]))
+    assert is_nothing(np.array([-0.0, -0.0], np.float32))
+    assert not is_nothing(np.array([-0.0, 0.0], np.float32))
     assert not is_nothing(np.float32(0.0))
     assert not is_nothing(np.float32(-1.0))
     assert not is_nothing(block.args[0])

@@ -25,7 +25,7 @@ func.func @asks(%x: i8) -> i8 {
   return %s : i8
 }
 """
-PAIR = np.int8([1, 2])
+PAIR = np.array([1, 2], np.int8)
 
 
 def function(name: str) -> FuncOp:
@@ -35,7 +35,7 @@ def function(name: str) -> FuncOp:
 
 
 def test_functions_that_are_called() -> None:
-    found = evaluate_function(function("twice"), [np.int8([3, 4, 5]), PAIR])
+    found = evaluate_function(function("twice"), [np.array([3, 4, 5], np.int8), PAIR])
     assert [one.tolist() for one in found] == [[6, 8, 10], [1, 2]]
     (found,) = evaluate_function(function("calls"), [5])
     assert found == 10

@@ -66,6 +66,11 @@ def run_nest(
     return found
 
 
+def scalars(kind: type[np.generic], *numbers: float) -> list[Any]:
+    """Numbers as the interpreter holds them, which are no arrays."""
+    return [kind(number) for number in numbers]
+
+
 REFUSALS: list[tuple[Callable[[], object], str]] = [
     (
         lambda: integer_width(IntegerType(65)),
@@ -83,19 +88,28 @@ REFUSALS: list[tuple[Callable[[], object], str]] = [
         lambda: gather(EMPTY, [np.array(0)]),
         "reads an element of a tensor that was never written",
     ),
-    (lambda: as_value(np.int16([1]), i8), "has type i8, got an array of int16"),
-    (lambda: as_value(np.uint16([1]), i8), "has type i8, got an array of uint16"),
-    (lambda: as_value(np.float32([1]), i32), "has type i32, got an array of float32"),
     (
-        lambda: as_value(np.int8([1]), TensorType(i8, (2,))),
+        lambda: as_value(np.array([1], np.int16), i8),
+        "has type i8, got an array of int16",
+    ),
+    (
+        lambda: as_value(np.array([1], np.uint16), i8),
+        "has type i8, got an array of uint16",
+    ),
+    (
+        lambda: as_value(np.array([1], np.float32), i32),
+        "has type i32, got an array of float32",
+    ),
+    (
+        lambda: as_value(np.array([1], np.int8), TensorType(i8, (2,))),
         "has type tensor<2xi8>, got an array of shape (1,)",
     ),
     (
-        lambda: as_value(np.int8([7, 8]), IntegerType(4)),
+        lambda: as_value(np.array([7, 8], np.int8), IntegerType(4)),
         "has type i4, got a number out of its range",
     ),
     (
-        lambda: as_value(np.int8([-9]), IntegerType(4)),
+        lambda: as_value(np.array([-9], np.int8), IntegerType(4)),
         "has type i4, got a number out of its range",
     ),
     (lambda: as_value(256, i8), "has type i8, got 256, which is out of its range"),
@@ -200,8 +214,8 @@ def test_what_is_just_inside() -> None:
     assert as_value(True, i1) == np.bool_(True)
     assert as_value(-1, i1) == np.bool_(True)
     assert as_value(3, f32).dtype == np.float32
-    assert as_value(np.uint8([255]), i8).tolist() == [-1]
-    assert as_value(np.int8([7, -8]), IntegerType(4)).tolist() == [7, -8]
+    assert as_value(np.array([255], np.uint8), i8).tolist() == [-1]
+    assert as_value(np.array([7, -8], np.int8), IntegerType(4)).tolist() == [7, -8]
     assert box_of((4,), (1,), (2,), (2,)) == (slice(1, 5, 2),)
     assert box_of((4,), (9,), (0,), (1,)) == (slice(9, 9, 1),)
     assert gather(np.arange(6).reshape(2, 3), [np.array(1), np.array(2)]) == 5
@@ -239,16 +253,18 @@ def test_points_of_nests() -> None:
 
 
 def test_boxes_of_tensors_that_are_written_in_parts() -> None:
-    half = insert(np.int8([5]), EMPTY, (slice(1, 2),))
+    half = insert(np.array([5], np.int8), EMPTY, (slice(1, 2),))
     assert isinstance(half, PartialTensor)
     assert half.written.tolist() == [False, True]
-    whole = insert(np.int8([4]), half, (slice(0, 1),))
+    whole = insert(np.array([4], np.int8), half, (slice(0, 1),))
     assert isinstance(whole, np.ndarray)
     assert whole.tolist() == [4, 5]
     assert half.settle() is half
     assert EMPTY.written.tolist() == [False, False]
-    given = np.int8([1, 2, 3])
-    assert isinstance(found := insert(np.int8([9]), given, (slice(2, 3),)), np.ndarray)
+    given = np.array([1, 2, 3], np.int8)
+    assert isinstance(
+        found := insert(np.array([9], np.int8), given, (slice(2, 3),)), np.ndarray
+    )
     assert (found.tolist(), given.tolist()) == ([1, 2, 9], [1, 2, 3])
 
 
@@ -261,14 +277,14 @@ def test_bits_of_numbers(width: int) -> None:
     for number in {0, 1, 2, 3, (1 << width - 1) - 1, 1 << width - 1, (1 << width) - 1}:
         bits = number % (1 << width)
         signed = bits - (1 << width) if bits >> (width - 1) else bits
-        value = wrap(np.int64([signed]), kind)
+        value = wrap(np.array([signed], np.int64), kind)
         assert as_signed(value, kind).tolist() == [signed]
         assert as_unsigned(value, kind).tolist() == [bits]
         assert count_leading_zeros(as_unsigned(value, kind), width).tolist() == [
             width - bits.bit_length()
         ]
         if width < 62:
-            assert wrap(np.int64([signed + (1 << width)]), kind) == value
+            assert wrap(np.array([signed + (1 << width)], np.int64), kind) == value
 
 
 ROUNDED = {
@@ -298,13 +314,14 @@ def test_roundings(mode: RoundingMode) -> None:
         below = np.nextafter(np.array([0.5], dtype), np.array([0], dtype))
         up = mode is RoundingMode.CEIL
         assert round_float(below, mode).tolist() == [int(up)]
-    numbers = np.int32(QUARTERS)
-    assert shift_right(numbers, np.int32(2), mode).tolist() == expected
-    assert shift_right(numbers, np.int32(0), mode).tolist() == QUARTERS
-    least = shift_right(np.int32([-(1 << 31)]), np.int32(31), mode)
+    numbers = np.array(QUARTERS, np.int32)
+    by_none, by_two, by_most = scalars(np.int32, 0, 2, 31)
+    assert shift_right(numbers, by_two, mode).tolist() == expected
+    assert shift_right(numbers, by_none, mode).tolist() == QUARTERS
+    least = shift_right(np.array([-(1 << 31)], np.int32), by_most, mode)
     assert least.tolist() == [-1]
-    middle = np.int32([1])
-    whole = rounds_up(mode, np.int32([3]), np.int32([0]), middle)
+    middle = np.array([1], np.int32)
+    whole = rounds_up(mode, np.array([3], np.int32), np.array([0], np.int32), middle)
     assert whole.tolist() == [False]
 
 
@@ -321,10 +338,10 @@ def test_products_and_sums_are_rounded_once() -> None:
 
     random = np.random.default_rng(4)
     for scale in (1.0, 2.0**-140, 2.0**-70, 2.0**60):
-        a = np.float32(random.integers(1, 1 << 24, 400) * scale)
-        b = np.float32(random.integers(1, 1 << 24, 400) * 2.0**-23)
+        a = np.array(random.integers(1, 1 << 24, 400) * scale, np.float32)
+        b = np.array(random.integers(1, 1 << 24, 400) * 2.0**-23, np.float32)
         ends = random.integers(-3, 4, 400) * 2.0 ** random.integers(-50, 1, 400)
-        c = np.float32(-a * b * np.float32(1.0) + ends * scale)
+        c = np.array(-a * b * np.float32(1.0) + ends * scale, np.float32)
         found = fma(a, b, c)
         assert found.dtype == np.float32
         for x, y, z, one in zip(a, b, c, found, strict=True):
@@ -340,7 +357,7 @@ def test_products_and_sums_are_rounded_once() -> None:
 def test_exact_sums_of_float64() -> None:
     def one(a: float, b: float, c: float) -> float:
         with np.errstate(invalid="ignore"):
-            return float(fma(np.float64(a), np.float64(b), np.float64(c)))
+            return float(fma(*scalars(np.float64, a, b, c)))
 
     tiny = 2.0**-60
     assert one(1 + 2.0**-52, 1 - 2.0**-52, -1.0) == -(2.0**-104)

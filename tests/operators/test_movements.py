@@ -225,7 +225,7 @@ def test_borders() -> None:
     for mode, size, low, high in product(
         ("edge", "reflect", "symmetric", "wrap"), range(1, 5), range(7), range(7)
     ):
-        padded = np.pad(np.arange(size), (low, high), mode=mode)  # pyright: ignore
+        padded = np.pad(np.arange(size), (low, high), mode=mode)
         assert border(mode, size, low, high) == padded.tolist(), (mode, size, low, high)
 
 

@@ -107,7 +107,9 @@ def test_taps_in_the_image(pad: tuple[int, ...], dilation: tuple[int, int]) -> N
     image, kernel, stride = (5, 8), (2, 3), (2, 1)
     window = Window(
         tuple(
-            WindowAxis(image[n], kernel[n], stride[n], *pad[2 * n :][:2], dilation[n])
+            WindowAxis(
+                image[n], kernel[n], stride[n], pad[2 * n], pad[2 * n + 1], dilation[n]
+            )
             for n in (0, 1)
         )
     )
@@ -491,13 +493,13 @@ def test_steps_of_resized_axes() -> None:
     ],
 )
 def test_nearest_elements(rounding: str, expected: list[int]) -> None:
-    places = np.float32([-1.5, 0.25, 0.5, 0.75, 1.5, 2.75, 4.5, 9])
+    places = np.array([-1.5, 0.25, 0.5, 0.75, 1.5, 2.75, 4.5, 9], np.float32)
     assert Side(5, 8).nearest(places, rounding) == expected
     assert len(ROUNDINGS) == 5
 
 
 def test_a_sum_that_rounds_to_a_half() -> None:
     """In float32, 0.5 and the number below it make 1."""
-    below = np.float32([np.nextafter(np.float32(0.5), np.float32(0))])
+    below = np.array([np.nextafter(np.float32(0.5), np.float32(0))], np.float32)
     assert Side(5, 1).nearest(below, "round_prefer_ceil") == [1]
     assert Side(5, 1).nearest(below, "round_prefer_ceil_exactly") == [0]
