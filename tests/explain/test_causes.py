@@ -16,12 +16,21 @@ from qlower.explain.causes import Causes, Examined
 from qlower.explain.difference import Difference
 from qlower.explain.reach import inputs_for
 from qlower.explain.targets import Aim, candidates, count
+from qlower.interp.values import Array
 from qlower.observe import account
 from qlower.observe.account import last_mode, moves, path, sentence
 from qlower.observe.rows import BEFORE, SUM, Row
 
 F = Fraction
 QUARTER, START = F(1, 4), F(9, 4)
+
+
+def int8(values: Any) -> Array:
+    return np.array(values, np.int8)
+
+
+def float32(values: Any) -> Array:
+    return np.array(values, np.float32)
 
 
 def one(exact: Fraction, a: int, b: int, kind: Any = "rounding") -> Examined:
@@ -260,13 +269,13 @@ def test_differences_are_looked_at_up_to_a_number(
         return None if index == (0, 1) else one(F(0), 0, 1)
 
     monkeypatch.setattr(module, "_difference", difference)
-    a = np.int8([[1, 2, 3], [4, 5, 6]])
+    a = int8([[1, 2, 3], [4, 5, 6]])
     run: Any = SimpleNamespace(chains=lambda index: ["first", f"at {index}"])
     found = Causes(("A", "B"), (False, True), 9)
     found.add([run], (a.astype(np.float32), a + 1.0))
     assert (seen, found.modes) == ([], [])
     assert not found.is_full
-    found.add([run], (a, a + np.int8([[0, 1, 1], [1, 0, 0]])))
+    found.add([run], (a, a + int8([[0, 1, 1], [1, 0, 0]])))
     assert seen == [(0, 1), (0, 2), (1, 0)]
     assert found.modes == [None, "at (0, 1)"]
     assert found.zeros == [9, 9]
@@ -281,13 +290,13 @@ def test_differences_are_looked_at_up_to_a_number(
 
 def test_tensors_that_differ() -> None:
     found = Difference()
-    a, b = np.int8([[1, -2], [3, 4]]), np.int8([[1, -2], [3, 4]])
+    a, b = int8([[1, -2], [3, 4]]), int8([[1, -2], [3, 4]])
     found.add(0, a, b, zero_point=1)
     assert (found.elements, found.differing, found.first) == (4, 0, None)
     assert (found.signal, found.own, found.product) == (22, 22, 22)
     assert found.cosine == pytest.approx(1)
     assert found.decibels is None
-    found.add(1, a, np.int8([[1, 1], [3, 127]]), zero_point=1)
+    found.add(1, a, int8([[1, 1], [3, 127]]), zero_point=1)
     assert (found.elements, found.differing, found.largest) == (8, 2, 123)
     assert found.first == (1, (0, 1))
     assert found.noise == 9 + 123**2
@@ -295,18 +304,18 @@ def test_tensors_that_differ() -> None:
     assert found.own == 22 + 4 + 126**2
     assert found.product == 22 + 4 + 3 * 126
     assert found.decibels == pytest.approx(10 * math.log10(44 / (9 + 123**2)))
-    found.add(2, np.int8([127]), np.int8([-128]))
+    found.add(2, int8([127]), int8([-128]))
     assert found.largest == 255
     assert found.first == (1, (0, 1))
     real = Difference()
     nan = np.float32(np.nan)
-    real.add(0, np.float32([nan, 1, nan]), np.float32([nan, 1, 2]))
+    real.add(0, float32([nan, 1, nan]), float32([nan, 1, 2]))
     assert (real.differing, real.first) == (1, (0, (2,)))
     zero = Difference()
-    zero.add(0, np.zeros(2, np.int8), np.int8([1, 0]))
+    zero.add(0, np.zeros(2, np.int8), int8([1, 0]))
     assert (zero.cosine, zero.decibels) == (None, None)
     infinite = Difference()
-    infinite.add(0, np.float32([np.inf, 1]), np.float32([1, 1]))
+    infinite.add(0, float32([np.inf, 1]), float32([1, 1]))
     assert (infinite.cosine, infinite.decibels) == (None, None)
 
 
@@ -495,7 +504,8 @@ def test_zero_points_are_added_after_the_last_rounding() -> None:
     constant = row("half_up", F(3), value=np.int32(3), is_runtime=False)
     assert zero(chain(constant, zero=3)) == 3
     assert zero(chain(zero=3)) == 3
-    assert zero(SimpleNamespace(rows=[], steps=[])) == 0
+    without: Any = SimpleNamespace(rows=[], steps=[])
+    assert zero(without) == 0
 
 
 def test_steps_in_a_line_and_in_words() -> None:
@@ -555,9 +565,10 @@ def test_the_first_step_that_differs() -> None:
     assert difference(step(1, 2), step(1, 3)) == "other operands"
     assert difference(step(1), step(np.int32(5))) == "other operands"
     assert difference(step(np.int32(5)), step(np.int32(6))) == "5 | 6"
-    found = difference(step(np.int32([5, 7])), step(np.int32([5, 8])))
+    pair = np.array([5, 7], np.int32)
+    found = difference(step(pair), step(np.array([5, 8], np.int32)))
     assert found == "7 | 8 in channel 1"
-    assert difference(step(np.int32([5, 7])), step(np.int32(5))) == "7 | 5 in channel 1"
+    assert difference(step(pair), step(np.int32(5))) == "7 | 5 in channel 1"
     properties = {"a": "x", "b": "y"}
     other = {"a": "x", "b": "z"}
     assert difference(step(properties=properties), step(properties=other)) == (

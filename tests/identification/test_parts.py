@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib import import_module
 from types import SimpleNamespace
@@ -14,6 +14,7 @@ import pytest
 import qlower
 from qlower.contracts import load_contract
 from qlower.contracts.family import Arithmetic
+from qlower.dialects.qnn import Conv2DOp
 from qlower.identification import replay as replaying
 from qlower.identification import search as searching
 from qlower.identification.batches import batched, is_positional, largest
@@ -30,9 +31,14 @@ from qlower.identification.device import ranges
 from qlower.identification.evidence import Evidence, Observed
 from qlower.identification.probe import make_probe, separating
 from qlower.identification.replay import Explained, Explanation, Miss, Replay
+from qlower.interp.values import Array
 from qlower.model.layers import layers
 from qlower.model.printing import exact_module
 from qlower.text.parsing import parse_module
+
+
+def int8(values: Any) -> Array:
+    return np.array(values, np.int8)
 
 
 def digest(*arrays: Any) -> str:
@@ -136,21 +142,21 @@ def test_columns_that_tell_rows_apart(times: int) -> None:
 def test_what_is_missed_first() -> None:
     """The element, the run that it is of, and both values."""
     one = Explained()
-    one.add(3, 1, np.int8([[1, 2], [3, 4]]), np.int8([[1, 2], [3, 4]]))
+    one.add(3, 1, int8([[1, 2], [3, 4]]), int8([[1, 2], [3, 4]]))
     assert (one.outputs, one.explained, one.missed, one.miss) == (4, 4, 0, None)
-    one.add(5, 1, np.int8([[1, 2], [3, 4]]), np.int8([[1, 9], [8, 4]]))
+    one.add(5, 1, int8([[1, 2], [3, 4]]), int8([[1, 9], [8, 4]]))
     assert (one.outputs, one.explained, one.missed) == (8, 6, 2)
     assert one.miss == Miss(5, (0, 1), 2, 9)
-    one.add(6, 1, np.int8([[1, 2]]), np.int8([[0, 0]]))
+    one.add(6, 1, int8([[1, 2]]), int8([[0, 0]]))
     assert one.miss == Miss(5, (0, 1), 2, 9)
     together = Explained()
-    together.add(5, 3, np.int8([[1], [2], [3]]), np.int8([[1], [2], [4]]))
+    together.add(5, 3, int8([[1], [2], [3]]), int8([[1], [2], [4]]))
     assert together.miss == Miss(7, (0, 0), 3, 4)
     two = Explained()
-    two.add(5, 2, np.int8([[1], [2]]), np.int8([[0], [2]]))
+    two.add(5, 2, int8([[1], [2]]), int8([[0], [2]]))
     assert two.miss == Miss(5, (0, 0), 1, 0)
     refused = Explained()
-    refused.add(0, 1, np.int8([1, 2]), "no rule")
+    refused.add(0, 1, int8([1, 2]), "no rule")
     assert (refused.refusal, refused.outputs, refused.missed) == ("no rule", 2, 2)
 
 
@@ -175,11 +181,11 @@ def test_contracts_that_are_behind() -> None:
     assert (nothing.share, nothing.is_complete) == (0, True)
     one, other = explanation(), explanation()
     for number, made in enumerate((one, other)):
-        made.add("a", 0, 1, np.int8([1]), np.int8([1]))
-        made.add("b", number, 1, np.int8([1]), "no rule")
+        made.add("a", 0, 1, int8([1]), int8([1]))
+        made.add("b", number, 1, int8([1]), "no rule")
     assert one.digest == other.digest
-    other.add("c", 0, 1, np.int8([1]), np.int8([2]))
-    one.add("c", 0, 1, np.int8([1]), np.int8([1]))
+    other.add("c", 0, 1, int8([1]), int8([2]))
+    one.add("c", 0, 1, int8([1]), int8([1]))
     assert one.digest != other.digest
 
 
@@ -213,7 +219,8 @@ def test_models_for_several_inputs(old: str, new: str, is_taken: bool) -> None:
     found = batched(module, 5)
     assert (found is not None) == is_taken
     if found is not None:
-        shapes = [op.results[0].type.get_shape() for op in layers(found)]  # type: ignore
+        types: list[Any] = [op.results[0].type for op in layers(found)]
+        shapes = [type.get_shape() for type in types]
         assert shapes == [(5, 2, 3), (5, 3, 2), (5, 6), (5, 6)]
         assert largest(found) == 30
     assert largest(model().module) == 6
@@ -228,7 +235,8 @@ def test_rules_that_ask_for_places() -> None:
     for value in ("element", "element_count"):
         plain.rules["requantize"].values = ["input", value]
         assert is_positional(op, plain)
-    assert not is_positional(op, SimpleNamespace(rules={}))  # type: ignore
+    without: Any = SimpleNamespace(rules={})
+    assert not is_positional(op, without)
 
 
 @pytest.mark.parametrize("together", [6, 12, 1 << 20])
@@ -249,10 +257,10 @@ def test_runs_are_taken_together(
     replay = Replay(given, contracts)
     seen: list[Sequence[int]] = []
 
-    def progress(numbers: Sequence[int], what: str) -> Sequence[int]:
+    def progress(numbers: Iterable[int], what: str) -> Iterable[int]:
         assert what == "identify"
-        seen.append(numbers)
-        return numbers
+        seen.append(list(numbers))
+        return seen[-1]
 
     replay.run_all(known, progress)
     exact = replay.explanations[0].layers["y"]
@@ -297,9 +305,10 @@ def observed(seed: int) -> Observed:
     given = model(CONV)
     x = np.random.default_rng(seed).integers(-50, 50, (1, 2, 3, 2)).astype(np.int8)
     (op,) = layers(given.module)
-    w = np.int8([[[[1, -2]]], [[[3, 4]]]])
+    assert isinstance(op, Conv2DOp)
+    w = int8([[[[1, -2]]], [[[3, 4]]]])
     recorded = np.asarray(qlower.jit(given, contract="exact")(x))
-    return Observed(op, [x, w, np.int32([10, -20])], recorded)  # type: ignore
+    return Observed(op, [x, w, np.array([10, -20], np.int32)], recorded)
 
 
 def test_elements_of_several_contractions() -> None:

@@ -138,11 +138,11 @@ def lines() -> Iterator[tuple[str, object]]:
     yield "palettes", palettes()
     for name, array in {
         "bytes": random.integers(-128, 128, 500).astype(np.int8),
-        "few": np.int8([3, 3, 4, 9]),
+        "few": np.array([3, 3, 4, 9], np.int8),
         "64": np.arange(64, dtype=np.int8),
         "65": np.arange(65, dtype=np.int8),
-        "one": np.int8([7]),
-        "none": np.float32([np.nan, np.inf]),
+        "one": np.array([7], np.int8),
+        "none": np.array([np.nan, np.inf], np.float32),
         "real": random.standard_normal(300).astype(np.float32),
         "equal": np.full(4, 2.5, np.float32),
         "empty": np.zeros(0, np.int8),
@@ -168,7 +168,7 @@ def chosen(random: np.random.Generator) -> Iterator[tuple[str, object]]:
     """The elements of a layer that are shown."""
     for shape in ((), (3,), (2, 5), (1, 6, 7, 12)):
         result = random.integers(-9, 9, shape).astype(np.int8)
-        lanes = SimpleNamespace(
+        lanes: Any = SimpleNamespace(
             roundings=[
                 SimpleNamespace(name=f"%{n}", distance=distance)
                 for n, distance in enumerate(
@@ -184,7 +184,7 @@ def chosen(random: np.random.Generator) -> Iterator[tuple[str, object]]:
             high=np.asarray(result > 7),
         )
         apart = np.asarray(random.integers(-1, 2, shape))
-        run = SimpleNamespace(
+        run: Any = SimpleNamespace(
             evaluations=[1],
             result=result,
             op=next(layers(parse_module(MODEL, "m.mlir"))),
@@ -193,11 +193,11 @@ def chosen(random: np.random.Generator) -> Iterator[tuple[str, object]]:
             for case, given in enumerate(
                 ((None, None), (lanes, None), (lanes, apart), (None, apart * 0))
             ):
-                found = choose_elements(run, *given, most)  # type: ignore
+                found = choose_elements(run, *given, most)
                 yield f"elements {shape} {most} {case}", repr(found)
-        yield f"cut {shape}", repr(cut_of(run, lanes))  # type: ignore
-        nothing = SimpleNamespace(evaluations=[], result=result)
-        yield f"nothing {shape}", repr(choose_elements(nothing, None, None, 4))  # type: ignore
+        yield f"cut {shape}", repr(cut_of(run, lanes))
+        nothing: Any = SimpleNamespace(evaluations=[], result=result)
+        yield f"nothing {shape}", repr(choose_elements(nothing, None, None, 4))
 
 
 def test_what_is_recorded(request: pytest.FixtureRequest) -> None:

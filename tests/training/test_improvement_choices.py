@@ -13,13 +13,17 @@ import pytest
 
 from qlower.diagnostics import LOGGER, QlowerError
 from qlower.dialects.quant import QuantizedType
-from qlower.model.signature import TensorSpec
+from qlower.model.signature import Array, TensorSpec
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 
 def room(name: str) -> Any:
     return import_module(f"qlower.improvement.{name}")
+
+
+def float64(values: Any) -> Array:
+    return np.array(values, np.float64)
 
 
 class Work:
@@ -221,14 +225,16 @@ def test_what_an_observer_takes(
 ) -> None:
     rescaling = room("rescaling")
     type = QuantizedType.per_tensor(8, signed, 1.0, 0)
-    found = vars(rescaling)["_observed"]("MinMaxObserver", type, np.float32(values))
+    found = vars(rescaling)["_observed"](
+        "MinMaxObserver", type, np.array(values, np.float32)
+    )
     assert (pytest.approx(found.scale), found.zero_point) == expected
     assert found.signed == signed
 
 
 def test_errors_of_channels() -> None:
     errors = vars(room("rescaling"))["_errors"]
-    found, wanted = np.float64([[[1, 2]], [[3, 4]]]), np.float64([[[0, 2]], [[1, 1]]])
+    found, wanted = float64([[[1, 2]], [[3, 4]]]), float64([[[0, 2]], [[1, 1]]])
     assert errors(found, wanted, is_common=False).tolist() == [5, 9]
     assert errors(found, wanted, is_common=True).tolist() == [14]
 
@@ -237,16 +243,16 @@ def test_elements_that_nothing_clips() -> None:
     """Ends of the stored range say nothing of a gain."""
     gains = vars(room("rescaling"))["_gains"]
     spec = TensorSpec("y", (1, 2), "int8", (1.0,), (0,))
-    wanted = np.float64([[126, -127], [10, 10], [127, -128]])
-    found = np.float64([[63, -127], [5, 10], [1, 1]])
+    wanted = float64([[126, -127], [10, 10], [127, -128]])
+    found = float64([[63, -127], [5, 10], [1, 1]])
     given = SimpleNamespace(
         found={"y": found}, network=SimpleNamespace(specs={"y": spec})
     )
     assert gains(given, "y", wanted, is_common=False).tolist() == [0.5, 1.0]
     # 0.25 and 4 are too far themselves
-    far = np.float64([[25, 40]])
+    far = float64([[25, 40]])
     given.found["y"] = far
-    wanted = np.float64([[100, 10]])
+    wanted = float64([[100, 10]])
     assert gains(given, "y", wanted, is_common=False).tolist() == [1.0, 1.0]
 
 

@@ -151,7 +151,7 @@ def _own(numbers: Sequence[float | int]) -> Sequence[float | int]:
     return next(
         numbers[:size]
         for size in sizes
-        if numbers[: _OWN * size] == numbers[:size] * _OWN
+        if [*numbers[: _OWN * size]] == [*numbers[:size]] * _OWN
     )
 
 
