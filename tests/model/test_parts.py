@@ -26,6 +26,7 @@ import qlower
 from qlower import build
 from qlower.diagnostics import QlowerError
 from qlower.dialects.quant import QuantizedType
+from qlower.interp.values import Array
 from qlower.model import made_up_sizes, random_inputs
 from qlower.model.contract_files import (
     name_contracts_from,
@@ -128,7 +129,7 @@ def test_drawn_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 STATES = (
     StateSpec("a", (3,), "int8", (0.5,), (1,), bytes([1, 2, 3])),
-    StateSpec("b", (2, 1), "int32", initial=np.int32([4, -5]).tobytes()),
+    StateSpec("b", (2, 1), "int32", initial=np.array([4, -5], np.int32).tobytes()),
     StateSpec("c", (9,), "uint8", initial=bytes(range(9))),
 )
 
@@ -144,7 +145,9 @@ def test_states_lie_at_multiples_of_eight_bytes() -> None:
         *([1, 2, 3], [[4], [-5]], list(range(9))),
     ]
     other = state.copy()
-    other.update([np.int8([7, 8, 9]), np.int32([[1], [2]]), np.arange(9)])
+    other.update(
+        [np.array([7, 8, 9], np.int8), np.array([[1], [2]], np.int32), np.arange(9)]
+    )
     assert other.by_name["a"].tolist() == [7, 8, 9]
     assert other.by_name["b"].tolist() == [[1], [2]]
     assert state.by_name["a"].tolist() == [1, 2, 3]
@@ -188,8 +191,8 @@ def test_ports_as_a_table() -> None:
 
 
 TWO = (TensorSpec("a", (1, 2), "int8"), TensorSpec("b", (3,), "float32"))
-A, B = np.int8([[1, 2]]), np.float32([1, 2, 3])
-SETS: list[tuple[np.ndarray, np.ndarray, tuple[int, bool, bool] | str]] = [
+A, B = np.array([[1, 2]], np.int8), np.array([1, 2, 3], np.float32)
+SETS: list[tuple[Array, Array, tuple[int, bool, bool] | str]] = [
     # the arrays; the runs, whether it is a set, and whether the model's axis counts
     (A, B, (1, False, False)),
     (A[0], B, (1, False, False)),
@@ -214,13 +217,13 @@ SETS: list[tuple[np.ndarray, np.ndarray, tuple[int, bool, bool] | str]] = [
         "input 'a' has shape [2, 1], the model takes [1, 2]",
     ),
     (np.zeros((1, 2), np.int16), B, "input 'a' has type int16, the model takes int8"),
-    (A, np.float32([1]), "input 'b' has shape [1], the model takes [3]"),
+    (A, np.array([1], np.float32), "input 'b' has shape [1], the model takes [3]"),
 ]
 
 
 @pytest.mark.parametrize(("a", "b", "expected"), SETS)
 def test_sets_of_inputs(
-    a: np.ndarray, b: np.ndarray, expected: tuple[int, bool, bool] | str
+    a: Array, b: Array, expected: tuple[int, bool, bool] | str
 ) -> None:
     if isinstance(expected, str):
         assert refused(lambda: ordered_input_set(TWO, [a, b]))[0] == expected
@@ -243,7 +246,8 @@ def test_sets_of_inputs(
 
 def test_results_that_are_joined() -> None:
     merged = ordered_input_set(TWO, [np.concatenate([A, A]), B])
-    assert merged.join([np.int8(1), np.int8(2)]).tolist() == [1, 2]
+    scalars: Any = [np.int8(1), np.int8(2)]
+    assert merged.join(scalars).tolist() == [1, 2]
     assert merged.join([np.zeros((2, 3))] * 2).shape == (2, 2, 3)
     assert merged.joined(np.zeros((2, 2, 3))).shape == (2, 2, 3)
     assert merged.joined(np.zeros(2)).shape == (2,)
@@ -253,7 +257,7 @@ def test_results_that_are_joined() -> None:
 
 
 def test_help_for_a_set() -> None:
-    _, advice = refused(lambda: ordered_input_set(TWO, [A, np.float32([1])]))
+    _, advice = refused(lambda: ordered_input_set(TWO, [A, np.array([1], np.float32)]))
     assert advice == "a set of inputs has one more leading dimension"
     image = TensorSpec("x", (1, 4, 5, 3), "int8")
     given = np.zeros((1, 3, 4, 5), np.int8)
@@ -304,7 +308,7 @@ def test_tensors_that_are_not_quantized() -> None:
     assert refused(lambda: plain.quantize([1.0]))[0] == (
         "'p' isn't quantized: it holds int32"
     )
-    assert plain.dequantize(np.int32([7])).tolist() == [7.0]
+    assert plain.dequantize(np.array([7], np.int32)).tolist() == [7.0]
     assert str(plain) == "p: 2xint32"
     assert str(TensorSpec("s", (), "int8")) == "s"
     assert str(X) == X.render(3) == "x: 2xint8, scale 0.5, zero point 3"
@@ -412,7 +416,8 @@ def test_layers_that_are_meant() -> None:
 def test_layers_under_contracts_of_their_own() -> None:
     def contracts(given: dict[str, str]) -> list[str | None]:
         changed = with_layer_contracts(model(), given)
-        return [op.contract for op in layers(changed.module)]  # type: ignore
+        operations: list[Any] = list(layers(changed.module))
+        return [op.contract for op in operations]
 
     assert contracts({}) == [None, None]
     assert contracts({"relu": "exact"}) == ["exact", None]
@@ -670,18 +675,18 @@ def test_weights_and_their_exchange() -> None:
     assert replace(weight, high=-111).can_be_packed
     assert not replace(weight, stored=weight.stored[:, :1]).can_be_packed
     assert replace(weight, stored=weight.stored[:, :2]).can_be_packed
-    changed = with_weights(given, {"fc/last.bias": np.int32([1, 2])})
+    changed = with_weights(given, {"fc/last.bias": np.array([1, 2], np.int32)})
     assert weight_specs(changed.module)[1].stored.tolist() == [1, 2]
-    assert refused(lambda: with_weights(given, {"x": np.int32([1, 2])})) == (
+    assert refused(lambda: with_weights(given, {"x": np.array([1, 2], np.int32)})) == (
         "the model has no 'x'",
         "it has fc/last.weight, fc/last.bias",
     )
-    assert refused(lambda: with_weights(given, {"fc/last.bias": np.int8([1, 2])}))[
-        0
-    ] == ("'fc/last.bias' is [2] of int8, the model has [2] of int32")
-    assert refused(lambda: with_weights(given, {"fc/last.bias": np.int32([1])}))[0] == (
-        "'fc/last.bias' is [1] of int32, the model has [2] of int32"
-    )
+    assert refused(
+        lambda: with_weights(given, {"fc/last.bias": np.array([1, 2], np.int8)})
+    )[0] == ("'fc/last.bias' is [2] of int8, the model has [2] of int32")
+    assert refused(
+        lambda: with_weights(given, {"fc/last.bias": np.array([1], np.int32)})
+    )[0] == ("'fc/last.bias' is [1] of int32, the model has [2] of int32")
     opened = signature_of(open_weights(given).module)
     assert [(spec.name, spec.shape, spec.dtype) for spec in opened.inputs] == [
         ("x", (1, 4), "int8"),

@@ -18,10 +18,10 @@ from qlower.observe.layer_run import Evaluation, LayerRun, run_layer
 from qlower.text.parsing import parse_module
 
 
-def places(op: object, shape: tuple[int, ...], count: int, index: Any) -> list[Any]:
-    run: Any = LayerRun(
-        *(op, None, [], np.zeros(shape), tuple(range(count))),  # type: ignore
-    )
+def places(op: Any, shape: tuple[int, ...], count: int, index: Any) -> list[Any]:
+    contract: Any = None
+    evaluations: Any = tuple(range(count))
+    run: Any = LayerRun(op, contract, [], np.zeros(shape), evaluations)
     return list(run._places(index))
 
 
@@ -102,8 +102,8 @@ def test_sums_of_a_small_model() -> None:
     assert (values["bias"], values["real_bias"]) == (0, 0)
     (chain,) = run.chains(index)
     assert chain.result == run.result[index]
-    given = run.chain_given(index, {"output_zero_point": np.int32(1)})
-    assert given is not None
+    given: Any = {"output_zero_point": np.int32(1)}
+    assert run.chain_given(index, given) is not None
     bare = LayerRun(run.op, run.contract, run.arguments, run.result, ())
     assert bare.chain_given(index, {}) is None
     assert bare.meant(index) is None

@@ -37,7 +37,7 @@ class Case:
     of them may be, if not all."""
 
     step: str
-    types: Sequence[str]
+    types: tuple[str, ...]
     result: str
     only: str = ""
 
@@ -63,7 +63,7 @@ def edges(type: str) -> Array:
         *(limits.tiny, limits.smallest_subnormal),
     ]
     sizes += [np.nextafter(kind(0.5), kind(end)) for end in (0, 1)]
-    return np.array([*sizes, *np.negative(sizes)], dtype(type))
+    return np.array([*sizes, *np.negative(np.array(sizes))], dtype(type))
 
 
 def integer_steps() -> Iterator[Case]:
@@ -231,7 +231,7 @@ def pointer(array: Array) -> ctypes.c_void_p:
 
 
 @pytest.mark.parametrize("types", sorted({case.types for case in CASES}), ids="-".join)
-def test_results(types: Sequence[str], library: ctypes.CDLL) -> None:
+def test_results(types: tuple[str, ...], library: ctypes.CDLL) -> None:
     for number, case in enumerate(CASES):
         if case.types != types:
             continue

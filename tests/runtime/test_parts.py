@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+import ctypes.util
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -61,7 +61,8 @@ def test_memory_that_is_kept(executable: Executable) -> None:
     """As many as four arenas, at multiples of the target's alignment."""
     arenas: list[Any] = vars(executable)["_arenas"]
     arenas.clear()
-    take, give = executable._take_arena, executable._return_arena  # type: ignore
+    code: Any = executable
+    take, give = code._take_arena, code._return_arena
     taken = [take() for _ in range(6)]
     assert len({one.ctypes.data for one in taken}) == 6
     for one in taken:

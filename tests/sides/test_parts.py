@@ -11,6 +11,7 @@ import pytest
 
 import qlower
 from qlower.diagnostics import QlowerError
+from qlower.interp.values import Array
 from qlower.model.signature import TensorSpec
 from qlower.sides.dumps import match_dump, pairs_by_name, stacked
 from qlower.sides.run_digest import RunDigest, arrays_digest, run_digest
@@ -230,7 +231,7 @@ def test_tensors_of_a_float_model() -> None:
     own = {first: FIRST, "second_1": SECOND, "flat": SECOND.reshape(1, 24)}
     asked: list[int] = []
 
-    def values() -> Mapping[str, np.ndarray]:
+    def values() -> Mapping[str, Array]:
         asked.append(1)
         return own
 
@@ -255,13 +256,17 @@ def test_tensors_of_a_float_model() -> None:
 def test_tensors_that_are_alike(angle: float, is_like: bool) -> None:
     nearest = vars(import_module("qlower.sides.structure"))["_nearest"]
     spec = TensorSpec("x", (2,), "int8", (1.0,), (0,))
-    other = np.float32([[angle, np.sqrt(1 - angle**2)]])
-    arrays = {"a": np.float32([[0, 1]]), "b": other, "c": np.int8([[1, 0]])}
-    found = nearest(spec, np.int8([100, 0]), arrays)
+    other = np.array([[angle, np.sqrt(1 - angle**2)]], np.float32)
+    arrays = {
+        "a": np.array([[0, 1]], np.float32),
+        "b": other,
+        "c": np.array([[1, 0]], np.int8),
+    }
+    found = nearest(spec, np.array([100, 0], np.int8), arrays)
     assert found == ("b" if is_like else None)
-    assert nearest(spec, np.int8([0, 0]), arrays) is None
-    better = {"b": other, "d": np.float32([[0.99, 0.1]])}
-    assert nearest(spec, np.int8([100, 0]), better) == "d"
+    assert nearest(spec, np.array([0, 0], np.int8), arrays) is None
+    better = {"b": other, "d": np.array([[0.99, 0.1]], np.float32)}
+    assert nearest(spec, np.array([100, 0], np.int8), better) == "d"
 
 
 def version(text: str) -> Any:
@@ -305,7 +310,7 @@ def test_versions_of_a_model() -> None:
 def test_layers_that_are_computed() -> None:
     first = names()[0]
     for executor in ("interp", "jit"):
-        side = Computed("t", model(), "exact", executor)  # type: ignore
+        side = Computed("t", model(), "exact", executor)
         x = RANDOM.integers(-99, 99, (1, 2, 3, 4)).astype(np.int8)
         values = side.values(0, {"x": x})
         assert list(values) == ["x", *names()]
@@ -328,14 +333,19 @@ def test_layers_that_are_computed() -> None:
 
 
 def test_digests_of_runs() -> None:
-    runs = [{"b": np.int8([1]), "a": np.float32([np.nan, 1])}]
-    turned = [{"a": np.float32([-np.nan, 1]).astype(">f4"), "b": np.int8([1])}]
+    runs = [{"b": np.array([1], np.int8), "a": np.array([np.nan, 1], np.float32)}]
+    turned = [
+        {
+            "a": np.array([-np.nan, 1], np.float32).astype(">f4"),
+            "b": np.array([1], np.int8),
+        }
+    ]
     assert arrays_digest(runs) == arrays_digest(turned)
     others = [
-        [{"b": np.int8([2]), "a": np.float32([np.nan, 1])}],
-        [{"b": np.int8([[1]]), "a": np.float32([np.nan, 1])}],
-        [{"b": np.int16([1]), "a": np.float32([np.nan, 1])}],
-        [{"c": np.int8([1]), "a": np.float32([np.nan, 1])}],
+        [{"b": np.array([2], np.int8), "a": np.array([np.nan, 1], np.float32)}],
+        [{"b": np.array([[1]], np.int8), "a": np.array([np.nan, 1], np.float32)}],
+        [{"b": np.array([1], np.int16), "a": np.array([np.nan, 1], np.float32)}],
+        [{"c": np.array([1], np.int8), "a": np.array([np.nan, 1], np.float32)}],
         [*runs, *runs],
     ]
     found = {arrays_digest(one) for one in (runs, *others)}
