@@ -179,7 +179,8 @@ class Reach:
         recorded; its file, if none of the function was (it is new, or runs when it is
         imported). The likeliest to fail come first: tests that reach what few others do
         in its function and little of the product besides, then tests of its own room,
-        then quick ones; and of each test function one before its others."""
+        then quick ones; and of each test function one before its others. Last come the
+        other tests of their files."""
         file = mutant.file
         function, block = block_of((self._tree / file).read_text(), mutant.line)
         reaching = self._tests[file, function, block]
@@ -195,7 +196,11 @@ class Reach:
         functions = {test.partition("[")[0] for test in reaching or score}
         others = (t for t in self.seconds if t.partition("[")[0] in functions)
         found = (reaching & self.seconds.keys()).union(others)
-        return self._in_turn(found, f"tests/{room_of(file)}/", score)
+        # What a fixture of a whole file reaches was recorded for the first test alone.
+        files = {test.partition("::")[0] for test in found}
+        beside = {t for t in self.seconds if t.partition("::")[0] in files} - found
+        own = f"tests/{room_of(file)}/"
+        return self._in_turn(found, own, score) + self._in_turn(beside, own, score)
 
     def named(self, stem: str) -> list[str]:
         """Tests of contracts and of front ends whose names hold a word that stands for
