@@ -97,6 +97,8 @@ def lines(name: str) -> Iterator[str]:
                 yield f"{contract} {at}: {error.message}"
                 break
             yield shortened(f"{contract} {at}: {found.path}")
+            if name == "sigmoid":
+                continue  # The last bits of its exponential are numpy's.
             data = json.dumps(found.to_dict(), default=str)
             whole = replace(found, all_steps=True, shows_products=True)
             texts = str(found), str(whole), whole.render(60), data
