@@ -49,7 +49,10 @@ func.func private @up(%x: f32, %scale: f32, %zero_point: f32, %low: f32, %high: 
 // np.fix: a negative fraction becomes -0
 func.func private @down(%x: f32, %scale: f32, %zero_point: f32, %low: f32, %high: f32) -> f32 {
   %steps = func.call @clamped_steps(%x, %scale, %zero_point, %low, %high) : (f32, f32, f32, f32, f32) -> f32
-  %result = math.trunc %steps : f32
+  %below = math.floor %steps : f32
+  %above = math.ceil %steps : f32
+  %is_positive = arith.cmpf oge, %steps, 0.0 : f32
+  %result = arith.select %is_positive, %below, %above : f32
 }
 
 func.func private @half_up(%x: f32, %scale: f32, %zero_point: f32, %low: f32, %high: f32) -> f32 {
