@@ -4,7 +4,7 @@ Every line of the revision weighs 1, and each commit since then is followed. A l
 it takes out and puts in elsewhere keeps its weight. Its other new lines share what its
 other removed lines weighed: old lines replaced by twice as many weigh a half each, old
 lines replaced by fewer weigh 1. So a line that replaces an old one is old,
-whoever wrote it, and what a commit adds beyond that is new.
+no matter which commit wrote it, and what a commit adds beyond that is new.
 """
 
 from __future__ import annotations

@@ -301,7 +301,7 @@ def theirs(layer: str, count: int, differ: int) -> LayerCount:
 
 def test_layers_are_joined_by_their_names() -> None:
     """A fused layer has the sum of its parts, copies for it are counted with it, and a
-    layer of which CMSIS-NN lacks a part is left out."""
+    layer with a part that CMSIS-NN lacks is left out."""
     joined: Any = vars(count)["_joined"]
     kernels = [
         *(kernel("a", 5, 50), kernel("a", 7, None), kernel("b + c", 100, 1000)),

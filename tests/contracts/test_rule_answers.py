@@ -73,7 +73,7 @@ MACHINE_DEPENDENT = re.compile(r"math\.(?:exp|log|sin|cos|tanh|powf)")
 """What numpy computes with the processor's own last bits."""
 
 SPARSE = 40
-"""Every so many of the results that depend on these are written."""
+"""One in this many of the results that depend on these is written."""
 
 INF = np.inf
 

@@ -25,7 +25,7 @@ EDGES: dict[str, Sequence[float]] = {
 
 
 def words(form: str, *numbers: float) -> list[int]:
-    """Numbers in registers, of which there are at least four."""
+    """Numbers in registers, at least four of them."""
     with np.errstate(over="ignore"):
         data = b"".join(
             np.float32(one).tobytes()

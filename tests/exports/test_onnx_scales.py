@@ -90,7 +90,7 @@ def test_a_scale_is_known_by_its_values(
 
 
 def test_layouts_of_weights() -> None:
-    """Each order of dimensions by an array of which no other order is the same."""
+    """Each order of dimensions, by an array that every other order changes."""
     for layout in LAYOUTS:
         shape = tuple(range(2, 2 + len(layout)))
         array = np.arange(int(np.prod(shape))).reshape(shape)

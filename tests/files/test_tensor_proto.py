@@ -154,7 +154,7 @@ def test_fields_end_where_the_message_does() -> None:
 
 
 def test_numbers_have_ten_bytes_at_most() -> None:
-    """The last of which holds one bit of 64."""
+    """The last byte holds one bit of 64."""
     tail = field(2, 3)
     longest = b"\xff" * 9 + b"\x01"
     with pytest.raises(ValueError, match=r"^the shape \[-1\] is negative$"):

@@ -99,7 +99,7 @@ class Trees(Summing[str]):
 
 
 class Counted(Trees):
-    """Sums of so many terms that only their numbers are written."""
+    """Sums with too many terms to write: only their numbers are."""
 
     def chain(self, first: int = 0, *, fused: bool = False) -> str:
         return f"{self.count} from {first}"

@@ -40,7 +40,7 @@ class Work:
 def test_methods_start_from_what_was_kept(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One that makes it worse, or changes nothing, is told and left out."""
+    """One that makes it worse, or changes nothing, is reported and left out."""
     improve = room("improve")
     seen: list[tuple[str, float]] = []
 

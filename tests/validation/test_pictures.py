@@ -116,7 +116,7 @@ NUMBERS = PIXELS.tolist()
 @pytest.mark.parametrize("column", ["x", "image", "img", "any"])
 def test_pictures_in_tables(column: str, tmp_path: Path) -> None:
     """Bytes or a struct of them, in the column of the input's name or of pictures, or
-    in the only one; rows of several groups, some of which have no picture."""
+    in the only one; rows of several groups, some without a picture."""
     structs = [{"bytes": png(), "path": "1.png"}, {"bytes": b"none", "path": ""}, None]
     columns = {column: structs, "label": [3, 1, None]}
     if column != "any":
