@@ -97,7 +97,7 @@ def start_worker(work: Path, kind: str) -> None:
     global _tree
     # It would be tested in place of the tree's.
     assert "qlower" not in sys.modules, "the product is imported already"
-    os.nice(19)
+    os.nice(5)
     _tree = copy_tree(work / f"tree-{os.getpid()}")
     import_libraries()
     if kind == CONTRACTS:
