@@ -10,12 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from support.formats.onnx_builder import OnnxBuilder
-from support.formats.onnx_models import optimized_graph
+from support.formats.onnx_layers import Layers
+from support.formats.onnx_models import make_session, optimized_graph
+from support.values.same_numbers import assert_same
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
+import qlower
+from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import REMARKS
 from qlower.frontends.graph.nodes import Graph, hoist_constants
 from qlower.frontends.import_options import X86
 from qlower.frontends.onnx.fusing import fuse
 from qlower.frontends.onnx.reader import read_model
+from qlower.frontends.onnx.remarks import OTHER_AXIS
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
@@ -33,7 +40,10 @@ class Reals(OnnxBuilder):
     def value(self, shape: Sequence[int] = SHAPE) -> str:
         return self.input(f"x{len(self.inputs)}", shape)
 
-    def row(self, *shape: int) -> str:
+    def row(self, *shape: int, kind: str = "constant") -> str:
+        if kind != "constant":
+            given = self.input(f"x{len(self.inputs)}", shape or SHAPE[-1:])
+            return given if kind == "input" else self("Exp", given)
         values = self.random.normal(size=shape or SHAPE[-1:])
         return self.constant(values.astype(np.float32))
 
@@ -90,6 +100,7 @@ def quick_gelu(
 
 def normalized(
     build: Reals,
+    given: str = "",
     *,
     axis: int = -1,
     keepdims: int = 1,
@@ -101,9 +112,10 @@ def normalized(
     centred: bool = True,
     distances: int = 1,
     seen: str = "",
+    rows: str = "constant",
 ) -> str:
     """A layer's rows by their deviation, or by the root of their mean square."""
-    x = build.value()
+    x = given or build.value()
     mean = above = below = x
     if centred:
         mean = build.mean(x, axis, keepdims)
@@ -117,16 +129,20 @@ def normalized(
     if seen:
         word, how = seen.split()
         build.output(values[word] if how == "returned" else build("Exp", values[word]))
-    row = build.row(*factor)
+    row = build.row(*factor, kind=rows)
     whole = build("Mul", *((row, whole) if turned else (whole, row)))
     if offset is None:
         return whole
-    row = build.row(*offset)
+    row = build.row(*offset, kind=rows)
     return build("Add", *((row, whole) if turned else (whole, row)))
 
 
 def skipped(
-    build: Reals, *biased: str, axis: int | None = None, epsilon: float | None = None
+    build: Reals,
+    *biased: str,
+    axis: int | None = None,
+    epsilon: float | None = None,
+    row: Sequence[int] = (),
 ) -> str:
     """A normalization of a sum, whose operands may have a bias, right or left."""
     operands: list[str] = []
@@ -139,7 +155,8 @@ def skipped(
     given = {"axis": axis, "epsilon": epsilon}
     attributes = {name: value for name, value in given.items() if value is not None}
     total = build("Add", *operands)
-    return build("LayerNormalization", total, build.row(), build.row(), **attributes)
+    rows = build.row(*row), build.row(*row)
+    return build("LayerNormalization", total, *rows, **attributes)
 
 
 def scaled_product(
@@ -185,6 +202,17 @@ CASES: Mapping[str, Callable[[Reals], str]] = {
     "norm turned": lambda b: normalized(b, turned=True),
     "norm of two distances": lambda b: normalized(b, distances=2),
     "norm along another axis": lambda b: normalized(b, axis=1, factor=(8,)),
+    "norm along the last axis by its number": lambda b: normalized(b, axis=2),
+    "norm of images along the second axis": lambda b: normalized(b, axis=1),
+    "norm by a number": lambda b: normalized(b, factor=(1,), offset=(1,)),
+    "norm by rows of two lengths": lambda b: normalized(b, offset=(1,)),
+    "norm by inputs": lambda b: normalized(b, rows="input"),
+    "root mean square by an input": lambda b: normalized(
+        b, centred=False, offset=None, rows="input"
+    ),
+    "root mean square along the last axis by its number": lambda b: normalized(
+        b, axis=2, centred=False, offset=None
+    ),
     "norm of cubes": lambda b: normalized(b, power=3.0),
     "norm without an offset": lambda b: normalized(b, offset=None),
     "norm by a matrix": lambda b: normalized(b, factor=(3, 8)),
@@ -210,6 +238,10 @@ CASES: Mapping[str, Callable[[Reals], str]] = {
     "sum": skipped,
     "sum with an epsilon": lambda b: skipped(b, epsilon=1e-3),
     "sum along the last axis": lambda b: skipped(b, axis=-1),
+    "sum along the last axis by its number": lambda b: skipped(b, axis=2),
+    "sum along the second axis": lambda b: skipped(b, axis=1),
+    "sum along two axes": lambda b: skipped(b, axis=1, row=(3, 8)),
+    "sum along two axes by numbers": lambda b: skipped(b, axis=1, row=(1, 1)),
     **{
         f"sum of biased {' and '.join(biased)}": lambda b, s=biased: skipped(b, *s)
         for biased in (
@@ -304,5 +336,75 @@ def fused_by_onnx_runtime(path: Path, folder: Path) -> Mapping[str, object]:
 def test_results(case: str, opset: int, tmp_path: Path) -> None:
     build = Reals(opset)
     build.output(CASES[case](build))
+    path = build.save(tmp_path / "model.onnx")
+    assert fused(path) == fused_by_onnx_runtime(path, tmp_path)
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("shape", [(2, 3, 8), (2, 2, 3, 8)])
+def test_normalized_sums(shape: Sequence[int], axis: int, tmp_path: Path) -> None:
+    """Sums of three dimensions are normalized along the last one, whatever the axis is,
+    others along the axes that the file states."""
+    build = Layers()
+    total = build.node("Add", [build.value(*shape), build.value(*shape)])
+    row = shape[axis:] if len(shape) > 3 else shape[-1:]
+    rows = [build.constant(build.random.normal(size=row)) for _ in range(2)]
+    build.returned(build.node("LayerNormalization", [total, *rows], axis=axis))
+    build.check(tmp_path, X86)
+    model = qlower.load(tmp_path / "model.onnx", qdq=X86)
+    is_remarked = any(OTHER_AXIS in remark for remark in remarks_of(model.module))
+    assert is_remarked == (len(shape) == 3 and axis == 1)
+
+
+@pytest.mark.parametrize("rows", ["constant", "input"])
+@pytest.mark.parametrize("centred", [True, False])
+def test_last_axis_by_its_number(centred: bool, rows: str, tmp_path: Path) -> None:
+    build = Reals()
+    offset = SHAPE[-1:] if centred else None
+    last = normalized(build, axis=2, centred=centred, offset=offset, rows=rows)
+    build.output(build("Identity", last))
+    path = build.save(tmp_path / "model.onnx")
+    model = qlower.load(path, qdq=X86)
+    feed = {
+        spec.name: build.random.normal(size=spec.shape).astype(np.float32)
+        for spec in model.inputs
+    }
+    (expected,) = make_session(path, "ENABLE_ALL", {}).run(None, feed)
+    assert_same(qlower.jit(model)(*feed.values()), expected)
+
+
+def remarks_of(module: ModuleOp) -> list[str]:
+    remarks = module.attributes[REMARKS]
+    assert isinstance(remarks, ArrayAttr)
+    return [remark.data for remark in remarks if isinstance(remark, StringAttr)]
+
+
+def refusal(build: Reals, folder: Path) -> str:
+    path = build.save(folder / "model.onnx")
+    with pytest.raises(QlowerError) as caught:
+        fused(path)
+    return str(caught.value).partition("error: ")[2].splitlines()[0]
+
+
+def test_unknown_lengths_are_refused(tmp_path: Path) -> None:
+    build = Reals()
+    build.output(normalized(build, rows="result"))
+    assert refusal(build, tmp_path) == (
+        "node 10 Add: the lengths of 'v7' and 'v9' are not known: ONNX Runtime fuses"
+        " the normalization if they are equal"
+    )
+
+
+def test_an_axis_of_unknown_rank_is_refused(tmp_path: Path) -> None:
+    build = Reals()
+    x = build("Einsum", build.value(), equation="abc->abc")
+    build.output(normalized(build, x, axis=2))
+    assert refusal(build, tmp_path) == (
+        "node 1 ReduceMean: axis 2 of 'v0', whose rank is not known: ONNX Runtime fuses"
+        " the normalization if that is the last axis"
+    )
+    build = Reals()
+    x = build("Einsum", build.value(), equation="abc->abc")
+    build.output(normalized(build, x))
     path = build.save(tmp_path / "model.onnx")
     assert fused(path) == fused_by_onnx_runtime(path, tmp_path)

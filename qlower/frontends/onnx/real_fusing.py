@@ -7,10 +7,13 @@ far as it changes the result's bits.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from ..graph.nodes import MICROSOFT, Graph, Node
+from ..site import Site
+from .ranks import find_ranks
 
 SQRT_2 = 1.4142135623730951
 
@@ -29,12 +32,13 @@ OPERANDS: Mapping[str, Sequence[int]] = {
 
 def fuse_reals(graph: Graph) -> None:
     """In the order of core/optimizer/graph_transformer_utils.cc."""
+    ranks = find_ranks(graph)
     for fusion in (
         _fuse_gelu,
-        _fuse_layer_normalization,
-        _fuse_simplified_layer_normalization,
+        partial(_fuse_layer_normalization, ranks=ranks),
+        partial(_fuse_simplified_layer_normalization, ranks=ranks),
         _fuse_quick_gelu,
-        _fuse_skip_layer_normalization,
+        partial(_fuse_skip_layer_normalization, ranks=ranks),
         _fuse_matmul_scale,
     ):
         for node in list(graph.nodes):
@@ -104,6 +108,25 @@ def _row(graph: Graph, node: Node, value: str) -> str | None:
     return name if array is not None and array.ndim == 1 else None
 
 
+def _parameter(
+    graph: Graph, node: Node, value: str, ranks: Mapping[str, int]
+) -> tuple[str, int | None] | None:
+    """The vector that a node of a normalization takes with `value`, and its length."""
+    name = _other(node, value)
+    if ranks.get(name) != 1:
+        return None
+    known = graph.constants.get(name) or graph.inputs.get(name)
+    shape = known and known.shape
+    return name, None if shape is None else shape[0]
+
+
+WITHOUT = "--qdq as-written reads the model without fusions"
+
+
+def _site(graph: Graph, node: Node) -> Site:
+    return Site(graph.model.filename, node.index, f"node {node.index} {node.kind}")
+
+
 def _replace(graph: Graph, gone: list[Node], made: Node) -> None:
     graph.remove(*gone)
     graph.add(made)
@@ -162,13 +185,38 @@ def _fuse_quick_gelu(graph: Graph, sigmoid: Node) -> None:
     _replace(graph, gone, made)
 
 
-def _is_of_rows(graph: Graph, mean: Node) -> bool:
-    """Whether a mean is along the last dimension, which stays."""
+def _axis(graph: Graph, mean: Node) -> int | None:
+    """The one axis of a mean whose dimension stays."""
     axes: object = mean.attributes.get("axes")
     if len(mean.inputs) > 1:
         array = graph.array(mean.inputs[1])
         axes = None if array is None else tuple(array.reshape(-1).tolist())
-    return axes == (-1,) and mean.attributes.get("keepdims", 1) == 1
+    if mean.attributes.get("keepdims", 1) != 1:
+        return None
+    match axes:
+        case (int(axis),):
+            return axis
+        case _:
+            return None
+
+
+def _are_of_rows(graph: Graph, means: Sequence[Node], ranks: Mapping[str, int]) -> bool:
+    """Whether means of tensors of one rank are along the last dimension
+    (CheckAxesOnReduceMean in layer_norm_fusion.cc, which takes 0 for another one)."""
+    axes = [_axis(graph, mean) for mean in means]
+    if any(axis is None or axis < -1 or axis == 0 for axis in axes):
+        return False
+    if all(axis == -1 for axis in axes):
+        return True
+    mean = means[0]
+    rank = ranks.get(mean.inputs[0])
+    if rank is None:
+        raise _site(graph, mean).error(
+            f"axis {axes[0]} of {mean.inputs[0]!r}, whose rank is not known: ONNX"
+            " Runtime fuses the normalization if that is the last axis",
+            help=WITHOUT,
+        )
+    return all(axis in (-1, rank - 1) for axis in axes)
 
 
 def _squares(graph: Graph, value: str) -> tuple[str, float, list[Node]] | None:
@@ -181,12 +229,14 @@ def _squares(graph: Graph, value: str) -> tuple[str, float, list[Node]] | None:
         epsilon = graph.scalar(moved.inputs[1 - number])
         mean = _inner(graph, moved.inputs[number], "ReduceMean")
         power = mean and _inner(graph, mean.inputs[0], "Pow")
-        if mean and power and epsilon is not None and _is_of_rows(graph, mean):
+        if mean and power and epsilon is not None:
             return power.inputs[0], float(epsilon), [root, moved, mean, power]
     return None
 
 
-def _fuse_layer_normalization(graph: Graph, quotient: Node) -> None:
+def _fuse_layer_normalization(
+    graph: Graph, quotient: Node, ranks: Mapping[str, int]
+) -> None:
     """Distances from the mean by their deviation, a factor and an offset
     (layer_norm_fusion.cc, which doesn't look at the exponent, and takes epsilon from
     the right alone)."""
@@ -200,24 +250,36 @@ def _fuse_layer_normalization(graph: Graph, quotient: Node) -> None:
     if not (found and distance and mean and product and offset):
         return
     (x, _), (centred,) = distance.inputs, distance.outputs
-    if mean.inputs[0] != x or found[0] != centred or not _is_of_rows(graph, mean):
+    if mean.inputs[0] != x or found[0] != centred:
         return
-    scale = _row(graph, product, quotient.outputs[0])
-    bias = _row(graph, offset, product.outputs[0])
+    scale = _parameter(graph, product, quotient.outputs[0], ranks)
+    bias = _parameter(graph, offset, product.outputs[0], ranks)
     if scale is None or bias is None:
         return
     if graph.is_returned(centred) or len(graph.uses(centred)) > 2:
         return
+    if not _are_of_rows(graph, [mean, found[2][2]], ranks):
+        return
+    if None in (scale[1], bias[1]):
+        raise _site(graph, offset).error(
+            f"the lengths of {scale[0]!r} and {bias[0]!r} are not known: ONNX Runtime"
+            " fuses the normalization if they are equal",
+            help=WITHOUT,
+        )
+    if scale[1] != bias[1]:
+        return
     epsilon = graph.scalar(found[2][1].inputs[1])
     attributes = {"epsilon": LAYER_EPSILON if epsilon is None else float(epsilon)}
     made = offset.like(
-        "LayerNormalization", [x, scale, bias], offset.outputs, attributes
+        "LayerNormalization", [x, scale[0], bias[0]], offset.outputs, attributes
     )
     gone = [mean, distance, *found[2], quotient, product, offset]
     _replace(graph, gone, made)
 
 
-def _fuse_simplified_layer_normalization(graph: Graph, quotient: Node) -> None:
+def _fuse_simplified_layer_normalization(
+    graph: Graph, quotient: Node, ranks: Mapping[str, int]
+) -> None:
     """Numbers by the root of their mean square, and a factor
     (layer_norm_fusion.cc)."""
     if quotient.kind != "Div":
@@ -229,24 +291,26 @@ def _fuse_simplified_layer_normalization(graph: Graph, quotient: Node) -> None:
     *_, power = found[2]
     if not _is(graph, power.inputs[1], 2.0):
         return
-    scale = _row(graph, product, quotient.outputs[0])
-    if scale is None:
+    scale = _parameter(graph, product, quotient.outputs[0], ranks)
+    if scale is None or not _are_of_rows(graph, [found[2][2]], ranks):
         return
     made = product.like(
         "SimplifiedLayerNormalization",
-        [found[0], scale],
+        [found[0], scale[0]],
         product.outputs,
         {"epsilon": found[1]},
     )
     _replace(graph, [quotient, product, *found[2]], made)
 
 
-def _fuse_skip_layer_normalization(graph: Graph, node: Node) -> None:
+def _fuse_skip_layer_normalization(
+    graph: Graph, node: Node, ranks: Mapping[str, int]
+) -> None:
     """A sum of two tensors, and of a bias before it, that is normalized
-    (skip_layer_norm_fusion.cc)."""
+    (skip_layer_norm_fusion.cc, which doesn't look at the axis)."""
     if node.kind != "LayerNormalization":
         return
-    if node.attributes.get("axis", -1) != -1:
+    if any(ranks.get(name, 1) != 1 for name in node.inputs[1:]):
         return
     addition = _inner(graph, node.inputs[0], "Add")
     if addition is None:

@@ -9,6 +9,7 @@ from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node
 from ..graph.remarks import float_remarks
 from ..graph.schema import Constant
 from ..import_options import AS_WRITTEN, INTEGER, SHARED_ZERO_POINT
+from .ranks import find_ranks
 
 SAME_BITS = "ONNX Runtime gives the same bits"
 ANY_THREADS = "with any number of threads"
@@ -44,6 +45,11 @@ OPEN_SIZES = (
     "sizes that the file leaves open are fixed here, and ONNX Runtime fuses additions"
     " with normalizations only where it knows them: a session has the same bits with"
     " options.add_free_dimension_override_by_name('NAME', SIZE) for each"
+)
+
+OTHER_AXIS = (
+    "ONNX Runtime's fusion of an addition with LayerNormalization leaves out its axis:"
+    " normalized along the last one alone"
 )
 
 ABSORBING = ("Conv", "ConvTranspose", "Gemm", "MatMul")
@@ -130,7 +136,17 @@ def remarks(graph: Graph, unfused: Mapping[Node, str], session: str) -> list[str
     is_divided = any(node.kind in divided and not node.domain for node in graph.nodes)
     threads = ONE_THREAD if is_divided else ANY_THREADS
     found = [f"{SAME_BITS}, {threads}, {session}", *float_remarks(graph, unfused)]
+    sums = [node for node in graph.nodes if node.kind == "SkipLayerNormalization"]
     is_open = any(port.shape and None in port.shape for port in graph.inputs.values())
-    if is_open and any(node.kind == "SkipLayerNormalization" for node in graph.nodes):
+    if is_open and sums:
         found.append(OPEN_SIZES)
+    ranks = find_ranks(graph)
+    moved = [
+        repr(node.outputs[0])
+        for node in sums
+        if node.attributes.get("axis", -1) not in (-1, 2)
+        and [ranks.get(value) for value in node.inputs[:2]] == [3, 3]
+    ]
+    if moved:
+        found.append(f"{OTHER_AXIS}: {', '.join(moved)}")
     return found

@@ -49,8 +49,9 @@ def import_layer_normalization(node: NodeContext, *, is_centred: bool) -> None:
 def import_skip_layer_normalization(node: NodeContext, *, is_centred: bool) -> None:
     """Import the sum of two tensors of one shape and a bias, normalized by Welford's
     corrections, or by squares in turn, whatever the size
-    (contrib_ops/cpu/skip_layer_norm.cc). Where ONNX Runtime doesn't fuse an addition
-    with what follows, its rows are normalized as those of LayerNormalization."""
+    (contrib_ops/cpu/skip_layer_norm.cc), along the last axis whatever the node says.
+    Where ONNX Runtime doesn't fuse an addition with what follows, its rows are
+    normalized as those of LayerNormalization."""
     operands = [real_tensor(node, 0), real_tensor(node, 1)]
     shapes = {value.shape for value in operands}
     is_fused = len(shapes) == 1 and len(operands[0].shape) == 3
@@ -69,10 +70,10 @@ def import_skip_layer_normalization(node: NodeContext, *, is_centred: bool) -> N
         refuse_result(node, number)
     if node.has_result(SUM):
         node.define(total, SUM)
-    axis = len(total.shape) - 1
+    axis = node.axis(-1 if is_fused else node.integer("axis", -1), len(total.shape))
     function = "layer_norm" if is_centred else "rms_norm"
     shortest = SHORTEST if is_centred else SHORTEST_OF_SQUARES
-    if is_fused or total.shape[-1] < shortest:
+    if is_fused or math.prod(total.shape[axis:]) < shortest:
         function = f"loop_{function}"
     numbers = [2, 3] if is_centred else [2]
     _define(node, total, axis, function, numbers, FUSED_EPSILON)
