@@ -6,6 +6,7 @@ import importlib
 import json
 import multiprocessing
 import os
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,11 @@ ALSO_NAMED = {
     **dict.fromkeys(("mlas", "sleef"), ("libraries", "test_onnx", "pt2_operators")),
 }
 """Other words in the names of tests that a contract's text is met by."""
+
+NAMED = 30
+"""How much less of the product a test seems to reach for each word of the changed
+file's path in its name: cases of one function, such as FileCheck's, may have nothing
+else in common."""
 
 
 def record(
@@ -178,9 +184,9 @@ class Reach:
         """Those that reach the mutant's block; its function, if none of the block was
         recorded; its file, if none of the function was (it is new, or runs when it is
         imported). The likeliest to fail come first: tests that reach what few others do
-        in its function and little of the product besides, then tests of its own room,
-        then quick ones; and of each test function one before its others. Last come the
-        other tests of their files."""
+        in its function and little of the product besides, or are named after its file
+        or a folder of it, then tests of its own room, then quick ones; and of each test
+        function one before its others. Last come the other tests of their files."""
         file = mutant.file
         function, block = block_of((self._tree / file).read_text(), mutant.line)
         reaching = self._tests[file, function, block]
@@ -200,7 +206,12 @@ class Reach:
         files = {test.partition("::")[0] for test in found}
         beside = {t for t in self.seconds if t.partition("::")[0] in files} - found
         own = f"tests/{room_of(file)}/"
-        return self._in_turn(found, own, score) + self._in_turn(beside, own, score)
+        words = Path(file).with_suffix("").parts[2:]
+        return [
+            test
+            for tests in (found, beside)
+            for test in self._in_turn(tests, own, score, words)
+        ]
 
     def named(self, stem: str) -> list[str]:
         """Tests of contracts and of front ends whose names hold a word that stands for
@@ -215,18 +226,38 @@ class Reach:
             and any(word in test for word in words)
             and NO_JUDGE_OF_TEXT not in test
         }
-        return self._in_turn(found, f"tests/{CONTRACTS}/", {})
+        return self._in_turn(found, f"tests/{CONTRACTS}/", {}, ())
 
     def _in_turn(
-        self, tests: set[str], own: str, score: Mapping[str, float]
+        self,
+        tests: set[str],
+        own: str,
+        score: Mapping[str, float],
+        words: Sequence[str],
     ) -> list[str]:
-        def key(test: str) -> tuple[float, bool, float]:
-            return -score.get(test, 0), not test.startswith(own), self.seconds[test]
+        best: defaultdict[str, float] = defaultdict(float)
+        for test, value in score.items():
+            function = test.partition("[")[0]
+            best[function] = max(best[function], value)
+
+        def key(test: str) -> tuple[float, float, bool, float]:
+            worth = best[test.partition("[")[0]] * NAMED ** _times_named(test, words)
+            is_other = not test.startswith(own)
+            return -worth, -score.get(test, 0), is_other, self.seconds[test]
 
         turns: Counter[str] = Counter()
-        chosen: list[tuple[int, tuple[float, bool, float], str]] = []
+        chosen: list[tuple[int, tuple[float, float, bool, float], str]] = []
         for test in sorted(tests, key=lambda test: (key(test), test)):
             function = test.partition("[")[0]
             chosen.append((turns[function], key(test), test))
             turns[function] += 1
         return [test for *_, test in sorted(chosen)]
+
+
+def _times_named(test: str, words: Sequence[str]) -> int:
+    """How many of the words a test's name has, its folder left out."""
+    file, _, case = test.partition("::")
+    name = f"{Path(file).stem} {case}".replace("-", "_")
+    return sum(
+        re.search(rf"(?<![a-z]){word}(?![a-z])", name) is not None for word in words
+    )

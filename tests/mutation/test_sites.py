@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
 
-from mutation.sites import contract_mutants, python_mutants
+from mutation.record import Reach
+from mutation.sites import Mutant, contract_mutants, python_mutants
 
 PYTHON = '''\
 """A docstring with 1 < 2."""
@@ -94,3 +96,36 @@ def test_the_tool_leaves_the_product_to_its_workers() -> None:
     program = "import mutation.run, sys; assert 'qlower' not in sys.modules"
     tests = Path(__file__).resolve().parents[1]
     subprocess.run([sys.executable, "-c", program], cwd=tests, check=True)
+
+
+FILES = "tests/test_filecheck.py::test_file"
+NESTS = "tests/codegen/test_nests.py::test_a_window"
+
+
+def test_tests_that_are_named_after_a_file_come_first(tmp_path: Path) -> None:
+    """Of a test with cases for all passes the one of this pass, though what it reaches
+    was recorded for other cases."""
+    (tmp_path / "qlower/transforms").mkdir(parents=True)
+    file = "qlower/transforms/match_signs.py"
+    (tmp_path / file).write_text("def f():\n    return 1\n")
+    reached = {file: {"f": [0]}}
+    much = {"qlower/other.py": {"g": [*range(20)]}}
+    rows = [
+        (NESTS, 0.1, {**reached, "qlower/other.py": {"g": [0]}}),
+        (f"{FILES}[drop-channels.mlir]", 0.5, {**reached, **much}),
+        (f"{FILES}[match-signs.mlir]", 0.5, {}),
+        ("tests/test_models.py::test_matches", 0.5, {**reached, **much}),
+    ]
+    names = [test for test, *_ in rows]
+    (tmp_path / "reach.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows)
+    )
+    (tmp_path / "collected.json").write_text(json.dumps(dict.fromkeys(names, False)))
+    reach = Reach(tmp_path / "reach.jsonl", tmp_path)
+    mutant = Mutant(file, 2, 20, 21, "1", "(2)")
+    assert reach.tests_of(mutant) == [
+        f"{FILES}[match-signs.mlir]",
+        NESTS,
+        "tests/test_models.py::test_matches",
+        f"{FILES}[drop-channels.mlir]",
+    ]
