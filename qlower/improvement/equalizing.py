@@ -45,11 +45,10 @@ def equalize(work: Work) -> Work:
     }
     reference = work.network.real(work.inputs, parameters)
     types = result_types(work.model.module)
-    outputs = {spec.name for spec in work.model.outputs}
     results = {
         name: spanning_type(types[name], reference[name])
         for first, _ in chains
-        if (name := layer_name(first.op)) is not None and name not in outputs
+        if (name := layer_name(first.op)) is not None
     }
     return work.rescaled(results, weights, parameters)
 

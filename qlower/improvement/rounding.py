@@ -56,7 +56,7 @@ def _learned(work: Work, layer: Layer) -> Array:
     scaled = tensor_of(work.parameters[spec.name].astype(np.float32)) / scales + points
     floor = scaled.floor()
     bias = [] if op.bias is None else [tensor_of(network.constant(op.bias, {}))]
-    part = ((scaled - floor - LOW) / (HIGH - LOW)).clamp(1e-4, 1 - 1e-4)
+    part = (scaled - floor - LOW) / (HIGH - LOW)
     variable = part.logit().requires_grad_()
     optimizer = torch.optim.Adam([variable], lr=RATE)
     draw = torch.Generator().manual_seed(0)

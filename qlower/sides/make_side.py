@@ -100,9 +100,9 @@ def short_titles(*sides: SideLike) -> list[str | None]:
         for side in sides
     ]
     for length in range(1, max(map(len, paths)) + 1):
-        ends = ["/".join(path[-length:]) for path in paths]
+        ends = [str(Path(*path[-length:])) if path else None for path in paths]
         if len(set(ends)) == len(ends):
-            return [end or None for end in ends]
+            return ends
     return [None] * len(sides)
 
 
