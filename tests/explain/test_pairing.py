@@ -23,7 +23,7 @@ def row(name: str, text: str = "", so_far: Any = None, **others: Any) -> Row:
         **{"words": f"{name} in words", "exact": None, "how": "", "error": None},
         **{"place": "", "is_runtime": True, "is_plain": False, **others},
     }
-    stored = None if value is None else np.int32(value)
+    stored = None if value is None else np.array(value, np.int32)
     number = None if so_far is None else F(so_far)
     return Row(name=name, text=text, value=stored, so_far=number, **given)
 
