@@ -118,6 +118,17 @@ CHAINS: list[tuple[list[Row], list[Row], list[tuple[str | None, str | None, bool
             ("shifted", "rounded", False),
         ],
     ),
+    # alone costs two fifths: a likeness of -0.2 is a pair, one of -0.5 isn't
+    (
+        [row("a", "x", 0)],
+        [row("b", "y", F(7, 10))],
+        [("a", "b", True)],
+    ),
+    (
+        [row("a", "x", 0)],
+        [row("b", "y", 1)],
+        [("a", None, False), (None, "b", True)],
+    ),
     # one side takes a step more
     (
         [GIVEN, SHIFT],
