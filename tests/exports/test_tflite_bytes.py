@@ -246,6 +246,17 @@ def test_differences_from_the_model_of_a_file() -> None:
     )
 
 
+def test_weights_without_a_name_in_the_file_have_no_scales_there() -> None:
+    text = MODEL.replace('loc("w_in_file")', "")
+    old = model(text)
+    wide = QuantizedType.per_axis(8, True, 0, [1.0, 2.0], storage_min=-127)
+    (weight, _) = weight_specs(old.module)
+    new = with_scales(old, {}, {weight.name: wide})
+    found = vars(exports)["_changes"](old, new, Path("m.tflite"))
+    assert None not in [one.file_name for one in found.scales]
+    assert weight.name in [one.name for one, _ in found.stored]
+
+
 OTHERS = {
     "a layer": ("qnn.relu %0", "qnn.relu6 %0"),
     "a range": ("!quant.uniform<i8:f32, 0.25:1>", "!quant.uniform<u8:f32, 0.25:1>"),
