@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 from qlower.diagnostics import QlowerError
-from qlower.files import contract_plugins
+from qlower.files import contract_plugins, programs
 from qlower.files.contract_plugins import plugin_contracts
 from qlower.files.dumps import read_dump
 from qlower.files.json_text import parse_json
@@ -243,6 +243,90 @@ def test_programs_have_limits(memory: int | None, work: int | None) -> None:
     command = [sys.executable, "-c", SHOWS]
     done = run_program(command, most_memory=memory, most_work=work)
     assert done.stdout.decode().strip() == " ".join(map(str, wanted)), done.stderr
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_limits_are_set_before_a_program_begins(
+    platform: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With time, there is no core either, which SIGXCPU would leave."""
+    limit = vars(programs)["_limit"]
+    given: list[tuple[int, tuple[int, int]]] = []
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(
+        resource, "setrlimit", lambda kind, limits: given.append((kind, limits))
+    )
+    space = (resource.RLIMIT_AS, (1 << 33, 1 << 33))
+    time = [(resource.RLIMIT_CORE, (0, 0)), (resource.RLIMIT_CPU, (77, 78))]
+    for memory, work, wanted in (
+        (None, None, []),
+        (1 << 33, None, [space]),
+        (None, 77, time),
+        (1 << 33, 77, [space, *time]),
+        (0, None, [(resource.RLIMIT_AS, (0, 0))]),
+    ):
+        limit(memory, work)
+        assert given == (wanted if platform == "linux" else [])
+        given.clear()
+
+
+def test_what_a_program_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paths as absolute ones, and limits where there are any."""
+    monkeypatch.chdir(tmp_path)
+    seen: list[Any] = []
+
+    def run(command: Any, **options: Any) -> str:
+        before = options.pop("preexec_fn")
+        options["limits"] = None if before is None else before.args
+        seen.append((command, options))
+        return "done"
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert run_program(["x", Path("--y"), Path("/z")]) == "done"
+    plain: dict[str, Any] = {
+        **{"input": b"", "capture_output": True, "timeout": None, "env": None},
+        **{"cwd": None, "check": False, "limits": None},
+    }
+    assert seen == [(["x", str(tmp_path / "--y"), "/z"], plain)]
+    for name, value, changed in (
+        *(("input", b"1", "input"), ("seconds", 3.0, "timeout")),
+        *(("environment", {"a": "b"}, "env"), ("folder", tmp_path, "cwd")),
+    ):
+        run_program(["x"], **{name: value})  # pyright: ignore[reportArgumentType]
+        assert seen[-1] == (["x"], {**plain, changed: value})
+    for memory, work in ((1, None), (None, 0), (0, 2)):
+        run_program(["x"], most_memory=memory, most_work=work)
+        assert seen[-1] == (["x"], {**plain, "limits": (memory, work)})
+
+
+def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
+    """Though it is empty; and one that is made for no file, once that is done."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(ZeroDivisionError), replacing_files(empty):
+        assert 1 // 0
+    assert [*tmp_path.iterdir()] == [empty]
+    with replacing_files(empty), replacing_files(tmp_path / "made"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "made"]
+    with pytest.raises(ZeroDivisionError), replacing_files(tmp_path / "other"):
+        assert 1 // (tmp_path / "other" / "of another").write_text("")
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["of another"]
+
+
+def test_results_have_the_mode_of_new_files(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "x") as stream:
+            stream.write(b"1")
+        (tmp_path / "plain").write_bytes(b"1")
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(before)
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {0o640}
 
 
 def test_programs_have_their_folder_variables_and_time(tmp_path: Path) -> None:
