@@ -83,11 +83,30 @@ def python_mutants(file: str, text: str) -> list[Mutant]:
 
 
 def _changes(tree: ast.Module) -> Iterator[Change]:
+    alike = {id(node) for node in _any_negative(tree)}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             for statement in node.body:
                 for child in _inside(statement):
-                    yield from _changes_of(child)
+                    if id(child) not in alike:
+                        yield from _changes_of(child)
+
+
+def _any_negative(tree: ast.Module) -> Iterator[ast.expr]:
+    """The 1 of each -1 that `reshape` is given: for numpy any negative number is the
+    size that remains."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Attribute(attr="reshape"), arguments):
+                for argument in arguments:
+                    for one in ast.walk(argument):
+                        match one:
+                            case ast.UnaryOp(ast.USub(), ast.Constant(1) as number):
+                                yield number
+                            case _:
+                                pass
+            case _:
+                pass
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:

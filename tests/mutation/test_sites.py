@@ -54,6 +54,19 @@ def test_python() -> None:
         ast.parse(text)
 
 
+def test_sizes_that_remain() -> None:
+    """Which -2 would say, too."""
+    text = "def f(x):\n    return x.reshape([-1, 2]).reshape(-1)[-1]\n"
+    found = {(one.old, one.start, one.new) for one in python_mutants("f.py", text)}
+    last = text.rindex("1")
+    assert found == {
+        ("2", text.index("2"), "(3)"),
+        ("2", text.index("2"), "(1)"),
+        ("[-1, 2]", text.index("["), "([-1])"),
+        *(("1", last, f"({n})") for n in (0, 2)),
+    }
+
+
 def test_contracts() -> None:
     mutants = contract_mutants("f.mlir", CONTRACT)
     assert {(mutant.line, mutant.old, mutant.new) for mutant in mutants} == {
