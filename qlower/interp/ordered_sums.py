@@ -35,7 +35,7 @@ class ArraySums(Summing[Array]):
     def ordered(self, order: Order) -> Array:
         """Return the sums in this order; rows are one behind the other in memory."""
         if order.build is None:
-            return self.chain(fused=order.fused)
+            return self._chained(self._started(), 0, order.fused)
         total: Array | None = None
         rows = np.arange(math.prod(self._result)).reshape(self._result)
         firsts = -rows * self.count % order.aligned
@@ -63,12 +63,7 @@ class ArraySums(Summing[Array]):
         return np.asarray(fma(one, other, total))
 
     def chain(self, first: int = 0, *, fused: bool = False) -> Array:
-        total = self.zero() if self._start is None else self._start
-        for place in range(first, self.count):
-            total = (
-                self.fused(place, total) if fused else self.add(total, self.term(place))
-            )
-        return total
+        return self._chained(self.zero(), first, fused)
 
     def chains(self, first: int, count: int, size: int) -> Sequence[Array]:
         starts = range(first, first + count * size, size)
@@ -90,7 +85,7 @@ class ArraySums(Summing[Array]):
         return ArraySums([np.stack(sums, axis=-1)], [len(sums)])
 
     def groups(self, size: int) -> Array:
-        total = self.zero() if self._start is None else self._start
+        total = self._started()
         for first in range(0, self.count - self.count % size, size):
             group = [self.term(place) for place in range(first, first + size)]
             total = self.add(self.add_in_turn(group), total)
@@ -104,6 +99,16 @@ class ArraySums(Summing[Array]):
             [-1 if axis == inner else 1 for axis in range(len(self._result))]
         )
         return np.where(index < end, one, other)
+
+    def _started(self) -> Array:
+        return self.zero() if self._start is None else self._start
+
+    def _chained(self, total: Array, first: int, fused: bool) -> Array:
+        for place in range(first, self.count):
+            total = (
+                self.fused(place, total) if fused else self.add(total, self.term(place))
+            )
+        return total
 
     def _part(self, places: range) -> ArraySums:
         """Sums from 0 of some of the terms."""

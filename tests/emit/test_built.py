@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
+from support.layers.built import built
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    FunctionType,
-    ModuleOp,
     TensorType,
-    UnknownLoc,
     f32,
-    f64,
     i8,
-    i16,
     i32,
     i64,
 )
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from qlower.dialects.quant import QuantizedType
 from qlower.emit.movement import concatenated, folded, moved, padded, taken
-from qlower.emit.ordered_sums import Factors
+from qlower.emit.ordered_sums import Factors, sums_in
 from qlower.emit.reductions import (
     axes_nest,
     first_of_largest,
@@ -39,7 +34,6 @@ from qlower.emit.sums import Factor, from_zero, sum_products
 from qlower.emit.tables import looked_up
 from qlower.emit.tensors import pad, reshape, storage_type
 from qlower.emit.window_rows import as_rows
-from qlower.interp import evaluate_function
 from qlower.model.nests import Emitter
 from qlower.operators.movement import (
     Broadcast,
@@ -52,6 +46,7 @@ from qlower.operators.movement import (
     Tile,
     Transpose,
 )
+from qlower.operators.orders import ORDERS
 from qlower.operators.products import Products
 from qlower.operators.sums import (
     CONV_2D,
@@ -63,43 +58,6 @@ from qlower.operators.sums import (
     Sums,
     matrix_rows,
 )
-
-TYPES: dict[np.dtype[Any], Attribute] = {
-    **{np.dtype(np.int8): i8, np.dtype(np.int16): i16, np.dtype(np.int32): i32},
-    **{np.dtype(np.int64): i64, np.dtype(np.float32): f32, np.dtype(np.float64): f64},
-}
-Build = Callable[..., Any]
-
-
-def built(
-    build: Build, *arrays: np.ndarray, known: Sequence[int] = ()
-) -> tuple[list[Any], list[str]]:
-    """What a builder's values are for these arrays, and the names of its operations.
-
-    It is given an emitter, and a value for each array; those that are `known` are
-    constants.
-    """
-    types = [TensorType(TYPES[array.dtype], array.shape) for array in arrays]
-    given = [n for n in range(len(arrays)) if n not in known]
-    block = Block(arg_types=[types[n] for n in given])
-    emit = Emitter(block.add_op, UnknownLoc())
-    values: list[SSAValue] = []
-    for number, array in enumerate(arrays):
-        if number in known:
-            values.append(emit.constant(array, TYPES[array.dtype]))
-        else:
-            values.append(block.args[given.index(number)])
-    found = build(emit, *values)
-    results = [found] if isinstance(found, SSAValue) else list(found)
-    names = [op.name for op in block.ops][len(known) :]
-    block.add_op(ReturnOp(*results))
-    kind = FunctionType.from_lists(block.arg_types, [one.type for one in results])
-    function = FuncOp("main", kind, Region(block))
-    ModuleOp([function])
-    function.verify()
-    outputs = evaluate_function(function, [arrays[n] for n in given])
-    return [np.asarray(one) for one in outputs], names
-
 
 X = np.arange(24, dtype=np.int8).reshape(2, 3, 4)
 MOVEMENTS: list[tuple[Movement, list[str]]] = [
@@ -336,6 +294,30 @@ def test_windows_as_rows(
             total += float(a) * float(b)
         result.append(total)
     assert result == sums.evaluate(x, w).reshape(-1).tolist()
+
+
+@pytest.mark.parametrize(("sums", "first", "second"), SUMS)
+@pytest.mark.parametrize("name", ["sequential", "fused"])
+def test_chains_over_windows(
+    sums: Sums, first: tuple[int, ...], second: tuple[int, ...], name: str
+) -> None:
+    """From 0, and from numbers that were there."""
+    random = np.random.default_rng(7)
+    x, w = (
+        random.integers(-9, 10, shape).astype(np.float32) for shape in (first, second)
+    )
+    products = Products.of(sums, first, second)
+    padded_x = np.pad(x, list(zip(*sums.padding(), strict=True)))
+    start = random.integers(-9, 10, [*products.result.values()]).astype(np.float32)
+
+    def build(emit: Emitter, a: SSAValue, b: SSAValue, c: SSAValue) -> list[SSAValue]:
+        factors = Factors(products, a, b)
+        return [sums_in(ORDERS[name], emit, factors, start) for start in (None, c)]
+
+    (alone, started), _ = built(build, padded_x, w.reshape(products.rhs.shape), start)
+    expected = sums.evaluate(x, w).reshape(start.shape)
+    assert alone.tolist() == expected.tolist()
+    assert started.tolist() == (expected + start).tolist()
 
 
 def test_reductions_along_axes() -> None:

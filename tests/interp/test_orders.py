@@ -42,6 +42,19 @@ def test_elements_are_added_once(name: str) -> None:
         assert found.tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("count", [6, 7, 8, 11])
+def test_rows_begin_where_those_before_end(count: int) -> None:
+    """In memory, of which each fourth number is aligned: each row as if alone."""
+    order = ELEMENT_ORDERS["packets"]
+    assert order.build is not None
+    rows = np.random.default_rng(1).standard_normal((2, 3, count)).astype(np.float32)
+    found = ArraySums([rows], [count]).ordered(order)
+    for at, row in enumerate(rows.reshape(6, 1, count)):
+        alone = ArraySums([row], [count])
+        alone.first = -at * count % 4
+        assert order.build(alone).tolist() == [found.reshape(-1)[at]]
+
+
 @pytest.mark.parametrize(
     ("shape", "last"), [((1, 1), 1), ((5, 1), 5), ((3, 2), 2), ((2, 3, 1, 1), 3)]
 )
