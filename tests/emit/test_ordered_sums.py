@@ -147,10 +147,11 @@ def test_parts(shape: tuple[int, int, int], has_start: bool) -> None:
     )
 
     def nests(emit: Emitter, *values: SSAValue) -> list[SSAValue]:
-        factors, given = Factors(products, *values[:2]), values[2:]
+        factors = Factors(products, values[0], values[1])
+        first = values[2] if has_start else None
         found: list[SSAValue] = []
         for part in PARTS.values():
-            sums = NestSums(emit, factors, *given)
+            sums = NestSums(emit, factors, first)
             last = [1, *(size for size in shape if size > 1)][-1]
             assert (sums.count, sums.block, sums.last) == (COUNT, COUNT, last)
             found += sums.nest.build([part(sums)])

@@ -24,6 +24,9 @@ Tool: TypeAlias = Callable[[], object]
 Target: TypeAlias = int | IO[str] | IO[bytes]
 """Where a command writes: a file, or `subprocess.PIPE` or `STDOUT`."""
 
+printed: list[tuple[tuple[str, ...], str]] = []
+"""The arguments of tools that have run, and what each has written for another."""
+
 
 @dataclass
 class EndedTool:
@@ -107,6 +110,8 @@ def in_process(tools: Mapping[str, Tool]) -> Callable[..., Process | EndedTool]:
             ),
         ):
             code = _code(tool)
+        piped_output.seek(0)
+        printed.append((tuple(arguments), piped_output.read()))
         piped_output.seek(0)
         piped_errors.seek(0)
         return EndedTool(read, piped_output, piped_errors, code)
