@@ -114,7 +114,9 @@ def _record_file(tree: Path, long: tuple[str, ...], seconds: float, file: str) -
 
 def _collect(tree: Path, tests: Sequence[str], names: Path) -> None:
     """Write the names of all tests of every turn, and whether they are long."""
-    arguments = ["--collect-only", "-o", "addopts=", "--long", *tests]
+    # Without this mode files of one name in two folders are not collected.
+    options = ["-o", "addopts=", "--import-mode=importlib"]
+    arguments = ["--collect-only", *options, "--long", *tests]
     in_process(tree, partial(_run, tree, arguments, [_Names(names)]), 600)
 
 

@@ -111,6 +111,28 @@ def test_the_tool_leaves_the_product_to_its_workers() -> None:
     subprocess.run([sys.executable, "-c", program], cwd=tests, check=True)
 
 
+def test_files_of_one_name_are_collected(tmp_path: Path) -> None:
+    """In several folders."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "test_parts.py").write_text("def test_f():\n    pass\n")
+    code = (
+        "import sys; from pathlib import Path; sys.path[:0] = sys.argv[3:]\n"
+        "from mutation import record\n"
+        "record._collect(Path(sys.argv[1]), ['a', 'b'], Path(sys.argv[2]))\n"
+    )
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_addoption(parser):\n"
+        "    parser.addoption('--long', action='store_true')\n"
+    )
+    names = tmp_path / "names.json"
+    tests = Path(__file__).resolve().parents[1]
+    command = [sys.executable, "-c", code, tmp_path, names, tests]
+    subprocess.run(command, check=True)
+    found = json.loads(names.read_text())
+    assert found == {f"{folder}/test_parts.py::test_f": False for folder in "ab"}
+
+
 FILES = "tests/test_filecheck.py::test_file"
 NESTS = "tests/codegen/test_nests.py::test_a_window"
 
