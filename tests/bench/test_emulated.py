@@ -81,6 +81,30 @@ def test_a_routine_is_counted_for_the_kernel_that_calls_it(
     assert [one.products for one in found] == [5, 0, 0]
 
 
+def test_the_bytes_of_a_function_are_those_of_its_first_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Others that share it have none; nor has one whose function isn't there."""
+
+    def executable(_: object) -> Any:
+        def run(inputs: object) -> None:
+            emulator.run(inputs)
+
+        emulator = Emulator()
+        run.emulator = emulator  # pyright: ignore[reportFunctionMemberAccess]
+        return run
+
+    monkeypatch.setattr(emulated, "EmulatedExecutable", executable)
+    kernels = [
+        SimpleNamespace(name=name, layer="l", family="f", products=1)
+        for name in ("conv", "conv", "none")
+    ]
+    compiled: Any = SimpleNamespace(
+        kernels=kernels, signature=SimpleNamespace(arguments=())
+    )
+    assert [one.code for one in count_kernels(compiled)] == [32, 0, 0, 32]
+
+
 def test_the_table_of_instructions():
     table = count_table(COUNTS)
     lines = [line.split() for line in table.render("plain").splitlines()]
