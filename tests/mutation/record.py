@@ -135,6 +135,8 @@ class _Names:
 
 
 def _run(tree: Path, arguments: Sequence[str], plugins: Sequence[object] = ()) -> str:
+    # What this process reached as it was forked belongs to no test.
+    importlib.import_module("blocks").taken()
     # For processes that a test starts, which record, too.
     os.environ["PYTHONPATH"] = os.pathsep.join([str(PROBES), str(tree)])
     return str(pytest.main(["-p", "no:cacheprovider", *arguments], plugins))
