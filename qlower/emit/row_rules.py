@@ -156,7 +156,7 @@ class RowNests:
         if name == "columns_first" and self.columns is not None:
             sums = self.columns.sums.summed_in_turn(helper)
             return self.columns.across(sums).summed_in_turn(helper)
-        rows = self._flat(joined=order.aligned > 1)
+        rows = self._flat(joined=order.aligned > 1 or not self.outer)
         return reshape(self.emit, rows._ordered(helper, order), self.outer)
 
     def _flat(self, *, joined: bool) -> RowNests:
@@ -235,7 +235,7 @@ class _Terms:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        *before, count = self.rows.outer or (1,)
+        *before, count = self.rows.outer
         return (*before, len(range(self.first, count, self.period)))
 
     @property

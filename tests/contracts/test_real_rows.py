@@ -99,6 +99,15 @@ OPERATIONS = {
         (6, 2, 17),
         (6, 2, 17),
     ),
+    **{
+        f"{function} of all": (
+            f'qnn.real_reduce %x {{function = "{function}", axes = [0, 1],'
+            " keep_dims = true}",
+            (3, 40),
+            (1, 1),
+        )
+        for function in ("mean", "sum")
+    },
     "rows by their norm": (
         'qnn.real_normalize %x {function = "l2_normalize", axis = 1, fallback ='
         ' "tflite"}',
