@@ -28,6 +28,7 @@ from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.targets.resolve import resolve_target
 from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
+from qlower.files.digits import is_number
 from qlower.files.replacing import write_text
 from qlower.frontends.model_files import check_model_path
 from qlower.packages.compiled import compile_levels
@@ -183,7 +184,7 @@ def _peers(text: str) -> dict[str, Path | None]:
 
 
 def _counts(text: str) -> list[int]:
-    counts = [int(item) for item in text.split(",") if item.isdecimal()]
+    counts = [int(item) for item in text.split(",") if is_number(item)]
     if len(counts) != len(text.split(",")) or 0 in counts:
         raise QlowerError(f"--threads {text} is no list of positive numbers")
     return counts

@@ -13,6 +13,7 @@ from qlower.codegen.program.flavour import Flavour
 from qlower.codegen.targets.resolve import Target, resolve_levels, resolve_target
 from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
+from qlower.files.digits import is_number
 from qlower.frontends.import_options import INTEGER, ImportOptions
 from qlower.frontends.model_files import check_model_path
 
@@ -76,7 +77,7 @@ def shapes(arguments: Sequence[str]) -> dict[str, tuple[int, ...]]:
     for argument in arguments:
         name, separator, text = argument.rpartition("=")
         sizes = text.split("x")
-        if not (name and separator and all(size.isdecimal() for size in sizes)):
+        if not (name and separator and all(map(is_number, sizes))):
             raise QlowerError(f"--shape {argument!r} is not NAME=SIZExSIZE...")
         shape = tuple(map(int, sizes))
         if found.setdefault(name, shape) != shape:

@@ -34,6 +34,7 @@ from itertools import takewhile
 from typing import TypedDict
 
 from qlower.cli.parser import Section, section
+from qlower.files.digits import is_number
 
 
 def _bytes(text: str) -> int:
@@ -41,7 +42,7 @@ def _bytes(text: str) -> int:
     number, unit = text[:-1], {"K": 10, "M": 20}.get(text[-1:].upper())
     if unit is None:
         number, unit = text, 0
-    if not number.isdecimal():
+    if not is_number(number):
         raise argparse.ArgumentTypeError(
             f"{text!r} is no number of bytes, such as 65536 or 64K"
         )

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from qlower.diagnostics import LOGGER, QlowerError
+from qlower.files.digits import is_number
 
 DIRECTORY = "QLOWER_CACHE_DIR"
 """Environment variable with the cache's folder; empty for no cache."""
@@ -65,7 +66,7 @@ def cache_limit() -> int:
     With 0 nothing is kept.
     """
     text = os.environ.get(LIMIT, str(DEFAULT_MEGABYTES))
-    if not text.isdecimal():
+    if not is_number(text):
         raise QlowerError(f"{LIMIT} is {text!r}, not a number of megabytes from 0 on")
     return int(text) << 20
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qlower.diagnostics import QlowerError
 from qlower.dialects.types import shape_of
+from qlower.files.digits import is_number
 from qlower.model.layers import layer_name, layers
 from qlower.model.selection import select_layers
 from qlower.observe.axes import layer_axes
@@ -90,6 +91,6 @@ def _index(text: str, axes: str) -> Index | None:
         if len(by_axis) != len(parts) or sorted(by_axis) != sorted(axes):
             return None
         parts = [by_axis[axis] for axis in axes]
-    if not all(re.fullmatch(r"-?\d+", part) for part in parts):
+    if not all(is_number(part.removeprefix("-")) for part in parts):
         return None
     return tuple(map(int, parts))

@@ -30,6 +30,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from qlower.dialects.types import has_spare_bits
+from qlower.files.digits import reason
 from qlower.text.floats import float_from_bits
 
 LARGEST_CONSTANT = 1 << 30
@@ -74,7 +75,7 @@ class ConstantParser(Parser):
             try:
                 return float_from_bits(int(self.span.text, 16), type)
             except ValueError as error:
-                parser.raise_error(str(error), self.span)
+                parser.raise_error(reason(error), self.span)
 
     def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
         position = self.pos
@@ -121,7 +122,7 @@ class ConstantParser(Parser):
             dense = super().parse_dense_int_or_fp_elements_attr(type)
             return _sign_extended(dense)
         except (VerifyException, ValueError, OverflowError) as error:
-            self.raise_error(str(error), start)
+            self.raise_error(reason(error), start)
         except ParseError as error:
             # What is wrong with the elements is noticed after the type only.
             if error.span.start < self.pos:
@@ -157,7 +158,7 @@ class ConstantParser(Parser):
         try:
             return dense_of_bytes(type, self._blob(key))
         except ValueError as error:
-            self.raise_error(str(error), start)
+            self.raise_error(reason(error), start)
 
     def _blob(self, key: str) -> bytes:
         """The bytes of a resource; ValueError if the file doesn't have it."""
@@ -184,7 +185,7 @@ class ConstantParser(Parser):
             if isinstance(attribute, FloatAttr) and _is_hexadecimal(start):
                 float_from_bits(int(start.text, 16), attribute.type)
         except (ValueError, OverflowError) as error:
-            self.raise_error(str(error), start)
+            self.raise_error(reason(error), start)
         return attribute
 
     def _parse_number_list(
@@ -212,7 +213,7 @@ class ConstantParser(Parser):
             if values.dtype.kind not in ("i" if dtype is np.int64 else "if"):
                 raise ValueError("element of the wrong kind")
         except ValueError as error:
-            raise ParseError(span, f"invalid dense literal: {error}") from error
+            raise ParseError(span, f"invalid dense literal: {reason(error)}") from error
         if values.shape != type.get_shape():
             raise ParseError(
                 span,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 
 from qlower.diagnostics import QlowerError, make_file_location
+from qlower.files.digits import reason
 from qlower.text.ways_out import way_out
 
 
@@ -62,7 +63,7 @@ def line_of(source: str, number: int) -> str:
 
 def first_line(error: Exception) -> str:
     """One sentence for any exception; asserts and lookups have none of their own."""
-    lines = str(error).strip().split("\n")
+    lines = reason(error).strip().split("\n")
     # xDSL says which operand does not verify in one line and why in the next.
     text = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     if isinstance(error, KeyError | AssertionError | IndexError) or not text:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import read_arrays
+from qlower.files.digits import is_number
 from qlower.files.json_text import parse_json
 from qlower.validation.counts import Classes
 
@@ -86,6 +87,6 @@ def _of_line(path: Path, number: int, line: str) -> Classes:
     text = line.strip()
     if not text:
         return None
-    if not text.removeprefix("-").isdecimal():
-        raise QlowerError(f"{path}:{number}:1: error: {text!r} is no label")
+    if not is_number(text.removeprefix("-")):
+        raise QlowerError(f"{path}:{number}:1: error: {text[:40]!r} is no label")
     return frozenset([int(text)])

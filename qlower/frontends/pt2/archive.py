@@ -6,12 +6,12 @@ than the file; what claims to be more is refused before it is read.
 
 from __future__ import annotations
 
-import json
 import struct
 import zipfile
 from io import BytesIO
 
 from qlower.diagnostics import QlowerError, make_file_location
+from qlower.files.json_text import parse_json
 from qlower.files.zip_entries import open_entry
 
 from ..model_files import contents
@@ -97,8 +97,8 @@ class Archive:
     def json(self, path: str) -> object:
         """The content of a JSON entry."""
         try:
-            return json.loads(self.read(path))
-        except (ValueError, RecursionError) as error:
+            return parse_json(self.read(path))
+        except ValueError as error:
             raise self.error(
                 f"damaged file: {path!r} is no JSON: {_reason(error)}"
             ) from error
