@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import Array, TensorSpec
+from qlower.tables.table import percentage
 from qlower.validation.labels import label_array
 
 
@@ -46,7 +47,7 @@ class Labels:
         found = np.array([result.argmax() for result in results])
         right = int(np.count_nonzero(found == self.classes))
         share = right / len(found)
-        return f"{right:,} of {len(found):,} labels are met ({share:.2%})"
+        return f"{right:,} of {len(found):,} labels are met ({percentage(share)})"
 
 
 def read_labels(path: Path) -> Labels:

@@ -17,7 +17,7 @@ from qlower.observe.account import sentence
 from qlower.observe.place import Place
 from qlower.observe.rows import Row, ratio, rows_of, show_exact, show_value
 from qlower.tables.formats import wrapped
-from qlower.tables.table import Cell, Column, Table, Tabled, counted
+from qlower.tables.table import Cell, Column, Table, Tabled, counted, percentage
 
 
 @dataclass
@@ -209,7 +209,9 @@ def _columns(
 
     def show_share(row: LayerDifference) -> str:
         found = share(row)
-        return "-" if not isinstance(found, float) else f"{found:.2%}" if found else ""
+        return (
+            "-" if not isinstance(found, float) else percentage(found) if found else ""
+        )
 
     def number(row: LayerDifference, name: str) -> Cell:
         found: Cell = None if (one := of(row)) is None else getattr(one, name)

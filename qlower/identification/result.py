@@ -11,7 +11,7 @@ from qlower.identification.device import NEAR, Device
 from qlower.identification.replay import FIRST, Explanation
 from qlower.observe.place import show
 from qlower.tables.formats import wrapped
-from qlower.tables.table import Column, Table, Tabled, counted
+from qlower.tables.table import Column, Table, Tabled, counted, percentage
 
 FEW = 4
 """Names that are listed in a line."""
@@ -158,7 +158,8 @@ class Identification(Tabled[Explanation]):
             found = self.device.found
             yield (
                 f"nothing in the family of arithmetics comes near: the best of "
-                f"{found.tried:,} explains {found.explained / found.elements:.1%} of "
+                f"{found.tried:,} explains "
+                f"{percentage(found.explained / found.elements, 1)} of "
                 f"{counted(found.elements, 'element')} of convolutions and linear "
                 f"layers, and below {NEAR:.0%} its steps are no evidence (--json has "
                 "them)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from qlower.tables.table import Column, Table, Tabled, counted
+from qlower.tables.table import Column, Table, Tabled, counted, percentage
 from qlower.transforms.drop_channels import Dropped
 
 PAIRS, ACCUMULATOR = "pairs", "accumulator"
@@ -169,7 +169,7 @@ def _idle(dropped: Sequence[Dropped]) -> Iterator[str]:
     )
     channels = f" Channels that change no output: {shown}." if shown else ""
     yield (
-        f"{idle:,} of {products:,} products ({idle / products:.0%}), and "
+        f"{idle:,} of {products:,} products ({percentage(idle / products, 0)}), and "
         f"{idle_weights:,} of {weights:,} weights, change no output: their channels "
         "have one value for all inputs, or meet zero weights only. Machine code "
         f"leaves them out.{channels} The model has capacity that it doesn't use: "
@@ -181,4 +181,4 @@ def _share(row: Finding) -> str:
     if row.on_data is None:
         return ""
     out, count = row.on_data
-    return f"{out / count:.3%} of {count:,}"
+    return f"{percentage(out / count, 3)} of {count:,}"

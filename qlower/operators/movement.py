@@ -51,7 +51,7 @@ class Reshape(Movement):
         known = math.prod(size for size in given if size != -1)
         if given.count(-1) == 1 and known > 0 and count % known == 0:
             given = tuple(count // known if size == -1 else size for size in given)
-        if -1 in given or math.prod(given) != count:
+        if min(given, default=0) < 0 or math.prod(given) != count:
             raise VerifyException(
                 f"{count} elements of {list(source)} don't have shape {list(given)}"
             )

@@ -12,6 +12,7 @@ from functools import cached_property
 from qlower.explain.diff_result import Diff, LayerDifference
 from qlower.explain.difference import Difference
 from qlower.runtime.profiling import Profile
+from qlower.tables.table import percentage
 
 COLOURS = 5
 """Colours of layers that have some of what is measured; there is one more for none."""
@@ -166,8 +167,8 @@ def saturation(cuts: Mapping[str, Cut]) -> Measure:
 
 
 def percent(share: float) -> str:
-    """A share for people; never 0 % for what isn't none."""
+    """A share for people in two digits, or in as many as it takes not to be all."""
     if not share:
         return "0 %"
     digits = max(0, 1 - math.floor(math.log10(100 * share)))
-    return f"{100 * share:.{digits}f} %"
+    return percentage(share, digits).replace("%", " %")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 from collections.abc import Sequence
-from operator import attrgetter, index
+from operator import attrgetter
 from pathlib import Path
 from shutil import copy
 from tempfile import TemporaryDirectory
@@ -46,10 +45,12 @@ class CompiledLibrary(Executor):
         try:
             self.interface = Interface.from_json(json.decode())
             plain = Variant.plain(self.interface.signature)
-            index(self.interface.arena_bytes + self.interface.arena_alignment)
-            ports = (*plain.signature.inputs, *plain.signature.outputs)
-            for spec in ports:
-                index(math.prod(spec.shape) * spec.numpy_dtype.itemsize)
+            size, unit = self.interface.arena_bytes, self.interface.arena_alignment
+            for shape in ((size, unit - 1), (size + unit,)):
+                _check_array(shape, np.dtype(np.uint8))
+            found = plain.signature
+            for spec in (*found.inputs, *found.outputs, *found.states):
+                _check_array(spec.shape, spec.numpy_dtype)
             is_served = self.level is not None
         except (
             *(ArithmeticError, AttributeError, LookupError),
@@ -101,6 +102,11 @@ class CompiledLibrary(Executor):
 
     def _repr_html_(self) -> str:
         return self.interface.table().render("html")
+
+
+def _check_array(shape: Sequence[int], dtype: np.dtype[np.generic]) -> None:
+    """Raise ValueError or TypeError for sizes that no array has."""
+    np.broadcast_to(np.zeros((), dtype), shape)
 
 
 def _entries(library: ctypes.CDLL, name: str) -> list[str]:

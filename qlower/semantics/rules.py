@@ -28,7 +28,8 @@ def stored_dtype(type: Attribute) -> np.dtype[np.generic]:
     element = element_type(type)
     if isinstance(element, QuantizedType):
         kind = "i" if element.signed else "u"
-        return np.dtype(f"{kind}{-(-element.storage_width // 8)}")
+        size = 1 << (-(-element.storage_width // 8) - 1).bit_length()
+        return np.dtype(f"{kind}{size}")
     return dtype_of(type)
 
 

@@ -144,6 +144,15 @@ def show_cell(cell: Cell) -> str:
             return ", ".join(map(show_cell, cell)) or NOTHING
 
 
+def percentage(share: float, digits: int = 2) -> str:
+    """A share, with more digits where these would make some of it none, or all."""
+    text = f"{share:.{digits}%}"
+    while 0 < share < 1 and float(text[:-1]) in (0, 100):
+        digits += 1
+        text = f"{share:.{digits}%}"
+    return text
+
+
 def counted(count: int, noun: str) -> str:
     """A number of things in words: `1 layer`, `2 layers`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from qlower.tables.table import NOTHING
+from qlower.tables.table import NOTHING, percentage
 from qlower.validation.counts import Signal
 from qlower.validation.rows import ContractRow, SignalRow
 
@@ -24,7 +24,7 @@ def labelled_count(row: ContractRow) -> int:
 def show_share_of(top: int) -> Any:
     def show(row: ContractRow) -> str:
         share = row.share(row.counts.top1 if top == 1 else row.counts.top5)
-        return NOTHING if share is None else f"{share:.2%}"
+        return NOTHING if share is None else percentage(share)
 
     return show
 
@@ -35,7 +35,7 @@ def show_interval(row: ContractRow) -> str:
 
 def show_agreement(row: ContractRow) -> str:
     share = row.agreement
-    return NOTHING if share is None else f"{share:.2%}"
+    return NOTHING if share is None else percentage(share)
 
 
 def differing_outputs(row: ContractRow) -> int | None:
@@ -48,7 +48,7 @@ def show_differing(row: ContractRow) -> str:
 
 
 def show_share(count: int, whole: int) -> str:
-    return NOTHING if whole == 0 else f"{count:,} ({count / whole:.2%})"
+    return NOTHING if whole == 0 else f"{count:,} ({percentage(count / whole)})"
 
 
 def of_output(name: str) -> Any:
@@ -105,7 +105,7 @@ def saturated_share(row: SignalRow) -> float | None:
 
 def show_saturated(row: SignalRow) -> str:
     share = saturated_share(row)
-    return NOTHING if share is None else f"{share:.2%}"
+    return NOTHING if share is None else percentage(share)
 
 
 def bars(counts: Sequence[int]) -> str:

@@ -16,11 +16,11 @@ from qlower.validation.labels import read_labels
 from qlower.validation.pictures import PICTURES, parquet_source, picture_folder
 from qlower.validation.preprocessing import Preprocessing
 from qlower.validation.sources import (
-    LABEL_KEYS,
     Shards,
     Source,
     Stream,
     array_source,
+    label_keys,
     labels_of,
 )
 
@@ -122,7 +122,7 @@ def _shards(
     labels: Sequence[Classes] | None,
 ) -> Source:
     """A folder of arrays: an `.npy` file an input, or files with some examples each."""
-    told = [file for file in files if file.stem in LABEL_KEYS]
+    told = [file for file in files if file.stem in label_keys(specs)]
     rest = [file for file in files if file not in told]
     if not rest:
         raise QlowerError(f"{files[0]} holds labels: the set of examples is empty")

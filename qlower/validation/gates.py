@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from qlower.diagnostics import QlowerError
+from qlower.tables.table import percentage
 from qlower.validation.result import Validation
 from qlower.validation.rows import ContractRow
 
@@ -47,7 +48,7 @@ class Gates:
         if self.min_top1 is not None:
             share = row.share(row.counts.top1)
             if share is None or share < self.min_top1:
-                bound = f"at least {self.min_top1:.2%} are asked for"
+                bound = f"at least {percentage(self.min_top1)} are asked for"
                 yield f"{name}: top-1 is {_percent(share)}, {bound}"
         if self.max_loss is not None:
             loss = row.loss
@@ -58,7 +59,7 @@ class Gates:
         if self.min_agreement is not None:
             share = row.agreement
             if share is None or share < self.min_agreement:
-                bound = f"at least {self.min_agreement:.2%} are asked for"
+                bound = f"at least {percentage(self.min_agreement)} are asked for"
                 yield f"{name}: argmax agrees in {_percent(share)}, {bound}"
         if self.min_decibels is not None:
             signals = {"the output": row.counts.output, **row.counts.layers}
@@ -70,4 +71,4 @@ class Gates:
 
 
 def _percent(share: float | None) -> str:
-    return "unknown, no example has a class" if share is None else f"{share:.2%}"
+    return "unknown, no example has a class" if share is None else percentage(share)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -20,12 +21,12 @@ from qlower.process.extras import install_line
 from qlower.validation.counts import Classes
 from qlower.validation.preprocessing import Preprocessing
 from qlower.validation.sources import (
-    LABEL_KEYS,
     Chunk,
     Row,
     RowError,
     Source,
     file_digest,
+    label_keys,
     shown,
 )
 
@@ -144,14 +145,9 @@ class ParquetSource(Source):
         parquet = _import("pyarrow.parquet")
         _, path, group = self.groups[number]
         wanted = [*self.columns, *([] if self.label is None else [self.label])]
-        try:
+        with _refused(path):  # it may have changed since it was opened
             table = parquet.ParquetFile(path).read_row_group(group, columns=wanted)
             rows = table.slice(start, stop - start).to_pylist()
-        except (
-            OSError,
-            ValueError,
-        ) as error:  # damaged, or changed since it was opened
-            raise QlowerError(f"cannot read {path}: {error}") from error
         return cast(list[dict[str, Any]], rows)
 
     def _row(self, index: int, record: Mapping[str, Any]) -> Row | RowError:
@@ -227,9 +223,9 @@ def parquet_source(
     """Parquet files as one source; columns are found by the inputs' names, or by what
     columns of pictures and classes are usually called."""
     parquet = _import("pyarrow.parquet")
-    try:
+    with _refused(paths[0]):
         known = [str(name) for name in parquet.read_schema(paths[0]).names]
-        label = next((key for key in LABEL_KEYS if key in known), None)
+        label = next((key for key in label_keys(specs) if key in known), None)
         left = [name for name in known if name != label]
         columns = [spec.name for spec in specs if spec.name in known]
         if not columns and len(specs) == 1:
@@ -244,13 +240,21 @@ def parquet_source(
             tuple(specs), tuple(paths), tuple(columns), label, preprocessing, labels
         )
         size = source.size
-    except (OSError, ValueError) as error:
-        raise QlowerError(f"cannot read {paths[0]}: {error}") from error
     if size == 0:
         raise QlowerError(f"{paths[0]}: the set of examples is empty")
     if labels is not None and len(labels) != size:
         raise QlowerError(f"there are {len(labels):,} labels for {size:,} rows")
     return source
+
+
+@contextmanager
+def _refused(path: Path) -> Generator[None]:
+    """Within it, a file that Arrow can't read is a QlowerError."""
+    arrow = _import("pyarrow")
+    try:
+        yield
+    except (OSError, ValueError, OverflowError, arrow.ArrowException) as error:
+        raise QlowerError(f"cannot read {path}: {error}") from error
 
 
 def _open_picture(file: Path | BinaryIO) -> Image:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -84,7 +86,10 @@ class Preprocessing:
         pixels = _cropped(
             _resized(picture.convert("L" if grey else "RGB"), self.resize), self.crop
         )
-        array = np.asarray(pixels, np.uint8).reshape(pixels.height, pixels.width, -1)
+        shape = (pixels.height, pixels.width, 1 if grey else 3)
+        if math.prod(shape) != math.prod(spec.shape):
+            raise _misfit(shape, spec)  # before a large one takes memory
+        array = np.asarray(pixels, np.uint8).reshape(shape)
         if self.channels == "bgr":
             array = array[..., ::-1]
         return self.of_array(array, spec, is_picture=True)
@@ -148,12 +153,18 @@ def _shaped(array: Array, spec: TensorSpec) -> Array:
     if given != wanted and len(given) == 3 and (given[2], *given[:2]) == wanted:
         return np.ascontiguousarray(np.moveaxis(array, -1, 0)).reshape(spec.shape)
     if given != wanted:
-        raise QlowerError(
-            f"it has shape {list(array.shape)}, the model takes {list(spec.shape)}",
-            help=layout_hint(given, spec.shape),
-        )
+        raise _misfit(array.shape, spec, given)
     array = np.ascontiguousarray(array).reshape(spec.shape)
     return array if array.dtype == spec.numpy_dtype else array.astype(spec.numpy_dtype)
+
+
+def _misfit(
+    shape: Sequence[int], spec: TensorSpec, given: Sequence[int] = ()
+) -> QlowerError:
+    return QlowerError(
+        f"it has shape {list(shape)}, the model takes {list(spec.shape)}",
+        help=layout_hint(tuple(given or shape), spec.shape),
+    )
 
 
 def _resized(picture: Image, sizes: tuple[int, ...]) -> Image:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from qlower.files.replacing import writing
-from qlower.tables.table import NOTHING, Column, Table, Tabled
+from qlower.tables.table import NOTHING, Column, Table, Tabled, percentage
 from qlower.validation import cells
 from qlower.validation.counts import (
     TICKS,
@@ -183,7 +183,7 @@ class Validation(Tabled[ContractRow]):
                     "top-1",
                     "top1",
                     lambda r: r.met / r.examples,
-                    lambda r: f"{r.met / r.examples:.2%}",
+                    lambda r: percentage(r.met / r.examples),
                 ),
             ],
             notes=[] if rows else ["no example has a label, see --labels"],

@@ -285,7 +285,7 @@ def array_source(
     """Arrays by name as a source: each input takes the array of its name, or else the
     remaining arrays in order. Labels may be among them."""
     left = dict(files)
-    for key in LABEL_KEYS:
+    for key in label_keys(specs):
         if key in left and len(left) > len(specs):
             found = left.pop(key)
             if labels is None:
@@ -305,6 +305,12 @@ def array_source(
     source = ArraySource(tuple(specs), ordered, preprocessing, labels)
     source.check()
     return source
+
+
+def label_keys(specs: Sequence[TensorSpec]) -> list[str]:
+    """What labels are called beside arrays of these inputs, whose names come first."""
+    inputs = {spec.name for spec in specs}
+    return [key for key in LABEL_KEYS if key not in inputs]
 
 
 def labels_of(given: Any) -> tuple[Classes, ...]:

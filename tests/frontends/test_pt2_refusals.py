@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.formats.pt2_builder import Name, Pt2Builder, archive
+from support.formats.pt2_builder import Argument, Name, Pt2Builder, archive
 from support.formats.pt2_cases import SHAPE, network
 
 import qlower
@@ -236,3 +236,35 @@ def test_tensors_may_share_their_data(tmp_path: Path) -> None:
     path.write_bytes(archive(entries))
     found = qlower.jit(qlower.load(path))(np.zeros((1, 144), np.float32))
     assert (np.asarray(found) == 2 * np.arange(144)).all()
+
+
+NORMS: dict[str, dict[str, Argument]] = {
+    "aten.layer_norm.default": {"normalized_shape": [4]},
+    "aten.group_norm.default": {"num_groups": 2},
+    "aten.batch_norm.default": {"training": False, "eps": 1e-5},
+}
+"""Norms, and what else each is given."""
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 4), (4, 1), (5,), (4,)])
+@pytest.mark.parametrize("target", NORMS)
+def test_parameters_are_not_broadcast(
+    target: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    """As in PyTorch, where each has the shape of what it is for."""
+    build = Pt2Builder()
+    value = build.input("x", (2, 4) if "layer" in target else (2, 4, 3, 3))
+    given = {"weight": (4,), "bias": shape}
+    if "batch" in target:
+        given |= {"running_mean": (4,), "running_var": (4,)}
+    constants = {
+        name: build.constant(np.ones(sizes, np.float32))
+        for name, sizes in given.items()
+    }
+    build.output(build.call(target, input=value, **constants, **NORMS[target]))
+    if shape == (4,):
+        (tmp_path / "x.pt2").write_bytes(build.build())
+        assert qlower.load(tmp_path / "x.pt2")
+        return
+    expected = f"parameters of shape {list(shape)}; expected [4]"
+    assert expected in message(build.build(), tmp_path)

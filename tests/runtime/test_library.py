@@ -161,7 +161,13 @@ def changed(**fields: Any) -> str:
                 "states": [],
             }
         ),
-        INTERFACE.to_json().replace("[2, 3]", "[2, null]"),
+        changed(arena_alignment=0),
+        changed(arena_bytes=-64),
+        changed(arena_bytes=1 << 64),
+        *(
+            INTERFACE.to_json().replace("[2, 3]", shape)
+            for shape in ("[2, null]", "[-2, -3]", f"[2, {1 << 62}]", f"[{1 << 80}]")
+        ),
         INTERFACE.to_json().replace('"int16"', '"int17"'),
     ],
 )

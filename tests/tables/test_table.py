@@ -12,7 +12,14 @@ import pytest
 
 from qlower.diagnostics import QlowerError, printable
 from qlower.tables.formats import wrapped
-from qlower.tables.table import FORMATS, Column, Table, counted, show_cell
+from qlower.tables.table import (
+    FORMATS,
+    Column,
+    Table,
+    counted,
+    percentage,
+    show_cell,
+)
 
 
 @dataclass(frozen=True)
@@ -194,6 +201,23 @@ def test_no_rows():
     empty = Table("layers", [], make_table().columns, "total")
     assert json.loads(empty.render("json"))["rows"] == []
     assert empty.render(width=80).splitlines()[0] == "MACs  share  layer"
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [
+        (0.0, 2, "0.00%"),
+        (1.0, 0, "100%"),
+        (0.5, 1, "50.0%"),
+        (0.99996, 2, "99.996%"),
+        (0.999, 0, "99.9%"),
+        (0.00001, 1, "0.001%"),
+        (1 - 2**-53, 2, "99.99999999999999%"),
+        (1e-12, 0, "0.0000000001%"),
+    ],
+)
+def test_a_part_is_neither_none_nor_all(share: float, digits: int, text: str):
+    assert percentage(share, digits) == text
 
 
 def test_cells_and_counts_in_words():

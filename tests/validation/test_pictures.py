@@ -185,6 +185,43 @@ def test_tables_that_are_refused(
     assert refusal.value.message == message.format(path=path)
 
 
+def test_a_table_of_what_arrow_does_not_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its exceptions are of many kinds."""
+    arrow: Any = pytest.importorskip("pyarrow")
+    path = table(tmp_path / "a.parquet", {"x": [NUMBERS]})
+
+    def refuse(*_: object) -> None:
+        raise arrow.ArrowNotImplementedError("integers of 128 bits")
+
+    monkeypatch.setattr("pyarrow.parquet.read_schema", refuse)
+    with pytest.raises(QlowerError, match=f"cannot read {path}: integers of 128 bits"):
+        parquet_source([SPEC], [path], STORED, None)
+
+
+def test_a_column_of_an_input_has_no_labels(tmp_path: Path) -> None:
+    spec = TensorSpec("y", (1, 2, 2, 3), "uint8")
+    path = table(tmp_path / "a.parquet", {"y": [NUMBERS], "label": [4]})
+    assert parquet_source([spec], [path], STORED, None).label == "label"
+    path = table(tmp_path / "b.parquet", {"y": [NUMBERS]})
+    assert parquet_source([spec], [path], STORED, None).label is None
+
+
+def test_a_picture_of_another_size_takes_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image.new("P", (90, 80)).save(tmp_path / "large.gif")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("it is converted")
+
+    monkeypatch.setattr(Preprocessing, "of_array", refuse)
+    (row,) = read(picture_folder(SPEC, tmp_path, None, STORED, None))
+    told = "large.gif: it has shape [80, 90, 3], the model takes [1, 2, 2, 3]"
+    assert str(row) == told
+
+
 def test_a_damaged_table(tmp_path: Path) -> None:
     path = table(tmp_path / "a.parquet", {"x": [NUMBERS]})
     source = parquet_source([SPEC], [path], STORED, None)

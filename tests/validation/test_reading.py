@@ -65,7 +65,7 @@ def bytes_of(count: int, first: int = 0) -> Any:
         ({"a": 0, "b": 1}, (0, 1, None)),
         ({"a": 1, "x": 0}, (0, 1, None)),
         ({"a": 0, "y": 1, "label": 2}, (0, 1, 2)),
-        ({"a": 0, "b": 1, "y": 2}, (0, 1, 2)),
+        ({"a": 0, "b": 1, "y": 2}, None),  # an input is called y
         ({"x": 0, "target": 1}, (0, 1, None)),  # needed as an input
         ({"x": 0, "y": 1, "labels": 2}, (0, 1, 2)),
         ({"x": 0, "b": 1, "other": 2}, None),

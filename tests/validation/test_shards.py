@@ -41,3 +41,13 @@ def test_labels_of_another_number_of_rows(
     message = f"there are {len(labels)} labels for 5 rows"
     with pytest.raises(QlowerError, match=message):
         shards(tmp_path, *labels)
+
+
+def test_a_file_of_an_input_has_no_labels(tmp_path: Path) -> None:
+    """Whatever labels are usually called."""
+    specs = (TensorSpec("label", (1, 3), "int8", (0.5,), (0,)),)
+    np.save(tmp_path / "label.npy", np.zeros((2, 3), np.int8))
+    np.save(tmp_path / "y.npy", np.array([4, 3]))
+    inner = vars(import_module("qlower.validation.data"))["_shards"]
+    source = inner(specs, sorted(tmp_path.iterdir()), Preprocessing(), None)
+    assert [tuple(source.classes(row)) for row in range(2)] == [(4,), (3,)]

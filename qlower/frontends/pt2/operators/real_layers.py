@@ -28,7 +28,6 @@ from ...graph.operators.conv_transpose import import_transposed
 from ...graph.operators.normalization import normalized
 from ...graph.operators.real import body_of, elementwise, real_operand
 from ...graph.operators.real_layers import convolved, real_tensor
-from ...graph.real_constants import real_constant
 from ...graph.values import Value, real_value
 from ...scalars import Scalars, text
 from ..translating import TORCH
@@ -111,7 +110,9 @@ def import_group_norm(node: NodeContext) -> None:
     split = (shape[0], groups, shape[1] // groups, math.prod(shape[2:]))
     rows = node.reshaped(whole, split)
     parameters = [
-        node.builder.constant(_parameter(node, at, (*split[1:3], 1)), f32, place)
+        node.builder.constant(
+            _parameter(node, at, shape[1:2]).reshape(*split[1:3], 1), f32, place
+        )
         for at in (1, 2)
         if node.has(1) or node.has(2)
     ]
@@ -121,12 +122,10 @@ def import_group_norm(node: NodeContext) -> None:
 def import_batch_norm(node: NodeContext) -> None:
     """Each channel by a line, which its statistics give."""
     value = real_operand(node, 0)
-    channels = (*value.shape[1:2], *[1] * (len(value.shape) - 2))
+    count, ones = value.shape[1:2], [1] * (len(value.shape) - 2)
     given = [
-        real_constant(node, at).reshape(channels)
-        if node.has(at)
-        else np.full(channels, default, np.float32)
-        for at, default in enumerate((1, 0, 0, 1), 1)
+        _parameter(node, at, count, default).reshape(*count, *ones)
+        for at, default in enumerate((1.0, 0.0, 0.0, 1.0), 1)
     ]
     epsilon = np.array(node.number("epsilon", 1e-5), np.float32)
     line = library_function("_sleef", "line_of_channel")
@@ -138,15 +137,20 @@ def import_batch_norm(node: NodeContext) -> None:
     node.define(elementwise(node, [value, *parameters], body))
 
 
-def _parameter(node: NodeContext, operand: int, sizes: Sequence[int]) -> Array:
-    """Factors or offsets of a row's elements, those that change nothing if not
-    given."""
+def _parameter(
+    node: NodeContext, operand: int, shape: Sequence[int], default: float | None = None
+) -> Array:
+    """Factors or offsets of a row's elements or of channels, which PyTorch doesn't
+    broadcast; those that change nothing if not given."""
     if not node.has(operand):
-        return np.full(sizes, 1.0 if operand == 1 else -0.0, np.float32)
+        unchanged = 1.0 if operand == 1 else -0.0
+        return np.full(shape, unchanged if default is None else default, np.float32)
     array = np.asarray(node.array(operand, "parameter"), np.float32)
-    if array.size != math.prod(sizes):
-        raise node.error(f"{array.size} parameters for rows of {math.prod(sizes)}")
-    return array.reshape(sizes)
+    if array.shape != tuple(shape):
+        raise node.error(
+            f"parameters of shape {list(array.shape)}; expected {list(shape)}"
+        )
+    return array
 
 
 def import_attention_scale(node: NodeContext) -> None:
