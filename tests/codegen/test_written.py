@@ -1,7 +1,8 @@
 """How many instructions of each kind code has: choices that change no result.
 
 `written/` has, for the programs of `tests/run` on processors in turn, the operations at
-the levels of arithmetic and of kernels, and the instructions of LLVM IR. `pytest
+the levels of arithmetic and of kernels, and the instructions of LLVM IR; and a digest
+of each text, but for its data, which shows what counts don't. `pytest
 tests/codegen/test_written.py --bless` records them; explain a line that changes before
 you record it.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -81,6 +83,14 @@ def llvm(module: ModuleOp, name: str) -> str:
     return str(code)
 
 
+_DATA = re.compile(r'c"[^"]*"|dense<"[^"]*">')
+
+
+def digest(text: object) -> str:
+    """Data may be rounded otherwise by another machine's functions."""
+    return sha256(_DATA.sub("", str(text)).encode()).hexdigest()[:10]
+
+
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
 
 PROGRAMS: dict[str, tuple[str, str | None, str]] = {
@@ -103,10 +113,12 @@ def written(name: str) -> list[str]:
     text, contract, processor = PROGRAMS[name]
     arith = lower_to_arith(parse_module(text), contract)
     kernels = lower_to_kernel(arith, target(processor))
+    code = llvm(kernels, processor)
     return [
         f"  arith: {operations(arith)}",
         f"  kernels: {operations(kernels)}",
-        f"  {processor}: {instructions(llvm(kernels, processor))}",
+        f"  {processor}: {instructions(code)}",
+        f"  whole: {digest(arith)} {digest(kernels)} {digest(code)}",
     ]
 
 
