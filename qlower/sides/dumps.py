@@ -51,18 +51,15 @@ def match_dump(
     ones; if the dump `is_real` they are rounded to these, or left where it doesn't
     `rounds`. Raises `QlowerError` where nothing matches.
     """
-    if len(dump) == 1:
-        dump = list(dump) * runs if runs == 1 else dump
-    elif len(dump) != runs:
+    if len(dump) not in (1, runs):
         raise QlowerError(f"{title} has {len(dump)} runs, there are {runs} inputs")
-    matching = _Matching(
-        model, runs if len(dump) == 1 else 1, is_real, rounds, pairs or {}
-    )
-    found = [matching.match(arrays) for arrays in dump]
-    if len(dump) == 1 and runs > 1:
-        found = [{n: array[i] for n, array in found[0].items()} for i in range(runs)]
-    else:
-        found = [{n: array[0] for n, array in one.items()} for one in found]
+    each = runs if len(dump) == 1 else 1
+    matching = _Matching(model, each, is_real, rounds, pairs or {})
+    found = [
+        {name: array[number] for name, array in one.items()}
+        for one in map(matching.match, dump)
+        for number in range(each)
+    ]
     if not found[0]:
         names = ", ".join(list(dump[0])[:MOST_TOLD])
         reasons = list(matching.left_out.items())[:MOST_TOLD]
