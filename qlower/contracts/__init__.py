@@ -267,8 +267,7 @@ def _own_module(text: str, filename: str) -> ModuleOp:
 def _contract_on(
     base: Contract | None, text: str, name: str, filename: str
 ) -> Contract:
-    """A text's contract: what inherits from a base changes, so it is a copy."""
-    own = _own_module(text, filename).clone()
+    own = _own_module(text, filename)
     return _contract(name, text, own, own, base)
 
 

@@ -44,11 +44,23 @@ class Definition:
     def whole(self) -> Functions:
         """All functions and rules, inherited ones included, verified but in contracts
         that come with qlower: these are known to verify."""
-        verify = isinstance(self.own, ModuleOp)
-        own = self.own if isinstance(self.own, ModuleOp) else self.own.parse()
+        if not isinstance(self.own, ModuleOp):
+            module = self.written.clone()
+            complete_calls(module)
+            return Functions(module, read_rules(module))
         if self.base is None:
-            return read_functions(own, verify=verify)
-        return read_functions(own, self.base.name, self.base.whole, verify=verify)
+            return read_functions(self.own.clone())
+        return read_functions(self.own.clone(), self.base.name, self.base.written)
+
+    @cached_property
+    def written(self) -> ModuleOp:
+        """All functions, inherited ones included, whose calls still leave out
+        arguments."""
+        own = self.own
+        module = own.clone() if isinstance(own, ModuleOp) else own.parse()
+        if self.base is not None:
+            inherit(module, self.base.name, self.base.written)
+        return module
 
     @cached_property
     def rules(self) -> Mapping[str, Rule]:

@@ -85,46 +85,35 @@ class Rule:
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions of a contract, inherited ones included, and the rules that they serve.
-
-    In `written` calls still leave out arguments.
-    """
+    """Functions of a contract, inherited ones included, and the rules they serve."""
 
     module: ModuleOp
-    written: ModuleOp
     rules: Mapping[str, Rule]
 
 
 def read_functions(
-    module: ModuleOp,
-    base_name: str = "",
-    base: Functions | None = None,
-    *,
-    verify: bool = True,
+    module: ModuleOp, base_name: str = "", base: ModuleOp | None = None
 ) -> Functions:
-    """The functions of `module`, which changes, and of its base.
+    """The functions of `module`, which changes, and of its base, as they are written.
 
     Raises `QlowerError` where they don't verify, or are no rules.
     """
+    from qlower.contracts.rows import check_rows
+
     known = set[FuncOp]()
     if base is None:
         own = [op for op in module.body.ops if isinstance(op, FuncOp)]
         _check_names(own, "a contract without a base", ())
     else:
-        known = inherit(module, base_name, base.written)
-    if verify:
-        from qlower.contracts.rows import check_rows
-
-        check_functions(module)
-        for op in module.body.ops:
-            assert isinstance(op, FuncOp)
-            check_rows(op)
-    written = module.clone()
+        known = inherit(module, base_name, base)
+    check_functions(module)
+    for op in module.body.ops:
+        assert isinstance(op, FuncOp)
+        check_rows(op)
     complete_calls(module)
-    if verify:
-        verify_module(module, known)
-        check_calls(module)
-    return Functions(module, written, read_rules(module))
+    verify_module(module, known)
+    check_calls(module)
+    return Functions(module, read_rules(module))
 
 
 def read_rules(module: ModuleOp) -> dict[str, Rule]:
