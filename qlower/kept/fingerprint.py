@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from io import StringIO
 from typing import cast
 
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
+
+_ESCAPED = re.compile(r"[^ !#-\[\]-~]")
+"""A character that strings are printed without."""
 
 
 def fingerprint(module: ModuleOp, *, locations: bool = True) -> bytes:
@@ -28,3 +32,12 @@ class _HashingPrinter(Printer):
             self.print_attribute(dense.type)
         else:
             super().print_attribute(attribute)
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        """At once, where xDSL prints byte by byte: remarks have thousands."""
+        text = bytestring.decode("latin-1")
+        self.print_string(f'"{_ESCAPED.sub(_escape, text)}"')
+
+
+def _escape(match: re.Match[str]) -> str:
+    return "\\\\" if match[0] == "\\" else f"\\{ord(match[0]):02X}"

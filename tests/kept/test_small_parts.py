@@ -7,13 +7,17 @@ import os
 import sys
 import time
 from collections import Counter
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.printer import Printer
 
 from qlower.diagnostics import QlowerError, warn
 from qlower.kept import cache, parts
 from qlower.kept.cache import DIRECTORY, LIMIT, cache_limit, cache_size, clear
+from qlower.kept.fingerprint import fingerprint
 from qlower.kept.installed import may_have_entry_points, releases
 from qlower.kept.journal import Journal, beside, read_file, read_given
 from qlower.kept.parts import (
@@ -294,3 +298,13 @@ def test_a_folder_is_looked_at_again_after_a_part_of_the_limit(folder: Path) -> 
     assert stale.exists()
     cache.keep_entry(folder / "c.qo", b"1")
     assert not stale.exists()
+
+
+@pytest.mark.parametrize("text", ["", 'a "b\\c"\n\t~', "".join(map(chr, range(300)))])
+def test_a_fingerprint_is_that_of_the_text_of_a_module(text: str) -> None:
+    """Strings are printed at once, and as xDSL prints them."""
+    module = ModuleOp([], {"remark": StringAttr(text)})
+    printed = StringIO()
+    Printer(stream=printed).print_op(module)
+    expected = hashlib.sha256(printed.getvalue().encode()).digest()
+    assert fingerprint(module, locations=False) == expected
