@@ -208,6 +208,7 @@ def test_ranges_of_columns(level: str, columns: int):
     assert not np.signbit(high[known]).any()
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (2, 17, 16), (4, 1, 70)])
 def test_transpose_and_broadcast(level: str, shape: tuple[int, int, int]):

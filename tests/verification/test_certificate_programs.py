@@ -115,7 +115,7 @@ def check_function(body: str, source: str, target: str, given: list[Array]) -> N
     np.testing.assert_array_equal(np.array(found, expected.dtype), expected)
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("name", contract_names())
 def test_whole_rules_mean_what_the_interpreter_computes(name: str) -> None:
     """The steps of a contract's rules on drawn operands, inlined calls and all."""
