@@ -150,6 +150,7 @@ def contract_names() -> list[str]:
     return [name for name in _shipped_names() if not name.startswith("_")]
 
 
+@lru_cache
 def _shipped_names() -> list[str]:
     return sorted(
         entry.name.removesuffix(".mlir")
