@@ -28,6 +28,9 @@ COLLECTED = "collected.json"
 Place = tuple[str, str, int]
 """A file, a function of it, and a block of the function."""
 
+Key = tuple[float, float, bool, float]
+"""What tests are ordered by, those first that are likely to fail and short."""
+
 NO_JUDGES = ("test_rooms", "test_english", "test_release")
 """Tests of the product's text, which see any change of it."""
 
@@ -47,6 +50,9 @@ NAMED = 30
 """How much less of the product a test seems to reach for each word of the changed
 file's path in its name: cases of one function, such as FileCheck's, may have nothing
 else in common."""
+
+SHORT = 0.05
+"""Seconds that no test is without: those of starting it."""
 
 
 def record(
@@ -189,8 +195,9 @@ class Reach:
         recorded; its file, if none of the function was (it is new, or runs when it is
         imported). The likeliest to fail come first: tests that reach what few others do
         in its function and little of the product besides, or are named after its file
-        or a folder of it, then tests of its own room, then quick ones; and of each test
-        function one before its others. Last come the other tests of their files."""
+        or a folder of it, for as little time as possible; the second test of a function
+        counts half, the third a third. Then come tests of its own room, quick ones, and
+        last the other tests of their files."""
         file = mutant.file
         function, block = block_of((self._tree / file).read_text(), mutant.line)
         reaching = self._tests[file, function, block]
@@ -244,24 +251,31 @@ class Reach:
             function = test.partition("[")[0]
             best[function] = max(best[function], value)
 
-        def key(test: str) -> tuple[float, float, bool, float]:
+        def key(test: str) -> Key:
             worth = best[test.partition("[")[0]] * NAMED ** _times_named(test, words)
             is_other = not test.startswith(own)
             return -worth, -score.get(test, 0), is_other, self.seconds[test]
 
         turns: Counter[str] = Counter()
-        chosen: list[tuple[int, tuple[float, float, bool, float], str]] = []
+        chosen: list[tuple[float, int, Key, str]] = []
         for test in sorted(tests, key=lambda test: (key(test), test)):
-            function = test.partition("[")[0]
-            chosen.append((turns[function], key(test), test))
+            function, made = test.partition("[")[0], key(test)
+            worth = made[0] / (1 + turns[function]) / (SHORT + self.seconds[test])
+            chosen.append((worth, turns[function], made, test))
             turns[function] += 1
         return [test for *_, test in sorted(chosen)]
 
 
 def _times_named(test: str, words: Sequence[str]) -> int:
-    """How many of the words a test's name has, its folder left out."""
+    """How many of the words a test's name has, its folder left out. Plain words, which
+    may mean something else, count in names of files alone."""
     file, _, case = test.partition("::")
     name = f"{Path(file).stem} {case}".replace("-", "_")
+    files = " ".join([Path(file).stem, *re.findall(r"\S+\.mlir", name)])
     return sum(
-        re.search(rf"(?<![a-z]){word}(?![a-z])", name) is not None for word in words
+        re.search(
+            rf"(?<![a-z]){word}(?![a-z])", name if "_" in word.strip("_") else files
+        )
+        is not None
+        for word in words
     )

@@ -119,6 +119,7 @@ def test_files_of_one_name_are_collected(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; sys.path[:0] = sys.argv[3:]\n"
         "from mutation import record\n"
+        "sys.path.append(str(record.PROBES))\n"
         "record._collect(Path(sys.argv[1]), ['a', 'b'], Path(sys.argv[2]))\n"
     )
     (tmp_path / "conftest.py").write_text(
@@ -147,9 +148,10 @@ def test_tests_that_are_named_after_a_file_come_first(tmp_path: Path) -> None:
     much = {"qlower/other.py": {"g": [*range(20)]}}
     rows = [
         (NESTS, 0.1, {**reached, "qlower/other.py": {"g": [0]}}),
-        (f"{FILES}[drop-channels.mlir]", 0.5, {**reached, **much}),
-        (f"{FILES}[match-signs.mlir]", 0.5, {}),
-        ("tests/test_models.py::test_matches", 0.5, {**reached, **much}),
+        (f"{FILES}[drop-channels.mlir]", 0.1, {**reached, **much}),
+        (f"{FILES}[match-signs.mlir]", 0.1, {}),
+        ("tests/test_models.py::test_matches", 0.1, {**reached, **much}),
+        ("tests/test_models.py::test_for_long", 3, {**reached, **much}),
     ]
     names = [test for test, *_ in rows]
     (tmp_path / "reach.jsonl").write_text(
@@ -163,4 +165,5 @@ def test_tests_that_are_named_after_a_file_come_first(tmp_path: Path) -> None:
         NESTS,
         "tests/test_models.py::test_matches",
         f"{FILES}[drop-channels.mlir]",
+        "tests/test_models.py::test_for_long",
     ]
