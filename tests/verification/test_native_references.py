@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import qlower
+from qlower.codegen.targets.resolve import host_target
 from qlower.frontends.load import named
 from qlower.sides.sides import Computed
 from qlower.text.parsing import parse_module
 from qlower.verification.native.found import Wrong
 from qlower.verification.native.reference import References
 from qlower.verification.native.verdict import Mismatch
+from qlower.verification.native.verify import native
 from qlower.verification.sum_rule import Unfit
 
 ROWS = vars(import_module("qlower.verification.native.on_rows"))
@@ -168,6 +170,35 @@ func.func @main(%s: tensor<40x3x!x>) -> tensor<40x3x!p> {
     : (tensor<40x3x!x>) -> tensor<40x3x!p>
   return %p : tensor<40x3x!p>
 }"""
+
+
+def test_rows_that_code_is_given() -> None:
+    """Of unsigned codes in the bytes of signed ones, whose bits are flipped; as many
+    again as a call takes."""
+    given, results = np.zeros((7, 2), np.int8), np.zeros((7, 2), np.uint8)
+    seen: list[Any] = []
+    calls = [
+        lambda: seen.append(given.view(np.uint8).copy()),
+        lambda: np.copyto(results, given.view(np.uint8) + sums[:, np.newaxis]),
+    ]
+    sums = np.zeros(7, np.uint8)
+    code = ROWS["_Code"](calls, None, given, sums, results)
+    rows = code.filled(np.array([[0, 255], [7, 8], [9, 9]], np.uint8))
+    assert rows[:, 0].tolist() == [0, 7, 9, 0, 7, 9, 0]
+    assert code.filled(np.arange(8)).tolist() == [*range(8), *range(6)]
+    got = code.quotients(rows, np.arange(7, dtype=np.uint8), 255, 0x80)
+    assert (seen[0] == 0x7F).all()
+    np.testing.assert_array_equal(got, (rows ^ 0x80) + np.arange(7)[:, np.newaxis])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rows", [3, 120_000])
+def test_softmaxes_of_unsigned_codes(rows: int) -> None:
+    text = SOFTMAX.replace("i8:", "u8:").replace(":-128>", ":0>")
+    model = named(parse_module(text.replace("40x", f"{rows}x")), None)
+    (row,) = native(model, {"host": host_target()}, contract="tflite").layers
+    assert row.verdict == "undecided"
+    assert "sides of steps of the quotient" in row.how
 
 
 def test_the_first_row_that_differs() -> None:

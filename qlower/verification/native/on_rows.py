@@ -230,12 +230,13 @@ class _Code:
 
     def filled(self, rows: Array) -> Array:
         """Rows, with the first ones again until they fill the last call."""
-        return np.concatenate([rows, rows[: -len(rows) % len(self.given)]])
+        count = len(rows) + -len(rows) % len(self.given)
+        return np.resize(rows, (count, *rows.shape[1:]))
 
     def quotients(self, rows: Array, sums: Array, top: int, flip: int) -> Array:
         """The results of rows as if each had the maximum `top`, and of given sums."""
         found = np.empty(rows.shape, np.uint8)
-        self._give(np.full_like(self.given, top), flip)
+        self._give(np.full(self.given.shape, top, rows.dtype), flip)
         self.calls[0]()
         for first in range(0, len(rows), len(self.given)):
             block = slice(first, first + len(self.given))
