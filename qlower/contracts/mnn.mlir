@@ -78,6 +78,7 @@ func.func private @quantized(%real: f32) -> i32 replaces {
 }
 
 func.func @avg_pool2d(%accumulator: i32, %count: i32) -> i32 {
+  func.call @require_signed() : () -> ()
   %sum = %accumulator + %count * 128
   %factor = 16777216 / %count
   %product = %sum * %factor : i64
