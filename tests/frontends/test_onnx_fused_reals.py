@@ -113,18 +113,30 @@ def normalized(
     distances: int = 1,
     seen: str = "",
     rows: str = "constant",
+    swapped: str = "",
+    epsilon_of: str = "",
+    exponent: Sequence[int] = (),
 ) -> str:
     """A layer's rows by their deviation, or by the root of their mean square."""
     x = given or build.value()
     mean = above = below = x
     if centred:
         mean = build.mean(x, axis, keepdims)
-        above = below = build("Sub", x, mean)
+        operands = (mean, x) if swapped == "Sub" else (x, mean)
+        above = below = build("Sub", *operands)
         if distances == 2:
             below = build("Sub", x, mean)
-    square = build.mean(build("Pow", below, power), axis, keepdims)
-    moved = build("Add", *((epsilon, square) if turned else (square, epsilon)))
-    whole = build("Div", above, build("Sqrt", moved))
+    raised = below, build.constant(np.full(exponent, power, np.float32))
+    square = build("Pow", *(raised[::-1] if swapped == "Pow" else raised))
+    square = build.mean(square, axis, keepdims)
+    small: str | float = epsilon
+    if epsilon_of == "input":
+        small = build.input("epsilon", ())
+    elif epsilon_of == "row":
+        small = build.constant(np.linspace(1, 2, 8, dtype=np.float32))
+    moved = build("Add", *((small, square) if turned else (square, small)))
+    parts = above, build("Sqrt", moved)
+    whole = build("Div", *(parts[::-1] if swapped == "Div" else parts))
     values = {"mean": mean, "above": above, "below": below, "square": square}
     if seen:
         word, how = seen.split()
@@ -177,6 +189,43 @@ def scaled_product(
     return scaled(result, build("MatMul", *operands))
 
 
+def number(build: Reals, value: float, shape: Sequence[int]) -> str:
+    return build.constant(np.full(shape, value, np.float32))
+
+
+def gelu_by(build: Reals, shape: Sequence[int]) -> str:
+    """A Gelu whose half is a number of some shape."""
+    x = build.value()
+    factor = build("Add", build("Erf", build("Div", x, 1.4142135)), 1.0)
+    return build("Mul", build("Mul", x, number(build, 0.5, shape)), factor)
+
+
+def quick_gelu_by(build: Reals, shape: Sequence[int]) -> str:
+    x = build.value()
+    return build(
+        "Mul", x, build("Sigmoid", build("Mul", x, number(build, 1.702, shape)))
+    )
+
+
+def product_by(build: Reals, shape: Sequence[int], *, is_matrix: bool) -> str:
+    """A product of matrices, or of stacks of them, times a number of some shape."""
+    sizes = (3, 8) if is_matrix else SHAPE
+    product = build("MatMul", build.value(sizes), build.value((8, 5)))
+    return build("Mul", product, number(build, 0.3, shape))
+
+
+def neutral(
+    build: Reals, kind: str, value: float, place: int, *, given: bool = False
+) -> str:
+    """An operator that changes nothing if the number is on the right."""
+    x = build.value() if given else build("Exp", build.value())
+    return build("Exp", build(kind, *((x, value) if place else (value, x))))
+
+
+def squared(build: Reals, value: str) -> str:
+    return build("Mul", value, value)
+
+
 CASES: Mapping[str, Callable[[Reals], str]] = {
     "gelu": gelu,
     "gelu, half last": lambda b: gelu(b, half="last"),
@@ -212,6 +261,32 @@ CASES: Mapping[str, Callable[[Reals], str]] = {
     ),
     "root mean square along the last axis by its number": lambda b: normalized(
         b, axis=2, centred=False, offset=None
+    ),
+    **{
+        f"norm with the operands of {kind} swapped": lambda b, k=kind: normalized(
+            b, swapped=k
+        )
+        for kind in ("Sub", "Pow", "Div")
+    },
+    "norm of two distances, one swapped": lambda b: normalized(
+        b, distances=2, swapped="Sub"
+    ),
+    "root mean square with the operands of Div swapped": lambda b: normalized(
+        b, centred=False, offset=None, swapped="Div"
+    ),
+    **{
+        f"{name} with {epsilon} for epsilon{' turned' * turned}": (
+            lambda b, c=centred, e=epsilon, t=turned: normalized(
+                b, centred=c, offset=SHAPE[-1:] if c else None, epsilon_of=e, turned=t
+            )
+        )
+        for name, centred in (("norm", True), ("root mean square", False))
+        for epsilon in ("input", "row")
+        for turned in (False, True)
+    },
+    "norm without an epsilon": lambda b: normalized(b, epsilon=0.0),
+    "root mean square with a square of dimensions": lambda b: normalized(
+        b, centred=False, offset=None, exponent=(1, 1)
     ),
     "norm of cubes": lambda b: normalized(b, power=3.0),
     "norm without an offset": lambda b: normalized(b, offset=None),
@@ -272,6 +347,35 @@ CASES: Mapping[str, Callable[[Reals], str]] = {
     "product by several numbers": lambda b: b(
         "Div", b("Mul", scaled_product(b, "Mul", "Div"), 0.25), 3.0
     ),
+    **{
+        f"product of {noun} by a number of shape {shape}": (
+            lambda b, s=shape, m=is_matrix: product_by(b, s, is_matrix=m)
+        )
+        for noun, is_matrix in (("matrices", True), ("stacks", False))
+        for shape in ((1,), (1, 1), (1, 1, 1))
+    },
+    **{
+        f"{name} by a number of shape {shape}": lambda b, f=function, s=shape: f(b, s)
+        for name, function in (("gelu", gelu_by), ("quick gelu", quick_gelu_by))
+        for shape in ((1,), (1, 1), (1, 1, 1))
+    },
+    **{
+        f"{kind} of {number} at {place}{' of an input' * given}": (
+            lambda b, k=kind, n=number, p=place, g=given: neutral(b, k, n, p, given=g)
+        )
+        for kind, number in (("Add", 0.0), ("Sub", 0.0), ("Mul", 1.0), ("Div", 1.0))
+        for place in (0, 1)
+        for given in (False, True)
+    },
+    "sum of 0 in more dimensions": lambda b: b(
+        "Exp", b("Add", b("Exp", b.value((8,))), b.constant(np.zeros((1, 1), "f4")))
+    ),
+    "product of -0": lambda b: b("Exp", b("Add", b("Exp", b.value()), -0.0)),
+    "reciprocal times": lambda b: b("Mul", b("Div", 1.0, b.value()), b.value()),
+    "reciprocal times, turned": lambda b: b("Mul", b.value(), b("Div", 1.0, b.value())),
+    "half over it times": lambda b: b("Mul", b("Div", 0.5, b.value()), b.value()),
+    "reciprocal plus": lambda b: b("Add", b("Div", 1.0, b.value()), b.value()),
+    "reciprocal squared": lambda b: squared(b, b("Div", 1.0, b.value())),
     "product by a row": lambda b: scaled_product(
         b, "Mul", factor=np.full(8, 0.3, np.float32)
     ),

@@ -29,13 +29,17 @@ from .rewriting import (
 from .selectors import SELECTORS, Fused, StaysReal
 from .simplifying import (
     add_biases,
+    divide_once,
     fold_quantized,
     remove_double_pairs,
+    remove_neutral,
     share_results,
 )
 
 SIMPLIFICATIONS = (
     remove_identities,
+    remove_neutral,
+    divide_once,
     remove_double_pairs,
     share_results,
     fold_quantized,

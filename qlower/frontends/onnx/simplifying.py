@@ -13,6 +13,7 @@ from ..graph.bounds import RANGES
 from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node, QuantStep
 from ..graph.passes import same_step
 from ..graph.schema import Array, Constant
+from .ranks import find_ranks
 
 
 def fold_quantized(graph: Graph) -> None:
@@ -69,6 +70,41 @@ def constant_array(graph: Graph, value: str) -> Array | None:
         scale, point = scale.reshape(sizes), point.reshape(sizes)
     centred = (stored.astype(np.int64) - point.astype(np.int64)).astype(np.float32)
     return centred * scale.astype(np.float32)
+
+
+NEUTRAL = {"Add": 0, "Sub": 0, "Mul": 1, "Div": 1}
+"""The constants that change nothing, but for -0 + 0."""
+
+
+def remove_neutral(graph: Graph) -> None:
+    """Drop additions of 0 and products by 1, but for those of an input of the model
+    (noop_elimination.cc, CanRemoveNode in graph_utils.cc)."""
+    ranks = None
+    for node in graph.of_kind(*NEUTRAL):
+        if node.domain or len(node.inputs) != 2 or graph.is_returned(node.outputs[0]):
+            continue
+        for number in (1,) if node.kind in ("Sub", "Div") else (0, 1):
+            value, other = node.inputs[number], node.inputs[1 - number]
+            constant = graph.scalar(value)
+            if constant != NEUTRAL[node.kind] or graph.producer(other) is None:
+                continue
+            ranks = ranks or find_ranks(graph)
+            if ranks[value] <= ranks.get(other, 0):
+                graph.replace_uses(node.outputs[0], other)
+                graph.remove(node)
+                break
+
+
+def divide_once(graph: Graph) -> None:
+    """`1 / x * y` becomes `y / x` (div_mul_fusion.cc)."""
+    for node in graph.of_kind("Div"):
+        product = graph.only_user(node, "Mul")
+        if node.domain or product is None or graph.scalar(node.inputs[0]) != 1:
+            continue
+        one, other = product.inputs
+        operands = [other if one == node.outputs[0] else one, node.inputs[1]]
+        graph.remove(node, product)
+        graph.add(node.like("Div", operands, product.outputs))
 
 
 def remove_double_pairs(graph: Graph) -> None:
@@ -128,7 +164,8 @@ def _common_range(one: QuantStep, other: QuantStep) -> tuple[Array, Array]:
 def share_results(graph: Graph) -> None:
     """One node for equal ones of the same values (constant_sharing.cc,
     common_subexpression_elimination.cc). Those of dequantized values aren't the same:
-    each has a dequantization of its own."""
+    each has a dequantization of its own. Those that the model returns aren't looked at:
+    ONNX Runtime may keep one for both."""
     known: dict[tuple[object, ...], Node] = {}
     for node in graph.ordered():
         if len(node.outputs) != 1 or graph.is_returned(node.outputs[0]):
