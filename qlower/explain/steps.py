@@ -68,7 +68,7 @@ def _difference(left: RunStep, right: RunStep) -> str | None:
         return _attributes(left.op, right.op)
     for a, b in zip(left.operands, right.operands, strict=True):
         if isinstance(a, int) or isinstance(b, int):
-            if a is not b and not (isinstance(a, int) and a == b):
+            if not (isinstance(a, int) and isinstance(b, int) and a == b):
                 return "other operands"
             continue
         first, second = np.broadcast_arrays(a, b)
