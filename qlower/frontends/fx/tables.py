@@ -73,7 +73,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "add": ("self", "other"),
     "add_relu": ("self", "other"),
     "add_scalar": ("self", "other"),
-    "avg_pool2d": MODULES["AvgPool2d"][1],
+    "avg_pool2d": ("self", *MODULES["AvgPool2d"][1]),
     "cat": ("tensors", "dim"),
     "chunk": ("self", "chunks", "dim"),
     "clamp": ("self", "min", "max"),
