@@ -196,6 +196,191 @@ def test_numbers_of_the_text() -> None:
     assert read.parameters == {0: -1.25, 1: (0.5, 3), 2: 7}
 
 
+def with_layer(kind: str, *sizes: int, **parameters: object) -> NcnnFile:
+    """One layer of an input, of 3x5x5 if no sizes are given."""
+    file = NcnnFile(*(sizes or (3, 5, 5)))
+    file.add(kind, "one", ["data"], **parameters)
+    return file
+
+
+def of_two(kind: str, **parameters: object) -> NcnnFile:
+    """A layer of an image and of its elements in a row."""
+    file = NcnnFile(3, 5, 5)
+    file.add("Split", "s", ["data"], ("s0", "s1"))
+    file.add("Flatten", "f", ["s0"])
+    file.add(kind, "one", ["s1", "f"], **parameters)
+    return file
+
+
+def of_codes(kind: str, **parameters: object) -> NcnnFile:
+    """A layer of what a convolution gives as codes."""
+    file = layer(p8=102)
+    file.add(kind, "two", ["one"], **parameters)
+    return file
+
+
+def scaled(*scales: float) -> NcnnFile:
+    data = np.array(scales, F).tobytes()
+    return with_layer("Quantize", data=data, p0=len(scales))
+
+
+def product(*sizes: int) -> NcnnFile:
+    """A matrix of 2x27 times an input."""
+    file = NcnnFile(*sizes)
+    weights, scales = np.arange(54).reshape(2, 27), (np.full(2, 300.0), 30.0)
+    file.filters("InnerProduct", "one", "data", weights, None, scales, p8=2)
+    return file
+
+
+def behind_others() -> NcnnFile:
+    file = NcnnFile(3, 5, 5)
+    file.add("Custom", "u", ["data"])
+    weights, scales = np.arange(54).reshape(2, 3, 3, 3), (np.full(2, 300.0), 30.0)
+    file.filters("Convolution", "one", "u", weights, None, scales, p8=2)
+    return file
+
+
+ALONE = "a window that lies in the padding alone is not supported"
+RANGE = "is out of range [1.17549e-38, 8.50706e+37]"
+
+LAYERS: list[tuple[NcnnFile, str]] = [
+    (with_layer("Pooling", p1=2, p3=5), ALONE),
+    (with_layer("Pooling", p1=2, p3=1, p2=9), ALONE),
+    (with_layer("Pooling", p1=2, p0=2), "pooling_type 2 is out of range [0, 1]"),
+    (with_layer("Pooling", p1=2, p5=4), "pad_mode 4 is out of range [0, 3]"),
+    (with_layer("Pooling", p7=1), "adaptive_pooling 1 is not supported; expected 0"),
+    (with_layer("Pooling", 5, p1=2), "'data': rank 2, expected 4"),
+    (of_codes("ReLU", p0=0.5), "slope of int8 0.5 is not supported; expected 0"),
+    (
+        with_layer("BinaryOp", p0=6, p1=1),
+        "op_type 6 is not supported; expected 0, 1, 2, 3, 4 or 5",
+    ),
+    (with_layer("BinaryOp", p0=0), "expected two operands, or with_scalar"),
+    (
+        with_layer("Eltwise", p0=3),
+        "op_type 3 is not supported; expected 0, 1 or 2",
+    ),
+    (
+        with_layer("Eltwise", p0=1, p1=(1.0, 2.0)),
+        "coeffs (1.0, 2.0) is not supported; expected ()",
+    ),
+    (
+        of_two("Eltwise", p0=1),
+        "operands of shapes [[1, 3, 5, 5], [1, 75]] are not supported; expected the"
+        " same shape",
+    ),
+    (
+        with_layer("Reshape", p0=-1, p1=-1),
+        "h, w of [-1, -1]; expected one -1 at most",
+    ),
+    (with_layer("Reshape", p1=75), "h of [75]; expected one -1 at most"),
+    (with_layer("Reshape", p0=74), "shape [1, 74] does not hold the elements of [1, 3"),
+    (with_layer("Reshape", p0=-2), "w -2 is out of range [-1, "),
+    (scaled(1, 1), "2 scales are not supported; expected 1"),
+    (scaled(2.0**-127), f"scale 5.877471754111438e-39 {RANGE}"),
+    (scaled(1.5 * 2.0**126), f"scale 1.2760588759535192e+38 {RANGE}"),
+    (product(4, 27), "products of several rows are not supported; expected one"),
+    (product(3, 5, 5), "27 weights of an output for 75 elements"),
+    (
+        layer(p8=3),
+        "weights of type INT8 with int8_scale_term 3 are not supported; expected INT8"
+        " and one of 1, 2, 101, 102",
+    ),
+    (layer(p19=1), "dynamic_weight 1 is not supported; expected 0"),
+    (
+        behind_others(),
+        "Custom 'u': this layer is not supported; it may have weights before those of"
+        " others",
+    ),
+    (with_layer("Padding", p4=1), "type 1 is not supported; expected 0"),
+    (with_layer("Padding", p7=1), "front 1 is not supported; expected 0"),
+    (with_layer("Padding", p0=-1), "top -1 is out of range [0, 65536]"),
+    (with_layer("Padding", p3=65537), "right 65537 is out of range [0, 65536]"),
+    (with_layer("Dropout", p0=0.5), "scale 0.5 is not supported; expected 1"),
+    (with_layer("Concat", p0=3), "axis 4 is out of range [-4, 3]"),
+]
+
+
+@pytest.mark.parametrize(("file", "message"), LAYERS, ids=range(len(LAYERS)))
+def test_refused_layers(file: NcnnFile, message: str, tmp_path: Path) -> None:
+    with pytest.raises(QlowerError) as caught:
+        qlower.load(file.save(tmp_path / "model.param"))
+    assert message in caught.value.message
+    kind, name, *_ = file.lines[-1].split()
+    assert f"{kind} {name!r}: " in caught.value.message or "Custom" in message
+
+
+@pytest.mark.parametrize("scale", [2.0**-126, 2.0**126])
+def test_the_least_and_the_largest_scale(scale: float, tmp_path: Path) -> None:
+    model = qlower.load(scaled(scale).save(tmp_path / "model.param"))
+    assert model.outputs[0].scale == 1 / scale
+
+
+HEAD = "7767517\n1 1\nNoop a "
+DIGITS = "is no number of at most 9 digits and 15 characters"
+SHAPELESS = "not a .param file of ncnn: its first line isn't 7767517"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("7767517", "1:1", SHAPELESS),
+        ("7767517 1\n1 1", "1:1", SHAPELESS),
+        ("\x00\x01\x02", "1:1", "not a .param file of ncnn"),
+        (
+            "7767517\n1 1 1\n",
+            "2:1",
+            "3 words, expected the numbers of layers and blobs",
+        ),
+        (
+            f"{HEAD}0",
+            "3:1",
+            "3 words, expected a layer's type, its name and two counts",
+        ),
+        (f"{HEAD}0 2 b", "3:8", "1 names of 2 blobs"),
+        (f"{HEAD}0 1 b 9", "3:14", "'9' is no parameter NUMBER=VALUE"),
+        (f"{HEAD}0 1 b -1=2", "3:14", "parameter -1 is out of range [0, 31]"),
+        (f"{HEAD}0 1 b 31=1 32=1", "3:19", "parameter 32 is out of range [0, 31]"),
+        *(
+            (f"{HEAD}0 1 b 0={word}", "3:14", f"{word!r} {DIGITS}")
+            for word in ("1=2", "1234567890", "1.1234567890", "1e100", "-.5", "+")
+        ),
+    ],
+)
+def test_refused_words(text: str, place: str, message: str) -> None:
+    with pytest.raises(QlowerError) as caught:
+        read_layers(text.encode(), "m")
+    assert (caught.value.message, str(caught.value.location)) == (
+        message,
+        f'loc("m":{place})',
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("123456789", 123456789),
+        ("-12", -12),
+        ("1.", 1.0),
+        ("-2.125", -2.125),
+        ("25e-1", 2.5),
+        ("1.5e+2", 150.0),
+        ("3e9", 3e9),
+        ("1e16", 1e16),
+        ("1e-9", 1 / 1e9),
+        ("abc", "abc"),
+        ("4,-5", (4, -5)),
+    ],
+)
+def test_a_parameter(word: str, value: object) -> None:
+    (read,) = read_layers(f"{HEAD}0 1 b 5={word}".encode(), "m")
+    assert read.parameters == {5: value}
+    assert (read.line, read.kind, read.name) == (3, "Noop", "a")
+    assert (read.inputs, read.outputs) == ((), ("b",))
+    number = read.parameters[5]
+    assert type(number) is type(value)
+
+
 def near_ties(seed: int) -> tuple[NcnnFile, Array]:
     """A chain whose inputs, sums and results lie halfway between codes, or within a few
     steps of float32 from there."""

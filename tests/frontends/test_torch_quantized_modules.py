@@ -17,6 +17,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 quantized: Any = import_module("torch.ao.nn.quantized")
 fused: Any = import_module("torch.ao.nn.intrinsic.quantized")
 functional: Any = torch.nn.functional
+operators: Any = torch.ops.quantized
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -106,6 +107,11 @@ class Largest(torch.nn.Module):
         return torch.quantize_per_tensor(real, SCALE, POINT, torch.quint8)
 
 
+def swapped(x: Any) -> Any:
+    parts = torch.chunk(x, 2, 1)
+    return torch.cat([parts[1], parts[0]], 1)
+
+
 FUNCTIONS: dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]] = {
     "relu": ((2, 64), functional.relu),
     "clamp": ((2, 64), lambda x: torch.clamp(x, -1.0, 1.5)),
@@ -126,6 +132,26 @@ FUNCTIONS: dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]] = {
     ),
     "one for both": ((2, 3, 5, 4), lambda x: functional.adaptive_avg_pool2d(x, 2)),
     "turned": ((2, 3, 4), lambda x: x.transpose(1, 2).reshape(2, 12)),
+    "largest of windows": ((1, 2, 6, 4), lambda x: functional.max_pool2d(x, (3, 2))),
+    "parts": ((2, 4, 3), swapped),
+    "flat": ((2, 4, 3), lambda x: torch.flatten(x.contiguous(), 1)),
+    "seen": ((2, 4, 3), lambda x: functional.dropout(x, 0.5, False).view(2, 12)),
+    "sizes one by one": ((2, 4, 3), lambda x: x.reshape(4, -1).permute(1, 0)),
+    "more dimensions": ((2, 4, 3), lambda x: x.unsqueeze(2).unsqueeze(-1)),
+    "fewer dimensions": ((2, 1, 30), lambda x: x.squeeze(1)),
+    "leaky": ((2, 64), lambda x: functional.leaky_relu(x, 0.3)),
+    "sigmoid": ((2, 64), torch.sigmoid),
+    "relu6": ((2, 64), functional.relu6),
+    "hardswish": ((2, 64), lambda x: operators.hardswish(x, 0.04, 10)),
+    "sum": ((2, 64), lambda x: operators.add(x, operators.mul(x, x, 0.2, 7), 0.3, 99)),
+    "bounded sum": ((2, 64), lambda x: operators.add_relu(x, x, 0.07, 50)),
+    "bounded product": ((2, 64), lambda x: operators.mul_relu(x, x, 0.1, 20)),
+    "twice": ((2, 30), lambda x: operators.mul_scalar(x, 2.0)),
+    "a row of several": ((3, 4, 5), lambda x: x[1]),
+    "a row from the end": ((3, 9, 5), lambda x: x[-1, :, None, 2]),
+    "every other": ((3, 4, 5), lambda x: x[..., 1::2]),
+    "all but two": ((3, 4, 5), lambda x: x[:, 1:-1, None]),
+    "whole": ((3, 4, 5), lambda x: x[:, :, :]),
     "joined": ((2, 3, 4), lambda x: torch.cat([x, x[:, 1:]], 1)),
 }
 
@@ -194,6 +220,36 @@ def test_functions(name: str) -> None:
             (1, 2, 6, 4),
             Largest(4, 2),
             "[4, 2] of [6, 4] is not supported; expected whole parts",
+        ),
+        (
+            (2, 3),
+            lambda x: torch.clamp(x, 2.0, -1.0),
+            "min 2.0 is above max -1.0",
+        ),
+        (
+            (2, 4),
+            lambda x: torch.cat(torch.chunk(x, 2, 1)[::-1], 1),
+            "parts of a value that are joined are not supported",
+        ),
+        (
+            (2, 3),
+            lambda x: torch.topk(x, 2)[0],
+            "node 2 topk 'topk': this operator is not supported on quantized tensors",
+        ),
+        (
+            (2, 3),
+            lambda x: operators.mul_scalar(x, -2.0),
+            "node 2 mul_scalar: -2.0 changes what is stored, which is not supported",
+        ),
+        (
+            (2, 3),
+            lambda x: operators.add_scalar(x, 100.0),
+            "node 2 add_scalar: 100.0 changes what is stored, which is not supported",
+        ),
+        (
+            (2, 3),
+            lambda x: x[torch.tensor([1, 0])],
+            "node 3 getitem: an index is not supported",
         ),
         (
             (1, 2),

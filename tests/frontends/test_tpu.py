@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,35 @@ def small() -> TpuFile:
     return file
 
 
+MORE = "  } loc(unknown)\n} loc"
+
 REFUSALS = {
+    "main": ("@main", "@other", "2:1", "expected a function @main, and nothing else"),
+    "functions": (
+        MORE,
+        MORE.replace("\n", "\n  func.func @more() loc(unknown)\n"),
+        "11:1",
+        "func.func 'line 11': expected a function @main, and nothing else",
+    ),
+    "no result": (
+        "    return",
+        '    "tpu.Foo"() : () -> () loc(unknown)\n    return',
+        "9:1",
+        "tpu.Foo 'line 9': this operation has no result, which is not supported",
+    ),
+    "input": (
+        *("xf32>", "xf16>", "4:1"),
+        "an input of type tensor<1x1x2x2xf16>; expected a tensor of f32",
+    ),
+    "bias": ("with_bias = false", "with_bias = true", "7:1", "with_bias 1 is not"),
+    "attribute": (
+        *('"top.Weight"() {}', '"top.Weight"() {scale = 1.0 : f64}', "6:1"),
+        "attribute scale is not supported",
+    ),
+    "words": (
+        *("2x1x1x1xsi8", "2x1x1x1xi16", "6:1"),
+        "weights of type tensor<2x1x1x1xi16> are not supported",
+    ),
     "state": ('"TPU_LOWERED"', '"TOP_F32"', "1:1", "module.state 'TOP_F32' is not"),
     "chip": ('"bm1684x"', '"cv183x"', "1:1", "module.chip 'cv183x' is not supported"),
     "mode": ('module.mode = "INT8", ', "", "1:1", "module.mode is missing"),
@@ -141,6 +170,92 @@ def test_refusals(name: str, tmp_path: Path) -> None:
     shown = str(caught.value)
     assert shown.startswith(f"{path}:{place}: error: ")
     assert message in shown
+
+
+def matmul(
+    file: TpuFile, multipliers: str = "none", rows: int = 2, bias: int = 2
+) -> str:
+    """A product of the convolution's codes with a matrix of `rows` by 2."""
+    weights = np.arange(rows * 2, dtype=np.int8).reshape(rows, 2)
+    file.weight("w", weights, weights.shape)
+    file.weight("b", np.arange(bias, dtype=np.int32), (1, bias))
+    file.weight("k", np.arange(2, dtype=np.int32), (1, 2))
+    return file.add(
+        *("MatMul", ["c", "w", "b", multipliers, "none"], "m", file.codes["c"], 0.25),
+        multipliers=[3],
+        rshifts=[2],
+        do_relu=False,
+    )
+
+
+def pool(file: TpuFile, **more: object) -> str:
+    return file.add(
+        *("Pool2D", ["c"], "a", file.codes["c"], 0.25),
+        multiplier=1,
+        rshift=2,
+        kernel_shape=[3, 3],
+        pads=[1] * 4,
+        strides=[1, 1],
+        **more,
+    )
+
+
+OPERATIONS: list[tuple[Callable[[TpuFile], str], str]] = [
+    (
+        lambda file: file.add(
+            *("Add", ["q", "c"], "a", file.codes["c"], 0.25),
+            multipliers=[1, 1],
+            rshifts=[0, 0],
+            do_relu=False,
+        ),
+        "operands of shapes [[1, 1, 2, 2], [1, 2, 2, 2]]; expected the same shape",
+    ),
+    (
+        lambda file: file.add(
+            "Concat", ["q", "c"], "a", np.zeros((1, 3, 2, 2)), 0.25, axis=1
+        ),
+        "parts of other scales than the result's are not supported",
+    ),
+    (
+        lambda file: file.add("Reshape", ["c"], "a", np.zeros((1, 2, 3)), 0.25),
+        "shape [1, 2, 3] does not hold the elements of [1, 2, 2, 2]",
+    ),
+    (
+        lambda file: pool(
+            file, pool_mode="#tpu<pool_mode Avg>", count_include_pad=False
+        ),
+        "a mean that leaves out padding is not supported",
+    ),
+    (
+        lambda file: pool(
+            file, pool_mode="#tpu<pool_mode Mid>", count_include_pad=True
+        ),
+        "pool_mode 'Mid' is not supported; expected 'Avg' or 'Max'",
+    ),
+    (lambda file: matmul(file, "k"), "multipliers that are weights are not supported"),
+    (
+        lambda file: matmul(file, rows=3),
+        "an input of shape [1, 2, 2, 2] with weights for 3 numbers",
+    ),
+    (lambda file: matmul(file, bias=3), "a bias of 3 numbers; expected 2"),
+    (
+        lambda file: file.add("Cast", ["c"], "a", file.codes["c"], 0.5),
+        "a cast from !quant.uniform<i8:f32, 2.500000e-01> to !quant.uniform<i8:f32,"
+        " 5.000000e-01> is not supported",
+    ),
+]
+
+
+@pytest.mark.parametrize(("build", "message"), OPERATIONS, ids=range(len(OPERATIONS)))
+def test_refused_operations(
+    build: Callable[[TpuFile], str], message: str, tmp_path: Path
+) -> None:
+    file = small()
+    file.lines.pop()
+    file.reals(build(file), "y")
+    with pytest.raises(QlowerError) as caught:
+        qlower.load(file.save(tmp_path, "y"))
+    assert caught.value.message.endswith(f": {message}")
 
 
 def test_no_weights(tmp_path: Path) -> None:

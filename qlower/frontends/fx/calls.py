@@ -44,8 +44,8 @@ def _pair(name: str) -> Read:
 def _concat(site: CallSite) -> None:
     operands = site.step()
     scales, zeros = site.argument("tensors.scale"), site.argument("tensors.zero_point")
-    assert isinstance(scales, Sequence)
-    assert isinstance(zeros, Sequence)
+    if not isinstance(scales, Sequence) or not isinstance(zeros, Sequence):
+        raise site.error("parts of a value that are joined are not supported")
     for value, scale, zero in zip(site.tensors("tensors"), scales, zeros, strict=True):
         operands += [
             value,
