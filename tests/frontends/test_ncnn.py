@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,14 +197,14 @@ def test_numbers_of_the_text() -> None:
     assert read.parameters == {0: -1.25, 1: (0.5, 3), 2: 7}
 
 
-def with_layer(kind: str, *sizes: int, **parameters: object) -> NcnnFile:
+def with_layer(kind: str, *sizes: int, **parameters: Any) -> NcnnFile:
     """One layer of an input, of 3x5x5 if no sizes are given."""
     file = NcnnFile(*(sizes or (3, 5, 5)))
     file.add(kind, "one", ["data"], **parameters)
     return file
 
 
-def of_two(kind: str, **parameters: object) -> NcnnFile:
+def of_two(kind: str, **parameters: Any) -> NcnnFile:
     """A layer of an image and of its elements in a row."""
     file = NcnnFile(3, 5, 5)
     file.add("Split", "s", ["data"], ("s0", "s1"))
@@ -212,7 +213,7 @@ def of_two(kind: str, **parameters: object) -> NcnnFile:
     return file
 
 
-def of_codes(kind: str, **parameters: object) -> NcnnFile:
+def of_codes(kind: str, **parameters: Any) -> NcnnFile:
     """A layer of what a convolution gives as codes."""
     file = layer(p8=102)
     file.add(kind, "two", ["one"], **parameters)
