@@ -113,5 +113,4 @@ def _fuse(add: qnn.AddOp) -> None:
     block.insert_op_before(made, add)
     add.result.replace_all_uses_with(made.results[0])
     for op in (add, convolution):
-        op.detach()
-        op.erase()
+        block.erase_op(op)
