@@ -356,6 +356,41 @@ def refused(body: str, signature: str = "(%x: tensor<4xi8>) -> tensor<4xi8>") ->
     return caught.value.message
 
 
+REDUCED = """%none = arith.constant dense<> : tensor<{shape}xi32>
+  %start = arith.constant dense<3> : tensor<2xi32>
+  %y = linalg.generic {{
+    indexing_maps = [affine_map<(d0, d1) -> ({dims})>, affine_map<(d0, d1) -> (d0)>],
+    iterator_types = ["parallel", "reduction"]
+  }} ins(%none : tensor<{shape}xi32>) outs(%start : tensor<2xi32>) {{
+  ^bb0(%v: i32, %sum: i32):
+    %r = arith.addi %sum, %v : i32
+    linalg.yield %r : i32
+  }} -> tensor<2xi32>
+  return %y : tensor<2xi32>"""
+PADDED = """%none = arith.constant dense<> : tensor<0x2xi32>
+  %zero = arith.constant 0 : i32
+  %y = tensor.pad %none low[1, 0] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : i32
+  } : tensor<0x2xi32> to tensor<1x2xi32>
+  return %y : tensor<1x2xi32>"""
+
+
+@pytest.mark.parametrize(
+    ("body", "result", "what"),
+    [
+        (REDUCED.format(shape="2x0", dims="d0, d1"), "2", "linalg.generic of {}2x0"),
+        (REDUCED.format(shape="0x2", dims="d1, d0"), "2", "linalg.generic of {}0x2"),
+        (PADDED, "1x2", "tensor.pad of {}0x2"),
+    ],
+)
+def test_tensors_without_elements(body: str, result: str, what: str) -> None:
+    """The interpreter has the start of such a sum; there are no loops for it."""
+    told = refused(body, f"() -> tensor<{result}xi32>")
+    tensor = what.format("tensor<")
+    assert told == f"{tensor}xi32>, which has no elements, can't be compiled"
+
+
 def test_unwritten_tensor_is_refused() -> None:
     message = refused("%e = tensor.empty() : tensor<4xi8> return %e : tensor<4xi8>")
     assert message == "a tensor is read before it is written"

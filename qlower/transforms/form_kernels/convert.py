@@ -22,7 +22,7 @@ from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import CopyOp, NestOp
 from qlower.dialects.kernel.maps import verify_maps
 from qlower.dialects.operations import operations_in
-from qlower.dialects.types import AnyTensor, shape_of, tensor_type
+from qlower.dialects.types import AnyTensor, is_tensor_type, shape_of, tensor_type
 from qlower.emit.reassociation import Reassociation, reassociation
 from qlower.transforms.form_kernels.regions import (
     build_region,
@@ -33,9 +33,16 @@ from qlower.transforms.form_kernels.regions import (
     uniform_value,
 )
 
+_CONVERTED = (
+    *(tensor.PadOp, tensor.ExtractSliceOp, tensor.InsertSliceOp),
+    *(linalg.GenericOp, linalg.FillOp),
+)
+
 
 def convert_operations(block: Block) -> None:
     """Replaces every op of the arith level that has code by a nest or a copy."""
+    for op in block.ops:
+        _check_elements(op)
     # Copies first: a copy may take over the value of a linalg.fill as its own.
     for op in tuple(block.ops):
         match op:
@@ -56,6 +63,17 @@ def convert_operations(block: Block) -> None:
             _replace(op, convert_fill(op))
         elif isinstance(op, linalg.FillOp):
             Rewriter.erase_op(op)
+
+
+def _check_elements(op: Operation) -> None:
+    """Refuse tensors without elements, for which machine code has no loops."""
+    types = [value.type for value in (*op.operands, *op.results)]
+    for type in filter(is_tensor_type, types if isinstance(op, _CONVERTED) else ()):
+        if 0 in type.get_shape():
+            raise QlowerError(
+                f"{op.name} of {type}, which has no elements, can't be compiled",
+                op.location,
+            )
 
 
 def _replace(op: Operation, new: Operation) -> None:
