@@ -22,7 +22,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.damage import hostile_results
-from support.damage.hostile_files import Kind, kinds, prepare, with_flatbuffer
+from support.damage.hostile_files import (
+    MODEL,
+    OPEN,
+    Kind,
+    kinds,
+    prepare,
+    with_flatbuffer,
+)
+from support.damage.kept_work import keep_work, weight
 from support.damage.mutants import judge_all
 from support.formats.tosa import has_tosa
 from support.lanes import LARGE_VARIABLE, is_asked_for
@@ -149,6 +157,7 @@ def check(name: str, kind: Kind, folder: Path) -> None:
     faults: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        keep_work(patch, (MODEL, OPEN, hostile_results.PICTURE_MODEL))
         expected = printed(kind.commands[0][1:]) if kind.is_healed else None
         for first in range(0, FILES, BATCH):
             where = Path(name, str(first))
@@ -157,7 +166,8 @@ def check(name: str, kind: Kind, folder: Path) -> None:
             for number in range(min(BATCH, FILES - first)):
                 path = where / f"{number}{kind.suffix}"
                 given = kind.put(path, kind.mutant(choice))
-                command = choice.choice(kind.commands)
+                weights = [*map(weight, kind.commands)]
+                (command,) = choice.choices(kind.commands, weights)
                 commands.append([part.replace("FILE", given) for part in command])
             outcomes = judge_all(
                 [str(number) for number in range(len(commands))],

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from struct import error
+from tokenize import TokenError
 
 import numpy as np
 
@@ -94,7 +95,10 @@ FOLDER, STRING = "", "."
 it, and text on the command line."""
 
 
-UNSAID = (TypeError, ValueError, OverflowError, IndexError, AttributeError, error)
+UNSAID = (
+    *(TypeError, ValueError, OverflowError, IndexError, AttributeError, error),
+    *(EOFError, SyntaxError, TokenError),  # by NumPy, of what was damaged before
+)
 """Raised by what writes a file that can't say something."""
 
 

@@ -23,7 +23,16 @@ from qlower.cli import main
 
 from .array_damage import damaged_npy, damaged_npz, npy
 from .damage import damaged
-from .hostile_files import FOLDER, MODEL, OPEN, READ_ARRAYS, STRING, Bytes, Kind
+from .hostile_files import (
+    FOLDER,
+    MODEL,
+    OPEN,
+    READ_ARRAYS,
+    STRING,
+    UNSAID,
+    Bytes,
+    Kind,
+)
 from .json_damage import damaged_json
 
 RESUME = ("validate", MODEL, "--data", "data.npz", "--contract", "tflite,exact")
@@ -33,9 +42,10 @@ READ_DUMP = (
     (*READ_ARRAYS[-1][:-1], "x.npy", "--against", "FILE"),
 )
 READ_LABELS = (("validate", MODEL, "--data", "data.npz", "--labels", "FILE"),)
+PICTURE_MODEL = "picture.mlir"
 READ_PICTURES = (
-    ("validate", "picture.mlir", "--data", "FILE"),
-    ("validate", "picture.mlir", "--data", "FILE", "--resize", "2", "--crop", "2"),
+    ("validate", PICTURE_MODEL, "--data", "FILE"),
+    ("validate", PICTURE_MODEL, "--data", "FILE", "--resize", "2", "--crop", "2"),
 )
 
 QUESTIONS = (
@@ -194,7 +204,7 @@ def _class_names() -> Kind:
 
 
 def _write_picture_model(folder: Path) -> None:
-    (folder / "picture.mlir").write_text(_PICTURE)
+    (folder / PICTURE_MODEL).write_text(_PICTURE)
     image: Any = import_module("PIL.Image")
     for name in ("class 0", "class 1"):
         (folder / "pictures" / name).mkdir(parents=True)
@@ -371,12 +381,17 @@ ARGUMENTS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 _LETTERS = "=,.:[]{}()*?-+x/\\%$~'\"# 019\n\t\u202e\x1b\u00e9"
 
 
+_WORDS = ("9" * 30, "9" * 4400, "1e9", "-1", "nan", "x" * 300, "..")
+
+
 def _argument(data: bytes, choice: random.Random) -> bytes:
     """Letters dropped, doubled, exchanged or put in; a number that is another."""
     text = data.decode()
     for _ in range(choice.choice((1, 1, 2, 3))):
         place = choice.randrange(len(text) + 1)
-        new = choice.choice((*_LETTERS, "9" * 30, "1e9", "-1", "nan", "x" * 300, ".."))
+        new = choice.choice(
+            (*_LETTERS, "9" * 30, "9" * 4400, "1e9", "-1", "nan", "x" * 300, "..")
+        )
         match choice.randrange(4):
             case 0:
                 text = text[:place] + text[place + 1 :]
@@ -439,7 +454,7 @@ def _damaged_file(name: str, data: bytes, choice: random.Random) -> bytes:
         return b"?"
     try:
         return _CHANGES.get(suffix, damaged)(data, choice)
-    except (TypeError, ValueError, OverflowError, IndexError, zipfile.BadZipFile):
+    except (*UNSAID, zipfile.BadZipFile):
         return damaged(data, choice)
 
 
