@@ -20,7 +20,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from qlower.diagnostics import LOGGER, QlowerError
-from qlower.files.digits import is_number
+
+MOST_DIGITS = 18
+"""Of a number of megabytes: no folder holds as many."""
 
 DIRECTORY = "QLOWER_CACHE_DIR"
 """Environment variable with the cache's folder; empty for no cache."""
@@ -66,7 +68,7 @@ def cache_limit() -> int:
     With 0 nothing is kept.
     """
     text = os.environ.get(LIMIT, str(DEFAULT_MEGABYTES))
-    if not is_number(text):
+    if not text.isdecimal() or len(text) > MOST_DIGITS:
         raise QlowerError(f"{LIMIT} is {text!r}, not a number of megabytes from 0 on")
     return int(text) << 20
 
