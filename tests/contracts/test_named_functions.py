@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +31,10 @@ def words(tree: ast.Module) -> dict[str, str]:
 
 def names_in(path: Path) -> Iterator[tuple[str, str, int | None]]:
     """Library, function, and the number of operands that are written out."""
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if not re.search(rf"(?<![\w.])(?:{'|'.join(CALLS)})\(", text):
+        return
+    tree = ast.parse(text)
     known = words(tree)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
