@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 from support.layers.small_model import SMALL_MODEL
+from xdsl.dialects.arith import MuliOp
+from xdsl.dialects.builtin import i8
 
 from qlower.codegen.targets.resolve import host_target, resolve_target
+from qlower.compilation import to_kernel
 from qlower.compilation.compilation import Compilation
-from qlower.compilation.passes import apply_passes
+from qlower.compilation.passes import CompilerBug, apply_passes
 from qlower.compilation.to_arith import lower_to_arith
 from qlower.compilation.to_kernel import lower_to_kernel
+from qlower.diagnostics import QlowerError
 from qlower.model import Model
+from qlower.model.entry import main_function
 from qlower.tally import tallied
 from qlower.text.parsing import parse_module
 from qlower.transforms.check_defined import CHECKED_ALONE
@@ -127,3 +132,30 @@ def test_upstream_text_is_canonical() -> None:
     assert [op.name for op in expanded.walk()].count("arith.shrsi") == 2
     again = apply_passes(whole, [CanonicalizePass()])
     assert str(again) == str(whole)
+
+
+def test_a_level_that_does_not_verify(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the pass that is to blame is not found anew, the module itself is."""
+    whole = compilation(tmp_path)
+    wrong = lower_to_arith(parse_module(SMALL_MODEL), "tflite")
+    block = main_function(wrong).body.block
+    first = block.first_op
+    assert first is not None
+    block.insert_op_before(MuliOp.create(operands=[], result_types=[i8]), first)
+    vars(whole)["_lowered"] = wrong
+    with pytest.raises(QlowerError, match=r"arith\.muli"):
+        assert whole.arith
+    # a pass below fails because of it, and alone
+    bug = CompilerBug("prove-epilogues: KeyError", "", "")
+
+    def fails(*_: object) -> None:
+        raise bug
+
+    monkeypatch.setattr(to_kernel, "lower_to_kernel", fails)
+    with pytest.raises(QlowerError, match=r"arith\.muli"):
+        assert whole.kernels
+    with pytest.raises(CompilerBug) as caught:
+        assert compilation(tmp_path).kernels
+    assert caught.value is bug

@@ -11,8 +11,9 @@ from support.layers.built import built
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from qlower.contracts import Rule
 from qlower.diagnostics import QlowerError
-from qlower.emit.inline_rule import call_results, inline_function
+from qlower.emit.inline_rule import call_results, inline_function, inline_rule
 from qlower.interp import evaluate_function
 from qlower.model.nests import Emitter, Nest
 from qlower.text.parsing import parse_module
@@ -91,7 +92,7 @@ def test_what_is_left(name: str) -> None:
 
     def build(nest: Nest, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
         here = dict(zip(given, values, strict=True))
-        whole = [here.get(n, known) for n, known in enumerate(arguments)]
+        whole: list[Any] = [here.get(n, known) for n, known in enumerate(arguments)]
         return inline_function(rule, whole, nest)
 
     (found,), names = left(build, [numbers[n] for n in given])
@@ -104,6 +105,18 @@ def test_what_is_left(name: str) -> None:
     assert [one for one in names if one != "arith.constant" or one in expected] == (
         expected
     )
+
+
+def test_a_rule_takes_values_by_name() -> None:
+    """Those of the nest, and those that are known; it need not take all."""
+    rule = Rule("mine", f32(TEXT["known"]), ("x", "y", "z"), ())
+
+    def build(nest: Nest, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        runtime = {"y": values[0], "input": values[0]}
+        return inline_rule(rule, runtime, {"x": X, "z": Z, "scale": Y}, nest)
+
+    (found,), _ = left(build, [Y])
+    assert found.tolist() == (X + Y * Z).tolist()
 
 
 ASSERTION = """func.func private @f(%x: f32) -> f32 {
@@ -172,7 +185,8 @@ def test_tables(scale: Any, expected: list[str]) -> None:
     given = [index] if scale is not None else [index, numbers]
 
     def build(nest: Nest, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return inline_function(rule, [*values, scale][:2], nest)
+        arguments: list[Any] = [*values, scale]
+        return inline_function(rule, arguments[:2], nest)
 
     (found,), names = left(build, given)
     factor = numbers if scale is None else scale
@@ -182,7 +196,7 @@ def test_tables(scale: Any, expected: list[str]) -> None:
 
 def test_a_table_whose_index_is_known() -> None:
     rule = function(LOOKED_UP)
-    known = [np.int32(3), np.int32(2)]
+    known: list[Any] = [np.int32(3), np.int32(2)]
     (found,), names = left(lambda nest, _: inline_function(rule, known, nest), [])
     assert found.tolist() == [18] * 3
     assert names == ["arith.constant"]
