@@ -67,6 +67,10 @@ class CompiledLibrary(Executor):
         self._entry.restype = ctypes.c_int32
         pointers = [ctypes.c_void_p] * (len(self.interface.pointers) + 1)
         self._entry.argtypes = [ctypes.c_uint64, *pointers, ctypes.c_uint64]
+        nothing = (*[None] * len(pointers), 0)  # which the code refuses, too, but later
+        status = self._entry(self.interface.identity, *nothing)
+        if status == STATUS_CODES["ERROR_VERSION"][0]:
+            raise QlowerError(f"{path} says of its model what is damaged")
 
     @property
     def level(self) -> str | None:

@@ -176,6 +176,13 @@ def test_an_interface_that_is_damaged(text: str, tmp_path: Path) -> None:
         load_library(build(tmp_path, text=text))
 
 
+def test_an_interface_of_another_compilation(tmp_path: Path) -> None:
+    """Before memory is taken for what it says: here 3 TiB."""
+    text = changed(arena_bytes=3 << 40)
+    with pytest.raises(QlowerError, match="says of its model what is damaged"):
+        load_library(build(tmp_path, text=text))
+
+
 def test_which_entry(tmp_path: Path) -> None:
     """The only one, or that of the name; the others are told."""
     assert load_library(build(tmp_path), "toy").interface.name == "toy"
