@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.formats.small_graphs import graph, shown
 
 from qlower.diagnostics import QlowerError
-from qlower.frontends.graph.nodes import TYPE_NAMES, Graph, QuantStep
-from qlower.frontends.graph.schema import Constant, Model, Node
+from qlower.frontends.graph.nodes import TYPE_NAMES, QuantStep
 from qlower.frontends.import_options import INTEGER, X86
 from qlower.frontends.onnx.fusing import check_arity, fuse
 from qlower.frontends.onnx.simplifying import (
@@ -28,34 +28,6 @@ common_range: Any = vars(import_module("qlower.frontends.onnx.simplifying"))[
 numbers: Any = np
 F, U1, I1 = numbers.float32, numbers.uint8, numbers.int8
 Q, DQ = "QuantizeLinear", "DequantizeLinear"
-
-
-def graph(lines: str, outputs: str = "", **arrays: Any) -> Graph:
-    """Nodes `a, b = Kind x y`, constants by name, and the model's outputs."""
-    nodes: list[Node] = []
-    for index, line in enumerate(filter(None, map(str.strip, lines.splitlines()))):
-        results, _, operation = line.partition(" = ")
-        kind, *operands = operation.split()
-        attributes = {
-            name: int(value)
-            for name, _, value in (one.partition(":") for one in operands if ":" in one)
-        }
-        names = ["" if one == "_" else one for one in operands if ":" not in one]
-        nodes.append(Node(index, "", kind, "", names, results.split(", "), attributes))
-    constants = {
-        name: Constant(TYPE_NAMES.get(array.dtype.name, "DOUBLE"), array.shape, array)
-        for name, array in ((name, np.asarray(one)) for name, one in arrays.items())
-    }
-    model = Model("f", 1, 18, tuple(nodes), constants, (), ())
-    return Graph(model, outputs.split())
-
-
-def shown(built: Graph) -> list[str]:
-    """The nodes as the text that they were made of, without attributes."""
-    return [
-        f"{', '.join(node.outputs)} = {node.kind} {' '.join(node.inputs)}"
-        for node in built.nodes
-    ]
 
 
 STEP = {"s": F(0.5), "z": U1(3)}
