@@ -6,6 +6,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
@@ -91,6 +92,7 @@ def test_the_first_kernel_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None
     assert found(lambda op: False) == nowhere
     assert found(lambda op: op is first) == ("0, first", "its code")
     assert found(lambda op: True) == ("0, first", "its code")
+    assert found(lambda op: isinstance(op, CopyOp)) == ("1, pad", "its code")
     name = "2, second"
     before = second.schedule
     every = found(lambda op: op is second)
@@ -127,6 +129,47 @@ def test_a_schedule_that_is_tried_goes_again(monkeypatch: pytest.MonkeyPatch) ->
     assert not made._is_right_with(nest, tiles.schedule, values)
     assert seen == [tiles.schedule] * 2
     assert nest.schedule is before
+
+
+@pytest.mark.parametrize(
+    ("second", "is_right"), [([3, 4], True), ([3, 5], False), ([5, 4], False)]
+)
+def test_all_results_of_a_kernel_are_compared(
+    second: list[int], is_right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the interpreter's, for its values of the inputs, by the ports' types."""
+    given: list[list[Any]] = []
+
+    def run(arrays: list[Any]) -> list[Any]:
+        given.append(arrays)
+        return [np.array([1, 2], np.int8), np.array(second, np.int8)]
+
+    spec = SimpleNamespace(numpy_dtype=np.dtype(np.uint8))
+    code = SimpleNamespace(signature=SimpleNamespace(inputs=[spec]))
+    taken = SimpleNamespace(module="alone", arguments=["x"])
+    monkeypatch.setattr(bisection, "alone", lambda op: taken)
+    monkeypatch.setattr(bisection, "compile_module", lambda *given: given)
+
+    class Runs:
+        signature = code.signature
+
+        def __init__(self, compiled: Any) -> None:
+            assert compiled == ("alone", "here")
+
+        def __call__(self, arrays: list[Any]) -> list[Any]:
+            return run(arrays)
+
+    monkeypatch.setattr(bisection, "Executable", Runs)
+    values = {
+        "x": np.array([[-1, 2], [3, 4]], np.int8).T,
+        "y": np.array([1, 2], np.int8),
+        "z": np.array([3, 4], np.int8),
+    }
+    op = SimpleNamespace(results=["y", "z"])
+    is_kernel_right = vars(bisection)["_is_kernel_right"]
+    assert is_kernel_right(op, SimpleNamespace(target="here"), values) is is_right
+    ((array,),) = given
+    assert (array.dtype, array.tolist()) == (np.uint8, [[255, 3], [2, 4]])
 
 
 def test_the_kernel_of_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
