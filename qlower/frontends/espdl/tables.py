@@ -125,11 +125,11 @@ class Table:
 
     def _text(self, place: int) -> str:
         place += self.file.at("<I", place)
-        count = self.file.at("<I", place)
+        count, place = self.file.at("<I", place), place + 4
         if count > len(self.file.data) - place:
             raise self.file.error(f"damaged file: a name of {count} bytes")
         self.file.charge(count)
-        return _shown(self.file.data[place + 4 : place + 4 + count])
+        return _shown(self.file.data[place : place + count])
 
 
 def _shown(name: bytes) -> str:
