@@ -6,8 +6,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import cache
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyDenseElement,
     AnyFloat,
     BytesAttr,
@@ -23,6 +25,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, base
 from xdsl.parser import AttrParser, Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.hints import isa
@@ -53,6 +56,13 @@ def _is_hexadecimal(number: Span) -> bool:
     return number.text.lstrip("-")[:2] in ("0x", "0X")
 
 
+@cache
+def _dense_types() -> AttrConstraint[RankedStructure[AnyDenseElement]]:
+    """The types of constants; xDSL makes this constraint for each of them, which takes
+    longer than all else that is done for a small one."""
+    return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
+
+
 class ConstantParser(Parser):
     """xDSL's parser, with fast decimal constants, and those of resources."""
 
@@ -80,7 +90,16 @@ class ConstantParser(Parser):
     def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
         position = self.pos
         try:
-            type = super()._parse_dense_literal_type()
+            type = self.expect(
+                self.parse_optional_type, "Dense attribute must be typed!"
+            )
+            if not _dense_types().verifies(type):
+                self.raise_error(
+                    "Expected memref, vector or tensor type of integer, index, float, "
+                    "or complex type"
+                )
+            if DYNAMIC_INDEX in type.get_shape():
+                self.raise_error("Dense literal attribute should have a static shape.")
         except ParseError as error:
             if self.pos == position:
                 raise
