@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntAttr, ModuleOp
 from xdsl.passes import ModulePass
 
+from qlower.codegen.program.flavour import Flavour
 from qlower.compilation.bisection import Bisection, Fault
 from qlower.compilation.compilation import Compilation
 from qlower.compilation.observers import Timing
@@ -227,3 +229,63 @@ def test_who_observes_sees_code_made(
     assert asked == []
     assert seen.stages[-1].name == "machine code"
     assert seen.stages[-1].seconds > 0
+
+
+@pytest.mark.parametrize("with_layers", [False, True])
+def test_native_results_are_those_of_the_levels(path: Path, with_layers: bool) -> None:
+    compilation = Compilation(path, with_layers=with_layers)
+    image = {"image": np.array([-128, -20, 30, 127], np.int8).reshape(1, 2, 2, 1)}
+    outputs, layers = compilation.function().run((), image)
+    expected, of_layers = compilation.interpreter("arith").run((), image)
+    assert [one.tolist() for one in outputs] == [one.tolist() for one in expected]
+    assert [*layers] == [*of_layers]
+    for name, layer in layers.items():
+        np.testing.assert_array_equal(layer, of_layers[name])
+
+
+@dataclass(frozen=True)
+class Marking(ModulePass):
+    name = "marking"
+    seen: list[str]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        dialects = {one.name.partition(".")[0] for one in op.walk()}
+        self.seen.append("qnn" if "qnn" in dialects else "arith")
+        op.attributes["marked"] = IntAttr(1)
+
+
+def test_additional_passes_run_once_at_the_arith_level(path: Path) -> None:
+    seen: list[str] = []
+    plain = Compilation(path)
+    marked = replace(plain, passes=(Marking(seen),))
+    assert "marked" in marked.arith.attributes
+    assert marked.kernels.attributes["marked"] == IntAttr(1)
+    assert seen == ["arith"]
+    assert "marked" not in plain.arith.attributes
+
+
+@pytest.mark.parametrize(
+    ("changes", "exchanged"),
+    [
+        ({}, True),
+        ({"tuned": True}, False),
+        ({"passes": (Unlimited(),)}, False),
+        ({"flavour": Flavour(threads=2)}, False),
+    ],
+)
+def test_data_is_exchanged_in_plain_code_alone(
+    changes: dict[str, Any],
+    exchanged: bool,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And only where a cache keeps parts."""
+    module = import_module("qlower.compilation.compilation")
+    made = SimpleNamespace(without_text=lambda: "made")
+    monkeypatch.setattr(Compilation, "_make_what_changed", lambda self: "exchanged")
+    monkeypatch.setattr(Compilation, "_generate", lambda self: made)
+    make = vars(Compilation)["_make"]
+    for kept in (True, False):
+        monkeypatch.setattr(module, "are_kept", lambda kept=kept: kept)
+        found = make(replace(Compilation(path), **changes))
+        assert found == ("exchanged" if exchanged and kept else "made")
