@@ -275,3 +275,16 @@ def test_parameters_without_scales_stay_as_they_are() -> None:
     assert found is real
     assert stored.dtype == torch.int8
     assert not stored.requires_grad
+
+
+def test_jax_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays: Any = import_module("qlower.torch.arrays")
+
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(arrays, "import_module", missing)
+    with pytest.raises(QlowerError) as caught:
+        arrays.jax_function(SimpleNamespace())
+    assert caught.value.message == "jax_function needs JAX"
+    assert caught.value.help == "pip install jax"
