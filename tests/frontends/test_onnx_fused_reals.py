@@ -63,6 +63,7 @@ class Reals(OnnxBuilder):
 
 def gelu(
     build: Reals,
+    given: str = "",
     *,
     divides: bool = True,
     half: str = "first",
@@ -71,7 +72,7 @@ def gelu(
     returned: bool = False,
 ) -> str:
     root, one, part = numbers
-    x = build.value()
+    x = given or build.value()
 
     def binary(kind: str, one: str | float, other: str | float) -> str:
         return build(kind, other, one) if turned else build(kind, one, other)
@@ -238,6 +239,13 @@ CASES: Mapping[str, Callable[[Reals], str]] = {
             b, numbers=n, half=h
         )
         for numbers in ((1.5, 1.0, 0.5), (1.4142135, 1.1, 0.5), (1.4142135, 1.0, 0.4))
+        for half in ("first", "last")
+    },
+    **{
+        f"gelu of {noun}, half {half}": lambda b, k=kind, h=half: gelu(
+            b, b(k, b.value(), 0.3), half=h
+        )
+        for noun, kind in (("a product", "Mul"), ("a sum", "Add"))
         for half in ("first", "last")
     },
     "gelu, half of it seen": lambda b: gelu(b, returned=True),

@@ -50,7 +50,8 @@ def fuse_reals(graph: Graph) -> None:
 
 
 def _fuse_gelu(graph: Graph, erf: Node) -> None:
-    """`x / 2 (1 + erf(x / sqrt(2)))`, in two orders (gelu_fusion.cc)."""
+    """`x / 2 (1 + erf(x / sqrt(2)))`, in two orders (gelu_fusion.cc, which takes any
+    product that is multiplied by the sum for `x / 2`)."""
     if erf.kind != "Erf":
         return
     argument = inner(graph, erf.inputs[0], "Div")
@@ -63,7 +64,10 @@ def _fuse_gelu(graph: Graph, erf: Node) -> None:
         return
     x, rest = argument.inputs[0], other(product, addition.outputs[0])
     gone = [argument, erf, addition, product]
+    maker_of_x = graph.producer(x)
     if rest == x:
+        if maker_of_x is not None and maker_of_x.kind == "Mul":
+            return
         last = taker(graph, product, "Mul")
         if last is None or times(graph, last, 0.5) != product.outputs[0]:
             return
