@@ -25,7 +25,7 @@ FORMATS, INTERPRETER = (
 
 
 def test_the_finder_comes_first_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    others: list[Any] = [object()]
+    others: list[Any] = [object(), object()]
     monkeypatch.setattr(sys, "meta_path", [*others])
     for _ in range(2):
         import_quickly()
