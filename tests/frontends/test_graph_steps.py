@@ -660,6 +660,34 @@ def test_dequantized_constants() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("scales", "attributes", "expected"),
+    [
+        ([0.5, 1, 2], {}, [[0.5, 2, 6], [2, 5, 12]]),
+        ([0.5, 2], {"axis": 0}, [[0.5, 1, 1.5], [8, 10, 12]]),
+        ([0.5, 2], {"axis": -2}, [[0.5, 1, 1.5], [8, 10, 12]]),
+        ([[0.5, 2], [1, 4]], {"block_size": 2}, [[0.5, 1, 6], [4, 5, 24]]),
+        ([[0.5, 2, 1]], {"axis": 0, "block_size": 2}, [[0.5, 4, 3], [2, 10, 6]]),
+        ([1, 2], {}, "scales of shape [2] for [2, 3]; expected [3]"),
+        (
+            [[1, 2, 3], [1, 2, 3]],
+            {"block_size": 2},
+            "scales of shape [2, 3] for [2, 3]; expected [2, 2]",
+        ),
+        ([1, 2], {"axis": 2}, "axis 2 is out of range [-2, 1]"),
+    ],
+)
+def test_scales_of_channels_and_of_blocks(
+    scales: Any, attributes: dict[str, Any], expected: Any
+) -> None:
+    codes = constant([[1, 2, 3], [4, 5, 6]], "UINT8")
+    node = node_of("K", [codes, constant(scales, "FLOAT")], **attributes)
+    if isinstance(expected, str):
+        assert expected in refusal(lambda: dequantized(node))
+    else:
+        assert dequantized(node).tolist() == expected
+
+
 def stored(array: np.ndarray[Any, Any], order: tuple[int, ...]) -> list[int]:
     return array.transpose(order).reshape(-1).tolist()
 
