@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qlower.contracts.accumulator_range import centred_rows
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
 from qlower.interp import InterpretationError
@@ -31,29 +30,46 @@ def possible_differences(
     Weights that share a factor, or are few, leave sums out. Where weights are many only
     the factor is looked at, so an interval may have no sum.
     """
-    op, domain = run.op, question.domain
-    if not isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp):
+    op, rows = run.op, question.rows
+    found = None if rows is None else apart(question)
+    if rows is None or found is None:
         return None
-    rows = centred_rows(op)
-    if question.reach is None or rows is None or run.result.dtype.kind == "f":
-        return None
+    assert isinstance(op, qnn.Conv2DOp | qnn.DepthwiseConv2DOp | qnn.LinearOp)
+    type = quantized_element(op.input.type)
+    ends = type.storage_min - type.zero_point, type.storage_max - type.zero_point
+    with_zero = not isinstance(op, qnn.LinearOp) and any(op.pad)
+    listed: list[tuple[Index, int, int]] = []
+    for lane in np.unique(found[:, 0]).tolist():
+        intervals = found[found[:, 0] == lane, 1:]
+        for index in _elements(question, lane, rows):
+            possible = are_sums(rows[index[-1]], ends, intervals, with_zero=with_zero)
+            listed += [(index, *pair) for pair in intervals[possible].tolist()]
+    return sorted(listed, key=lambda one: one[1] - one[2])
+
+
+def shared_factor(question: Question, lane: int) -> int:
+    """The greatest common factor of all weights of a lane, 1 where that isn't known:
+    its numbers are multiples."""
+    if question.rows is None:
+        return 1
+    of = question.lanes.of
+    channels = (
+        np.unique(np.nonzero(of == lane)[-1]) if of.shape[-1] > 1 else slice(None)
+    )
+    return int(np.gcd.reduce(question.rows[channels], axis=None)) or 1
+
+
+def apart(question: Question) -> Integers | None:
+    """The intervals in which integer rules differ: lane, first and last number of each,
+    the widest first; None where they aren't known."""
+    domain = question.domain
     try:
         one, other = (pieces_of(f, domain, _STORED) for f in question.functions)
     except InterpretationError:
         return None
     if isinstance(one, str) or isinstance(other, str):
         return None
-    type = quantized_element(op.input.type)
-    ends = type.storage_min - type.zero_point, type.storage_max - type.zero_point
-    with_zero = not isinstance(op, qnn.LinearOp) and any(op.pad)
-    apart = one.apart(other, domain.high)
-    found: list[tuple[Index, int, int]] = []
-    for lane in np.unique(apart[:, 0]).tolist():
-        intervals = apart[apart[:, 0] == lane, 1:]
-        for index in _elements(question, lane, rows):
-            possible = are_sums(rows[index[-1]], ends, intervals, with_zero=with_zero)
-            found += [(index, *pair) for pair in intervals[possible].tolist()]
-    return sorted(found, key=lambda one: one[1] - one[2])
+    return one.apart(other, domain.high)
 
 
 def _elements(question: Question, lane: int, rows: Integers) -> list[Index]:

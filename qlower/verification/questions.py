@@ -4,12 +4,16 @@ which intervals."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.ir import Block, SSAValue
 
-from qlower.contracts.accumulator_range import accumulator_range, product_bounds
+from qlower.contracts.accumulator_range import (
+    accumulator_range,
+    centred_rows,
+    product_bounds,
+)
 from qlower.contracts.contractions import Contraction, Product
 from qlower.contracts.pair_range import PAIR_BITS, pair_bounds
 from qlower.contracts.products import IN_PAIRS
@@ -41,13 +45,15 @@ class Question:
     """Whether two functions are the same on a domain.
 
     `reach` gives operands of the layer for which an element of its result has a number
-    of the domain.
+    of the domain. `rows` are the weights, [channel, weight], where results are integers
+    and the numbers are sums of products with these.
     """
 
     functions: tuple[RuleFunction, RuleFunction]
     domain: Domain
     lanes: Lanes
     reach: Reach | None
+    rows: Integers | None = None
 
 
 def questions(runs: Runs, *, of_registers: bool = False) -> list[Question] | str:
@@ -174,7 +180,11 @@ def _contraction(
         more=more,
         cuts=cuts,
     )
-    return _POSITION if asked is None else [asked]
+    if asked is None:
+        return _POSITION
+    if reach is None or runs[0].result.dtype.kind == "f":
+        return [asked]
+    return [replace(asked, rows=centred_rows(op))]
 
 
 _CUT = "a register that is narrower than the sums may cut them"

@@ -97,9 +97,12 @@ def plain(layer: str, kind: str, verdict: str, how: str) -> dict[str, object]:
 
 
 def count_kinds(verdicts: Iterable[Kind]) -> str:
-    """The verdicts in words: `3 equal, 0 differs, 1 undecided`."""
+    """The verdicts in words: `3 equal, 2 differ, 1 undecided`."""
     counts = Counter(verdicts)
-    return ", ".join(f"{counts[kind]} {kind}" for kind in get_args(Kind))
+    words = {"differs": "differs" if counts["differs"] == 1 else "differ"}
+    return ", ".join(
+        f"{counts[kind]} {words.get(kind, kind)}" for kind in get_args(Kind)
+    )
 
 
 @dataclass(frozen=True)

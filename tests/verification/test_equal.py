@@ -311,7 +311,7 @@ def test_a_contract_is_equal_to_itself() -> None:
     found = qlower.verify(DIGITS, equal=("tflite", "tflite"))
     assert found.holds
     assert all(row.numbers == 0 for row in found.layers)
-    assert "0 differs, 0 undecided" in str(found)
+    assert "0 differ, 0 undecided" in str(found)
 
 
 def test_factors_for_a_sum() -> None:

@@ -61,7 +61,7 @@ def test_every_level_is_the_contract() -> None:
     found = native(DIGITS, levels_of(), contract="tflite", only=["depthwise"])
     assert found.holds
     assert len(found.layers) == len(levels_of())
-    assert f"{len(found.layers)} equal, 0 differs, 0 undecided" in str(found)
+    assert f"{len(found.layers)} equal, 0 differ, 0 undecided" in str(found)
 
 
 MACHINES = [

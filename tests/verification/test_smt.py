@@ -19,6 +19,7 @@ from xdsl.dialects.func import FuncOp
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.emit.smtlib import bit_vector, definitions
+from qlower.frontends.load import named
 from qlower.interp import evaluate_function
 from qlower.text.parsing import parse_module
 from qlower.transforms.arith_to_smt import to_smt
@@ -126,6 +127,62 @@ def test_claims_say_what_qlower_decided(tmp_path: Path) -> None:
     assert len(texts) == len(set(texts)) > 20
     assert all(text.endswith("(check-sat)\n") for text in texts)
     assert all(len(line) <= 80 for text in texts for line in text.split("\n")[:3])
+
+
+SHARED_FACTOR = """
+!x = !quant.uniform<i8:f32, 0.5:3>
+!w = !quant.uniform<i8:f32, 0.02:0>
+!y = !quant.uniform<i8:f32, 1.0:-1>
+func.func @main(%x: tensor<1x3x!x>) -> tensor<1x3x!y> {
+  %w = qnn.constant dense<[[100, -100, 0], [50, -100, 0], [100, -99, 1]]>
+    : tensor<3x3xi8> -> tensor<3x3x!w>
+  %b = arith.constant dense<[BIAS]> : tensor<3xi32>
+  %y = qnn.linear %x, %w, %b
+    : (tensor<1x3x!x>, tensor<3x3x!w>, tensor<3xi32>) -> tensor<1x3x!y>
+  return %y : tensor<1x3x!y>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bias", "expected"),
+    [("0, 0, 0", ["unsat", "sat", "sat"]), ("150, 150, 7", ["sat", "sat", "sat"])],
+)
+def test_claims_about_weights_that_share_a_factor(
+    bias: str, expected: list[str], tmp_path: Path
+) -> None:
+    """Are about their sums: tflite and tflm differ in none that is a multiple of 100,
+    but in one that is 150 more."""
+    claims = Claims()
+    model = named(parse_module(SHARED_FACTOR.replace("BIAS", bias)), None)
+    pair = "tflite", "tflm"
+    equal(*pair, model, native=False, decided=partial(add_equality, claims, pair))
+    by_channel = {channel: one for one in claims for _, channel in one.of}
+    assert [by_channel[str(channel)].expected for channel in range(3)] == expected
+    texts = [" ".join(by_channel[str(at)].text().split()) for at in range(3)]
+    steps = [f"{step} * k + {bias.split(', ')[0]}" for step in (100, 50)]
+    assert all(step in text for step, text in zip(steps, texts, strict=False))
+    assert " k " not in texts[2]
+
+
+@pytest.mark.long
+@NEEDS_SOLVER
+@pytest.mark.parametrize(("bias", "expected"), [(0, "unsat"), (150, "sat")])
+def test_solvers_on_weights_that_share_a_factor(
+    bias: int, expected: str, tmp_path: Path
+) -> None:
+    claims = Claims()
+    text = SHARED_FACTOR.replace("BIAS", f"{bias}, 0, 0")
+    verify(named(parse_module(text), None), equal=("tflite", "tflm"), claims=claims)
+    (claim,) = (one for one in claims for _, channel in one.of if channel == "0")
+    claims.write(tmp_path)
+    for name, program in SOLVERS.items():
+        path = tmp_path / claim.name
+        answer = solve.ask(program, path, claim.variables, 600)
+        assert answer.verdict == claim.expected == expected, name
+        if expected == "sat":
+            assert (answer.values["accumulator"] - bias) % 100 == 0
+            assert claim.replay(answer.values)
 
 
 LINEAR = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from xdsl.context import Context
@@ -21,8 +22,10 @@ from qlower.model.nests import scalar_constant
 from qlower.observe.place import show
 from qlower.transforms.arith_to_smt import to_smt
 from qlower.transforms.expand_fixed import ExpandFixedPass
+from qlower.transforms.prove_epilogues.steps import Integers
 from qlower.verification.decide import Decision, Domain, decide, same
 from qlower.verification.functions import Lanes, RuleFunction, Variable, of_lanes
+from qlower.verification.possible import apart, shared_factor
 from qlower.verification.questions import Question
 from qlower.verification.smt.claims import Claim, Claims, Status
 
@@ -83,14 +86,29 @@ class _Equality:
                     self._enter(group, list(ends), low, high, status)
                     continue
             for at, (low, high) in ends.items():
-                self._enter(group, [at], low, high, self._status(at))
+                status, factor = self._status(at)
+                self._enter(group, [at], low, high, status, factor)
 
-    def _status(self, interval: int) -> Status:
-        """qlower's own verdict on an interval."""
-        if self.decision.why is not None:
-            return "unknown"
+    def _status(self, interval: int) -> tuple[Status, int]:
+        """qlower's own verdict on an interval, or on the multiples in it of the factor
+        that weights share, where it doesn't hold for all numbers."""
         lane = int(self.question.domain.lanes[interval])
-        return "sat" if lane in self.decision.apart else "unsat"
+        is_known = self.decision.why is None
+        if is_known and lane not in self.decision.apart:
+            return "unsat", 1
+        factor = shared_factor(self.question, lane)
+        if is_known and factor == 1:
+            return "sat", 1
+        if self._apart is None:
+            return "unknown", factor
+        _, first, last = self._apart[self._apart[:, 0] == lane].T
+        differs = (-(-first // factor) * factor <= last).any()
+        return "sat" if differs else "unsat", factor
+
+    @cached_property
+    def _apart(self) -> Integers | None:
+        """The intervals in which the rules differ: lane, first and last number."""
+        return apart(self.question)
 
     def _status_of_all(self, interval: int, low: int, high: int) -> Status:
         """qlower's own verdict on the lane of `interval` on low ... high."""
@@ -147,8 +165,16 @@ class _Equality:
         return [names[index] for index in range(len(self._variables))]
 
     def _enter(
-        self, group: _Group, intervals: list[int], low: int, high: int, status: Status
+        self,
+        group: _Group,
+        intervals: list[int],
+        low: int,
+        high: int,
+        status: Status,
+        factor: int = 1,
     ) -> None:
+        """Enter a claim about low ... high, or about the numbers in it that are a
+        multiple of a factor and what the first interval adds."""
         names = self._names()
         lines: list[str] = []
         for index, (name, one) in enumerate(zip(names, self._variables, strict=True)):
@@ -167,6 +193,22 @@ class _Equality:
         whole = all(one.size is not None for one in self._variables)
         a, b = self.contracts
         first, shift = intervals[0], group.intervals[intervals[0]]
+        if factor > 1:
+            least, most, step, start = (
+                bit_vector(one, _WIDE)
+                for one in (
+                    *(-((shift - low) // factor), (high - shift) // factor),
+                    *(factor, shift),
+                )
+            )
+            lines += [
+                f"(declare-const k (_ BitVec {_WIDE}))",
+                f"(assert (and (bvsle {least} k) (bvsle k {most})))",
+                f"(assert (= x0 (bvadd (bvmul {step} k) {start})))",
+            ]
+            ends_text += (
+                f" that is {factor:,} * k + {shift:,}, as weights share a factor"
+            )
         lanes = self.question.domain.lanes
         claim = Claim(
             says=f"{a} (a) and {b} (b) give the same result for every "
