@@ -255,10 +255,10 @@ def _verdict(
 def _counts(nodes: Sequence[Node], found: Diff) -> str:
     """The number of layers that differ, and the part of the model's outputs."""
     alone = [row.alone for row in found.layers if row.alone is not None]
-    how = " by themselves" if alone else ""
     each = alone or [row.carried for row in found.layers if row.carried is not None]
     count = sum(bool(one.differing) for one in each)
     verb = "differs" if count == 1 else "differ"
+    how = (" by itself" if count == 1 else " by themselves") if alone else ""
     text = f"{count} of {counted(len(each), 'layer')} {verb}{how}"
     ends = [node for node in nodes if node.role == "output"]
     read = {source for node in ends for source in node.sources}

@@ -225,8 +225,8 @@ NODES = [
         ([row("a", 1), row("b", 0)], "1 of 2 layers differs"),
         ([row("a", 1), row("b", 7), row("c", None)], "2 of 2 layers differ"),
         ([row("a", 1)], "1 of 1 layer differs"),
-        ([row("a", 9, 3), row("b", 9, 0)], "1 of 2 layers differs by themselves"),
-        ([row("a", 9, 3), row("b", 9, None)], "1 of 1 layer differs by themselves"),
+        ([row("a", 9, 3), row("b", 9, 0)], "1 of 2 layers differs by itself"),
+        ([row("a", 9, 3), row("b", 9, None)], "1 of 1 layer differs by itself"),
     ],
 )
 def test_how_much_differs(rows: list[Any], text: str) -> None:
