@@ -36,9 +36,8 @@ def functions() -> Iterator[str]:
         if ANY_TARGET.search(passes):
             continue
         yield f"  {passes}"
-        for part in re.split(
-            r"^(?= *func\.func)", text.replace(str(FOLDER), ""), flags=re.MULTILINE
-        ):
+        text = text.replace(str(FOLDER), "").replace(str(FOLDER.parent), "")
+        for part in re.split(r"^(?= *func\.func)", text, flags=re.MULTILINE):
             name = re.search(r"@\w+", part)
             digest = sha256(part.encode()).hexdigest()[:10]
             yield f"    {name[0] if name else '-'} {part.count(chr(10))} {digest}"
