@@ -145,8 +145,6 @@ def location_name(location: Attribute | None) -> str | None:
         return None
     from xdsl.dialects.builtin import NameLoc
 
-    if isinstance(location, NameLoc):
-        return location.desc.data
     return next(
         (part.desc.data for part in _parts(location) if isinstance(part, NameLoc)), None
     )
