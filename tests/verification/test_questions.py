@@ -353,3 +353,14 @@ def test_what_rules_are_given() -> None:
     assert found["a"].tolist() == [-3, 98, 100]
     assert found["b"].tolist() == [-126, -124, -122]
     assert (found["a"].dtype, found["b"].dtype) == (np.int32, np.int8)
+
+
+def test_a_sum_less_the_zero_points_of_its_taps() -> None:
+    given = QUESTIONS["_centred_sum"](np.dtype(np.float32), 3)
+    lanes: Any = SimpleNamespace(
+        columns={(0, "taps"): np.array([4, 9]), (1, "taps"): np.array([1, 1])}
+    )
+    for side, expected in enumerate(([-12, -27], [-3, -3])):
+        ((name, (index, offset, dtype)),) = given(lanes, side).values.items()
+        assert (name, index, dtype) == ("sum", 0, np.dtype(np.float32))
+        assert np.asarray(offset).tolist() == expected
