@@ -357,6 +357,23 @@ def test_errors_of_channels() -> None:
     assert errors(a, b, is_common=True).tolist() == [14.0]
 
 
+@pytest.mark.parametrize(("suffix", "extra"), [("onnx", "onnx"), ("pt2", "torch")])
+def test_files_whose_package_is_missing(
+    suffix: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = room("float_weights")
+
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(weights, "import_module", missing)
+    path = tmp_path / f"float.{suffix}"
+    with pytest.raises(QlowerError) as caught:
+        weights.float_arrays(path)
+    assert f"{path} can't be read" in str(caught.value)
+    assert extra in str(caught.value.help)
+
+
 def test_weights_are_sought_in_a_file(tmp_path: Path) -> None:
     """Initializers and constants of real numbers, in any order of dimensions; one whose
     noise is above a tenth is a different one."""
