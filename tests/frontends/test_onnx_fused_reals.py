@@ -74,6 +74,23 @@ def test_last_axis_by_its_number(centred: bool, rows: str, tmp_path: Path) -> No
     assert_same(qlower.jit(model)(*feed.values()), expected)
 
 
+def test_malformed_nodes_are_refused(tmp_path: Path) -> None:
+    """Where a fusion looks at them first, too."""
+    build = Reals()
+    build.output(build("Mul", build("Div"), build.value()))
+    path = build.save(tmp_path / "model.onnx")
+    with pytest.raises(QlowerError, match="number of operands 0 is out of range"):
+        qlower.load(path, qdq=X86)
+    build = Reals()
+    x = build.value()
+    build.output(normalized(build, x))
+    mean = build.nodes[0].output[0]
+    build.output(build("Sub", x, mean, mean))
+    path = build.save(tmp_path / "model.onnx")
+    with pytest.raises(QlowerError, match="number of operands 3 is out of range"):
+        qlower.load(path, qdq=X86)
+
+
 def remarks_of(module: ModuleOp) -> list[str]:
     remarks = module.attributes[REMARKS]
     assert isinstance(remarks, ArrayAttr)

@@ -92,6 +92,7 @@ UNKNOWN: Mapping[str, Callable[[Values], str]] = {
     "reshaped by a part of a shape": lambda b: b(
         "Reshape", b.x(), b("Shape", b.x(), start=1)
     ),
+    "reshaped as nothing": lambda b: b("Reshape", b.x(), b("Shape")),
     "squeezed where it can be": lambda b: b("Squeeze", b.x(1, 3, 1)),
     "expanded by an input": lambda b: b("Expand", b.x(), b.input("shape", (2,), "i8")),
     "mean of all": lambda b: b("ReduceMean", b.x(), keepdims=0),

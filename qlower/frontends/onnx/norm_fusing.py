@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..graph.nodes import MICROSOFT, Graph, Node
 from ..site import Site
-from .patterns import inner, maker, other, replace, row, taker
+from .patterns import inner, is_whole, maker, other, replace, row, taker
 
 LAYER_EPSILON = 1e-5
 """The epsilon of a LayerNormalization that states none."""
@@ -119,7 +119,8 @@ class _Distances:
 
 
 def _distances(graph: Graph, value: str) -> _Distances | None:
-    """Those that give `value`, if a quotient and a power are all that takes them."""
+    """Find the distances that `value` is among, if a quotient and a power are all that
+    takes them."""
     node = maker(graph, value, "Sub")
     if node is None:
         return None
@@ -128,7 +129,9 @@ def _distances(graph: Graph, value: str) -> _Distances | None:
         mean, users = maker(graph, average, "ReduceMean"), graph.users(average)
         if not mean or mean.inputs[0] != x or graph.is_returned(average):
             continue
-        if any(user.kind != "Sub" or other(user, average) != x for user in users):
+        if not all(user.kind == "Sub" and is_whole(user) for user in users):
+            continue
+        if any(other(user, average) != x for user in users):
             continue
         found = _Distances(x, mean, users)
         takers = [user for one in found.values for user in graph.users(one)]

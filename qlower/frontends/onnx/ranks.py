@@ -88,7 +88,7 @@ def _length(graph: Graph, value: str, ranks: Mapping[str, int]) -> int | None:
             return None
         elif node.kind == "Concat":
             left += node.inputs
-        elif node.kind == "Shape" and len(node.attributes) == 0:
+        elif node.kind == "Shape" and len(node.inputs) == 1 and not node.attributes:
             rank = ranks.get(node.inputs[0])
             if rank is None:
                 return None

@@ -140,12 +140,12 @@ def remarks(graph: Graph, unfused: Mapping[Node, str], session: str) -> list[str
     is_open = any(port.shape and None in port.shape for port in graph.inputs.values())
     if is_open and sums:
         found.append(OPEN_SIZES)
-    ranks = find_ranks(graph)
+    elsewhere = [n for n in sums if n.attributes.get("axis", -1) not in (-1, 2)]
+    ranks = find_ranks(graph) if elsewhere else dict[str, int]()
     moved = [
         repr(node.outputs[0])
-        for node in sums
-        if node.attributes.get("axis", -1) not in (-1, 2)
-        and [ranks.get(value) for value in node.inputs[:2]] == [3, 3]
+        for node in elsewhere
+        if [ranks.get(value) for value in node.inputs[:2]] == [3, 3]
     ]
     if moved:
         found.append(f"{OTHER_AXIS}: {', '.join(moved)}")

@@ -13,6 +13,7 @@ from ..graph.bounds import RANGES
 from ..graph.nodes import DEQUANTIZE, QUANTIZE, Graph, Node, QuantStep
 from ..graph.passes import same_step
 from ..graph.schema import Array, Constant
+from .patterns import is_whole, other, taker
 from .ranks import find_ranks
 
 
@@ -81,16 +82,16 @@ def remove_neutral(graph: Graph) -> None:
     (noop_elimination.cc, CanRemoveNode in graph_utils.cc)."""
     ranks = None
     for node in graph.of_kind(*NEUTRAL):
-        if node.domain or len(node.inputs) != 2 or graph.is_returned(node.outputs[0]):
+        if not is_whole(node) or graph.is_returned(node.outputs[0]):
             continue
         for number in (1,) if node.kind in ("Sub", "Div") else (0, 1):
-            value, other = node.inputs[number], node.inputs[1 - number]
+            value, kept = node.inputs[number], node.inputs[1 - number]
             constant = graph.scalar(value)
-            if constant != NEUTRAL[node.kind] or graph.producer(other) is None:
+            if constant != NEUTRAL[node.kind] or graph.producer(kept) is None:
                 continue
             ranks = ranks or find_ranks(graph)
-            if ranks[value] <= ranks.get(other, 0):
-                graph.replace_uses(node.outputs[0], other)
+            if ranks[value] <= ranks.get(kept, 0):
+                graph.replace_uses(node.outputs[0], kept)
                 graph.remove(node)
                 break
 
@@ -98,11 +99,10 @@ def remove_neutral(graph: Graph) -> None:
 def divide_once(graph: Graph) -> None:
     """`1 / x * y` becomes `y / x` (div_mul_fusion.cc)."""
     for node in graph.of_kind("Div"):
-        product = graph.only_user(node, "Mul")
-        if node.domain or product is None or graph.scalar(node.inputs[0]) != 1:
+        product = taker(graph, node, "Mul") if is_whole(node) else None
+        if product is None or graph.scalar(node.inputs[0]) != 1:
             continue
-        one, other = product.inputs
-        operands = [other if one == node.outputs[0] else one, node.inputs[1]]
+        operands = [other(product, node.outputs[0]), node.inputs[1]]
         graph.remove(node, product)
         graph.add(node.like("Div", operands, product.outputs))
 
