@@ -22,7 +22,7 @@ from pathlib import Path
 from qlower.diagnostics import LOGGER, QlowerError
 
 MOST_DIGITS = 18
-"""Of a number of megabytes: no folder holds as many."""
+"""The most digits of a number of megabytes: no folder holds as many."""
 
 DIRECTORY = "QLOWER_CACHE_DIR"
 """Environment variable with the cache's folder; empty for no cache."""

@@ -148,7 +148,7 @@ def test_reports_between_passes_go_to_standard_error(
 
 
 class Failing(ModulePass):
-    """Fails as it is told to."""
+    """A pass that fails with a given exception."""
 
     name = "failing"
     fault: Any = None

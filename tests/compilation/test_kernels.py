@@ -65,7 +65,7 @@ def kernels(schedule: str = "schedule #kernel.tile<1, 1>") -> ModuleOp:
 
 
 def search(module: ModuleOp, monkeypatch: pytest.MonkeyPatch, wrong: Any) -> Any:
-    """A search among kernels; `wrong` tells those whose code is."""
+    """A search among kernels, whose code is wrong where `wrong` says so."""
     made = object.__new__(vars(bisection)["_Search"])
     vars(made)["compilation"] = SimpleNamespace(kernels=module, target=host_target())
     vars(made)["_interpreted"] = lambda given: {"values of": given}

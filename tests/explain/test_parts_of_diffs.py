@@ -1,5 +1,5 @@
-"""How a comparison comes about and is told, with sides and differences that are
-given."""
+"""The way from two sides to a comparison, and from differences to its sentences, with
+sides and differences that are given."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PLACE = 24
 
 
 def file(*fields: bytes | None, behind: bytes = b"") -> File:
-    """A table of these fields, each of which begins at a multiple of 4, then `behind`.
+    """A table of these fields, each at a multiple of 4, then `behind`.
     A field that is None is left out."""
     body, places = struct.pack("<i", PLACE - 4), list[int]()
     for one in fields:

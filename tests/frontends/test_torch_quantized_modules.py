@@ -36,7 +36,7 @@ def drawn(count: int, seed: int) -> Any:
 
 
 def norm(kind: Any, *arguments: Any, **options: Any) -> Any:
-    """A norm of stored integers with drawn weights, of which some are negative."""
+    """A norm of stored integers with drawn weights, some of them negative."""
     weight = options.pop("count")
     return kind(
         *arguments, drawn(weight, 1), drawn(weight, 2), scale=0.04, zero_point=101

@@ -587,7 +587,7 @@ def test_results_whose_ranges_may_be_chosen() -> None:
 
 
 def test_what_an_observer_sees_of_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of so many that not more than a million are left, in their order."""
+    """Every n-th one, in order, so that no more than a million are left."""
     rescaling = room("rescaling")
     monkeypatch.setattr(rescaling, "OBSERVED", 4)
     type = QuantizedType.per_tensor(8, True, 1.0, 0, storage_min=-127)

@@ -44,7 +44,8 @@ def test_elements_are_added_once(name: str) -> None:
 
 @pytest.mark.parametrize("count", [6, 7, 8, 11])
 def test_rows_begin_where_those_before_end(count: int) -> None:
-    """In memory, of which each fourth number is aligned: each row as if alone."""
+    """Rows lie one behind the other in memory, where each fourth number is aligned, and
+    each is summed as if alone."""
     order = ELEMENT_ORDERS["packets"]
     assert order.build is not None
     rows = np.random.default_rng(1).standard_normal((2, 3, count)).astype(np.float32)

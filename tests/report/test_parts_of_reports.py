@@ -32,7 +32,7 @@ def int8(values: Any) -> Array:
 
 
 class Own:
-    """A side that computes layers, and says of which values."""
+    """A side that computes layers, and records the values it is asked for."""
 
     title, executor, cpu, notes, contract, model = "own", "jit", "c", ("n",), "k", "m"
 

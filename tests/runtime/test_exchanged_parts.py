@@ -51,7 +51,7 @@ OTHERS = Call(("e",), "other", (b"ZZ",))
         ("a", [Call(("a", "b"), "f", (b"AA", 3, b"BB"))], None),
         ("a", [ALIKE, ALIKE], None),
         ("a", [OTHERS], None),
-        ("a", [Call(("a",), "f", (b"AA", 3, b"XXX"))], None),
+        ("a", [Call(("a",), "f", (b"AA", 3, b"XYZ"))], None),
         ("a", [Call(("a",), "f", (b"AA", 3, b"CC"))], None),
         ("a", [Call(("a",), "f", (b"XX", 3, b"XX"))], None),
         ("d", [Call(("d",), "g", (b"CC", b"XX"))], {3: b"XX"}),

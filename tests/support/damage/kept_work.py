@@ -1,5 +1,5 @@
-"""What many commands do alike, done once: a file that is judged is another each time,
-the model that it is given to is not.
+"""Work that many commands share, done once: the judged file changes each time, the
+model that it is given to doesn't.
 
 Most commands on a fixed model take 2 to 4 ms of processor time then, 25 to 35 without.
 """
