@@ -58,6 +58,8 @@ def recorded() -> dict[str, list[str]]:
 def test_file(test: TestCase, request: pytest.FixtureRequest) -> None:
     printed.clear()
     test.debug()
+    if missing := vars(test)["_test"].getMissingRequiredFeatures():
+        pytest.skip(f"{' and '.join(missing)} not installed")
     name = test.id().partition(" :: ")[2]
     if not name.startswith(OF_EVERY_MACHINE):
         return
