@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import (
     ParseError,
 )
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
+from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from qlower.diagnostics import QlowerError, make_file_location
 from qlower.dialects.scopes import own_names
@@ -37,6 +37,7 @@ from qlower.text.aliases import Expansion
 from qlower.text.constants import ConstantParser
 from qlower.text.context import make_context, operation_on_demand
 from qlower.text.hints import set_hint
+from qlower.text.lexer import Lexer
 from qlower.text.source_errors import decode, first_line, line_of, located
 from qlower.text.verification import verify_module
 
@@ -60,14 +61,6 @@ _LOCATION_ALIAS = re.compile(r"^#loc[0-9]* = loc\(", re.MULTILINE)
 _SLIP = 0.81
 """The least likeness of an operation's name and another that is a slip for it, as
 `difflib` measures it: "lineer", but not "sort" for "sqrt"."""
-
-
-class _Lexer(MLIRLexer):
-    """xDSL's lexer, without exponential time for a string that isn't closed."""
-
-    _unescaped_characters_regex = re.compile(
-        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
-    )
 
 
 class LocatingParser(ConstantParser):
@@ -97,7 +90,7 @@ class LocatingParser(ConstantParser):
         self._expansion = Expansion(text)
         # xDSL's lexer has nothing to read.
         super().__init__(context, "", filename)
-        self._parser_state = ParserState(_Lexer(Input(text, filename)))
+        self._parser_state = ParserState(Lexer(Input(text, filename)))
 
     def _parse_generic_operation(self, op_type: type[Operation]) -> Operation:
         """An operation in generic form; a function inside of another doesn't see the
