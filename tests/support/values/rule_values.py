@@ -174,7 +174,12 @@ _WORD_SCALES = {"equal": 2.0**-12, "same": 2.0**-11, "halves": 3 * 2.0**-15}
 """Input scales of 16-bit functions: their tables' own step, and others nearby."""
 
 _CELL = 2.0**-11
-"""The scale of an LSTM's cell, which has to be a power of two."""
+_CELLS = {
+    **{"unsigned": 2.0**-15, "odd": 2.0**-14, "falling": 2.0**-13, "cut": 2.0**-9},
+    **{"shift": 2.0**-17, "large ratio": 2.0**-8},
+}
+"""The scale of an LSTM's cell, which has to be a power of two: with 4 integer bits,
+with 0, 1, 2 and 6, and with fewer and more than TFLite's tanh has."""
 
 _ROOTS = (1 << 28, (1 << 28) - 1, 1 << 29, (1 << 29) - 1)
 
@@ -353,7 +358,7 @@ class LayerValues:
         if name == "input_scale" and self.words and layer.name in _WORD_SCALES:
             return _WORD_SCALES[layer.name]
         if name == "cell_scale":
-            return _CELL
+            return _CELLS.get(layer.name, _CELL)
         if operand in _STEPS and kind in ("scale", "point", "unsigned"):
             return self._quantization(_STEPS[operand], kind)
         low, high = self._range()
