@@ -155,7 +155,8 @@ def _operator(op: Operation) -> tuple[str, dict[str, object]]:
         case qnn.LinearOp():
             return "Gemm", {"transB": 1}
         case qnn.AvgPool2DOp():
-            return "AveragePool", {"kernel_shape": list(op.kernel)}
+            window = {"kernel_shape": list(op.kernel), "strides": list(op.stride)}
+            return "AveragePool", window
         case qnn.AddOp():
             return "Add", {}
         case qnn.MulOp():
