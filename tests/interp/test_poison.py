@@ -41,6 +41,7 @@ from qlower.interp.values import (
     as_value,
     dtype_of,
     integer_width,
+    rearrange,
     require,
     wrap,
 )
@@ -266,6 +267,11 @@ def test_boxes_of_tensors_that_are_written_in_parts() -> None:
         found := insert(np.array([9], np.int8), given, (slice(2, 3),)), np.ndarray
     )
     assert (found.tolist(), given.tolist()) == ([1, 2, 9], [1, 2, 3])
+    # What is moved is plain if all of it is written.
+    written = rearrange(half, lambda array: array[1:])
+    assert isinstance(written, np.ndarray)
+    assert written.tolist() == [5]
+    assert isinstance(rearrange(half, lambda array: array[::-1]), PartialTensor)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 63, 64])

@@ -29,6 +29,8 @@ from qlower.codegen.targets.stack_frames import StackUse
 from qlower.contract_pages.contract_differences import Comparison
 from qlower.contract_pages.differences_page import pairs_table
 from qlower.explain.pairing import pair_table
+from qlower.identification.result import Identification
+from qlower.inspection.findings import lint_table
 from qlower.model.signature import Signature
 from qlower.model.tables import port_table
 from qlower.observe.products import product_table
@@ -55,6 +57,8 @@ TABLES: Mapping[str, Callable[[], Table[Any]]] = {
     "classes": validation.class_table,
     "cmsis_nn": lambda: layers_table([]),
     "cost": lambda: Costs("m", "exact", [row]).table,
+    "Identification": lambda: Identification("m", 1, [], []).table,
+    "Lint": lambda: lint_table([]),
     "groups": lambda: Groups(["tflite"], [], {}).table,
     "layer_signals": validation.layer_table,
     "layer_times": lambda: observers["_layer_table"]({"conv": {"cse": 1.0}}),
