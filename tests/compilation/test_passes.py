@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, i8
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i8
 from xdsl.passes import ModulePass
 
 from qlower.compilation import observers, passes
@@ -30,6 +30,7 @@ from qlower.compilation.passes import (
 )
 from qlower.compilation.to_arith import arith_passes
 from qlower.diagnostics import QlowerError
+from qlower.dialects.qnn.attributes import CONTRACT
 from qlower.tally import Tally, count
 from qlower.text.parsing import parse_module
 from qlower.transforms.tidying import CsePass, DcePass
@@ -118,6 +119,16 @@ def test_the_pass_that_breaks_a_module_is_to_blame() -> None:
         apply_passes(module, steps)
     assert str(caught.value).startswith("test-step: arith.muli: ")
     assert caught.value.before.count("arith.muli") == 1
+
+
+def test_the_ir_of_a_bug_can_be_read_from_anywhere() -> None:
+    """Contract files that it names are found from any folder."""
+    module = parse_module(TEXT)
+    module.attributes[CONTRACT] = StringAttr("./mine.mlir")
+    with pytest.raises(CompilerBug) as caught:
+        apply_passes(module, [raises(KeyError("x"))])
+    assert f'"{Path("mine.mlir").resolve()}"' in caught.value.before
+    assert module.attributes[CONTRACT] == StringAttr("./mine.mlir")
 
 
 def test_modules_are_verified_in_the_end_or_after_each(

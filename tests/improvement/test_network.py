@@ -1,0 +1,53 @@
+"""The value of a network that is judged, and the layers that round before it."""
+
+from __future__ import annotations
+
+import pytest
+
+from qlower.frontends.load import named
+from qlower.improvement.network import Network
+from qlower.improvement.sensitivity import rounding_layers
+from qlower.text.parsing import parse_module
+
+X = "!quant.uniform<i8:f32, 0.25>"
+P = "!quant.uniform<i8:f32, 0.00390625:-128>"
+RAW = f"tensor<1x4x{X}>"
+SHARE = f"tensor<1x4x{P}>"
+
+LINEAR = f"""
+  %w = qnn.constant dense<1> : tensor<4x4xi8> -> tensor<4x4x{X}>
+  %b = arith.constant dense<0> : tensor<4xi32>
+  %fc = qnn.linear %x, %w, %b : ({RAW}, tensor<4x4x{X}>, tensor<4xi32>) -> {RAW}
+  %flat = qnn.reshape %fc : ({RAW}) -> {RAW}"""
+SOFTMAX = (
+    f"\n  %soft = qnn.softmax %flat {{axis = 1, beta = 1.0 : f32}} : ({RAW}) -> {SHARE}"
+)
+REAL = f"\n  %real = qnn.dequantize %soft : ({SHARE}) -> tensor<1x4xf32>"
+SUM = f"\n  %sum = qnn.add %flat, %x : ({RAW}, {RAW}) -> {RAW}"
+
+
+@pytest.mark.parametrize(
+    ("body", "result", "judged", "rounding"),
+    [
+        (LINEAR, f"%fc : {RAW}", "fc", ["fc"]),
+        (LINEAR + SOFTMAX, f"%soft : {SHARE}", "flat", ["fc"]),
+        (LINEAR + SOFTMAX + REAL, "%real : tensor<1x4xf32>", "flat", ["fc"]),
+        (LINEAR + SUM, f"%sum : {RAW}", "sum", ["fc", "sum"]),
+        (LINEAR + SUM + SOFTMAX, f"%soft : {SHARE}", "flat", ["fc"]),
+        (LINEAR + SUM + SOFTMAX, f"%sum : {RAW}", "sum", ["fc", "sum"]),
+        (LINEAR + SUM + SOFTMAX, f"%fc : {RAW}", "fc", ["fc"]),
+    ],
+)
+def test_what_is_judged(
+    body: str, result: str, judged: str, rounding: list[str]
+) -> None:
+    """Before a softmax and a dequantization; layers after it don't count."""
+    name, _, type = result.partition(" : ")
+    module = parse_module(
+        f"func.func @main(%x: {RAW}) -> {type} {{{body}\n  return {name} : {type}\n}}"
+    )
+    network = Network(named(module, None), "exact", {})
+    assert network.judged == judged
+    found = rounding_layers(network)
+    assert list(found) == rounding
+    assert found["fc"] == "linear"
