@@ -44,6 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "parts(n): one in n of its cases runs")
     # Which the process that started this one may have: tables would be cut to it.
     os.environ.pop("COLUMNS", None)
+    # Passes leave cyclic garbage, but little of it at a time, and tests that are found
+    # leave none: looking for it as often as Python does by default is a tenth of the
+    # time.
+    gc.set_threshold(50_000, 20, 20)
     # Without this limit oneDNN takes kernels for AMX where there is AMX.
     os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_VNNI")
     if config.getoption("--long"):
@@ -97,10 +101,8 @@ def pytest_terminal_summary(
 
 
 def pytest_collection_finish() -> None:
-    """Passes leave cyclic garbage, but little of it at a time: looking for it among all
-    modules and tests, as often as Python does by default, is a tenth of the time."""
+    """Garbage is looked for among what tests make, not among all modules and tests."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_sessionfinish() -> None:
