@@ -23,7 +23,7 @@ from qlower.contracts.outline import Outline
 from qlower.contracts.reading import Rule
 from qlower.contracts.rules import OF_WORDS
 from qlower.contracts.shorthand import parse_contract_module
-from qlower.diagnostics import QlowerError, make_file_location
+from qlower.diagnostics import QlowerError, make_file_location, printable
 from qlower.files.contract_plugins import plugin_contracts
 from qlower.kept.journal import beside, read_file
 
@@ -196,7 +196,8 @@ def _load_file(file: str, name: str, heirs: tuple[str, ...]) -> Contract:
     try:
         text = read_file(file).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise QlowerError(f"contract {file} can't be read: {error}") from error
+        shown = printable(file)
+        raise QlowerError(f"contract {shown} can't be read: {error}") from error
     return parse_contract(text, name, file, heirs)
 
 

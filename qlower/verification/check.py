@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,23 +11,25 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 
 from qlower.compilation.compilation import Compilation
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, printable
 from qlower.explain.diff import Progress, no_progress
 from qlower.files.json_text import parse_json
 from qlower.frontends.load import ModelOrPath, as_model
+from qlower.interp import Array
 from qlower.model import Model
 from qlower.model.layers import layer_name, layers
 from qlower.observe.layer_run import run_layer
 from qlower.process.float_environment import default_floats
 from qlower.tables.json_text import SCHEMA, json_text
 from qlower.tables.table import counted
-from qlower.verification.equal import equal, layer_inputs
+from qlower.verification.decide import same
+from qlower.verification.equal import equal, typed_inputs
 from qlower.verification.fit_table import ORDERS, Order
 from qlower.verification.fits import fits
 from qlower.verification.groups import groups
 from qlower.verification.native.verdict import Level
 from qlower.verification.native.verify import native
-from qlower.verification.verdict import unpack
+from qlower.verification.verdict import pack, unpack
 
 Record: TypeAlias = Mapping[str, object]
 
@@ -109,7 +110,7 @@ def check_text(
     try:
         record = cast(Record, parse_json(text))
         if type(schema := record["schema"]) is not int or schema != SCHEMA:
-            raise QlowerError(f"{file} has schema {schema}, {SCHEMA} is known")
+            raise QlowerError(f"{file} has schema {schema!r}, {SCHEMA} is known")
         question = _text(record, "question")
         if question not in DECIDE:
             raise ValueError(f"question {question!r} isn't one of {list(DECIDE)}")
@@ -117,7 +118,8 @@ def check_text(
         loaded = as_model(model, list(filter(None, names)))
         return _check(record, loaded, DECIDE[question], sample, progress)
     except _MALFORMED as error:
-        raise QlowerError(f"{file} is no verdict of qlower verify: {error}") from error
+        why = printable(str(error))
+        raise QlowerError(f"{file} is no verdict of qlower verify: {why}") from error
 
 
 _MALFORMED = (
@@ -154,7 +156,8 @@ def _check(
         row.get(key) is not None for row in own for key in ("counterexample", "worst")
     )
     not_drawn = 0 if chosen is None else len(names) - len(chosen)
-    return Check(len(own), inputs, faults, not_drawn)
+    told = list(map(printable, faults))  # no line of a file's text is one of its own
+    return Check(len(own), inputs, told, not_drawn)
 
 
 def _with_others(
@@ -191,8 +194,6 @@ def _equal_again(
     record: Record, model: Model, only: Collection[str] | None, progress: Progress
 ) -> Verdict:
     both, second = _contracts_of_layers(record)
-    examples = [row["counterexample"] for row in cast(list[Record], record["layers"])]
-    confirmed = [one["confirmed"] for one in cast(list[Record], examples) if one]
     return equal(
         _text(record, "a"),
         _text(record, "b"),
@@ -200,7 +201,6 @@ def _equal_again(
         layer_contracts=both,
         b_layer_contracts=second,
         only=only,
-        native=any("jit" in cast(list[str], one) for one in confirmed),
         progress=progress,
     )
 
@@ -226,6 +226,8 @@ def _groups_again(
 ) -> Verdict:
     """All pairs of contracts."""
     contracts = list(_texts(dict.fromkeys(cast(list[str], record["contracts"]), "")))
+    if not contracts:
+        raise ValueError("it is about no contracts")
     return groups(model, contracts, only=only, progress=progress)
 
 
@@ -276,40 +278,55 @@ def _counterexample_faults(
     for row in rows:
         name, example = _text(row, "layer"), cast(Record, row["counterexample"])
         packed = cast(Mapping[str, Record], example["inputs"])
-        specs = layer_inputs(first, name)
+        specs = typed_inputs(first, name)
         if packed.keys() != specs.keys():
             raise ValueError(f"{name} reads {list(specs)}, not {list(packed)}")
-        values = {
-            source: unpack(packed[source], spec.shape, spec.numpy_dtype)
-            for source, spec in specs.items()
-        }
+        values: dict[str, Array] = {}
+        for source, (spec, stored) in specs.items():
+            given = unpack(packed[source], spec.shape, spec.numpy_dtype)
+            if not _is_same(packed[source], pack(given)):
+                yield f"{name}: {source} isn't written as an array"
+            values[source] = given
+            if stored is not None:
+                low, high = stored.storage_min, stored.storage_max
+                if not ((low <= given) & (given <= high)).all():
+                    yield f"{name}: {source} isn't in [{low}, {high}]"
         results = [
             run_layer(side, contract, name, values).result
             for side, contract in zip(sides, contracts, strict=True)
         ]
-        index = tuple(cast(Sequence[int], example["index"]))
-        whole = np.zeros(results[0].shape, bool)
-        if len(index) != whole.ndim or not all(
-            0 <= at < size for at, size in zip(index, whole.shape, strict=True)
+        index, shape = tuple(cast(Sequence[int], example["index"])), results[0].shape
+        if [*map(type, index)] != [int] * len(shape) or not all(
+            0 <= at < size for at, size in zip(index, shape, strict=True)
         ):
             yield f"{name}: there is no element {list(index)}"
             continue
-        a, b = (result[index].item() for result in results)
-        pair = json.loads(json_text({"a": a, "b": b}))
-        if not all(_is_same(example[side], pair[side]) for side in "ab") or a == b:
+        a, b = (result[index] for result in results)
+        pair = json.loads(json_text({"a": a.item(), "b": b.item()}))
+        if not all(_is_same(example[side], pair[side]) for side in "ab") or same(a, b):
             yield f"{name}: its input gives {a} | {b}"
 
 
 def _differences(record: Record, again: Record) -> Iterator[str]:
     """Differences between a record and today's results, by entries and layers."""
-    for key in dict.fromkeys([*again, *record]):
+    for key in _changed(record, again):
         before, now = record.get(key), again.get(key)
         if key == "sha256":
-            yield from _other_hashes(before, now)
+            for name in _changed(cast(Record, before), cast(Record, now)):
+                yield f"{name}: not what the verdict is about, by SHA-256"
         elif key == "layers":
             yield from _other_rows(cast(list[Record], before), cast(list[Record], now))
-        elif key not in record or key not in again or not _is_same(before, now):
+        else:
             yield f"{key}: {_short(before)} in the file, now {_short(now)}"
+
+
+def _changed(before: Record, now: Record) -> list[str]:
+    """The entries that are otherwise, or that only one of two records has."""
+    return [
+        key
+        for key in dict.fromkeys([*now, *before])
+        if key not in before or key not in now or not _is_same(before[key], now[key])
+    ]
 
 
 def _other_rows(before: list[Record], now: list[Record]) -> Iterator[str]:
@@ -320,18 +337,9 @@ def _other_rows(before: list[Record], now: list[Record]) -> Iterator[str]:
         yield f"layers: not those of the model; the file lacks {missing or 'none'}"
         return
     for old, new in zip(before, now, strict=True):
-        for key in dict.fromkeys([*new, *old]):
-            if key not in old or key not in new or not _is_same(old[key], new[key]):
-                a, b = _short(old.get(key)), _short(new.get(key))
-                yield f"{old['layer']}: {key} {a} in the file, now {b}"
-
-
-def _other_hashes(before: object, now: object) -> Iterator[str]:
-    """The subjects of the verdict that have changed since."""
-    recorded, hashes = cast(Mapping[str, str], before), cast(Mapping[str, str], now)
-    for name in dict.fromkeys([*recorded, *hashes]):
-        if recorded.get(name) != hashes.get(name):
-            yield f"{name}: not what the verdict is about, by SHA-256"
+        for key in _changed(old, new):
+            a, b = _short(old.get(key)), _short(new.get(key))
+            yield f"{old['layer']}: {key} {a} in the file, now {b}"
 
 
 _PACKED = {"dtype", "shape", "zlib"}
@@ -345,15 +353,14 @@ def _is_same(before: object, now: object) -> bool:
         old, new = cast(Record, before), cast(Record, now)
         if set(new) == set(old) == _PACKED:
             return _is_same_array(old, new)
-        return new.keys() == old.keys() and all(_is_same(old[k], new[k]) for k in new)
+        return not _changed(old, new)
     if isinstance(now, list):
         return (
             isinstance(before, list)
             and len(cast(list[object], before)) == len(cast(list[object], now))
             and all(map(_is_same, cast(list[object], before), cast(list[object], now)))
         )
-    both_nan = all(isinstance(x, float) and math.isnan(x) for x in (before, now))
-    return both_nan or (type(before) is type(now) and before == now)
+    return json.dumps(before) == json.dumps(now)  # 0.0 is neither 0 nor -0.0
 
 
 def _is_same_array(before: Record, now: Record) -> bool:

@@ -95,7 +95,7 @@ def equal(
 
 def layer_inputs(model: Model, layer: str) -> dict[str, TensorSpec]:
     """The names that a layer reads, inputs and other layers, in its order."""
-    return {name: spec for name, (spec, _) in _typed_inputs(model, layer).items()}
+    return {name: spec for name, (spec, _) in typed_inputs(model, layer).items()}
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ def draw_inputs(model: Model, layer: str, seed: int, nearer: int = 0) -> Values:
     check_size([model.index.layer(layer)])
     draw = np.random.default_rng(seed)
     found: dict[str, Array] = {}
-    for name, (spec, type) in _typed_inputs(model, layer).items():
+    for name, (spec, type) in typed_inputs(model, layer).items():
         drawn = random_input(spec, draw)
         if drawn.dtype.kind in "iu":
             drawn >>= nearer
@@ -296,7 +296,7 @@ def draw_inputs(model: Model, layer: str, seed: int, nearer: int = 0) -> Values:
 def _ends(model: Model, layer: str) -> Iterator[Values]:
     """Inputs that are full of the greatest stored integer, or of the least: sums that
     can wrap do then."""
-    inputs = _typed_inputs(model, layer)
+    inputs = typed_inputs(model, layer)
     types = [type for _, type in inputs.values() if type is not None]
     if len(types) == len(inputs):
         for ends in ([t.storage_max for t in types], [t.storage_min for t in types]):
@@ -306,7 +306,7 @@ def _ends(model: Model, layer: str) -> Iterator[Values]:
             }
 
 
-def _typed_inputs(
+def typed_inputs(
     model: Model, layer: str
 ) -> dict[str, tuple[TensorSpec, QuantizedType | None]]:
     """The names that a layer reads, and their types if those are quantized."""

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Collection
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 import pytest
-from support.damage.forgeries import forged, forgeries
+from support.damage.forgeries import forged
 from support.layers.small_model import SMALL_MODEL
+from support.layers.verdict_models import QUESTIONS, TINY
 
 from qlower.cli import main
 from qlower.cli.exit_codes import ExitCode
 from qlower.diagnostics import QlowerError
-from qlower.explain.diff import Progress
 from qlower.frontends.load import load, named
-from qlower.interp import Array
-from qlower.model import Model
 from qlower.tables.json_text import json_text
 from qlower.text.parsing import parse_module
-from qlower.verification import equal as equality
-from qlower.verification.check import DECIDE, Decide, Record, Verdict, check, check_text
+from qlower.verification.check import Record, check
 from qlower.verification.equal import equal
-from qlower.verification.groups import groups
-from qlower.verification.verify import verify
 
 ASKED = Path(__file__).parents[2] / "examples" / "fbgemm-overflow" / "asked.mlir"
 SIDES = ("pytorch-fbgemm-avx2", "pytorch-qnnpack")
@@ -68,149 +60,6 @@ def test_widths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verdict.write_text(verdict.read_text().replace('"minimum": -', '"minimum": -1'))
     assert main(words) == ExitCode.FOUND
     assert "in the file, now -" in capsys.readouterr().out
-
-
-TINY = """
-!x = !quant.uniform<i8:f32, 0.5:-3>
-!w = !quant.uniform<i8:f32, 0.3:0>
-!y = !quant.uniform<i8:f32, 1.7:-3>
-module attributes {qnn.contract = "tflite"} {
-  func.func @main(%x: tensor<1x2x!x>) -> tensor<2x!y> {
-    %w = qnn.constant dense<"0x7F01"> : tensor<1x2xi8> -> tensor<1x2x!w>
-    %y = qnn.linear %x, %w : (tensor<1x2x!x>, tensor<1x2x!w>) -> tensor<1x1x!y>
-    %p = qnn.pad %y {low = [0, 0], high = [0, 1]} : (tensor<1x1x!y>) -> tensor<1x2x!y>
-    %z = qnn.reshape %p : (tensor<1x2x!y>) -> tensor<2x!y>
-    return %z : tensor<2x!y>
-  }
-}
-"""
-
-QUESTIONS: dict[str, Callable[[Model], Verdict]] = {
-    "equal": lambda model: verify(model, equal=("tflite", "glow-cpu")),
-    "fits": lambda model: verify(model, accumulator_bits=8),
-    "groups": lambda model: groups(model, ["tflite", "glow-cpu", "tflm"]),
-    "native": lambda model: verify(model, native=True, cpu="host"),
-}
-
-SOFTMAX = """
-!x = !quant.uniform<i8:f32, 0.5:-3>
-!w = !quant.uniform<i8:f32, 0.3:0>
-!y = !quant.uniform<i8:f32, 1.7:-3>
-!z = !quant.uniform<i8:f32, 0.00390625:-128>
-func.func @main(%x: tensor<1x2x!x>) -> tensor<1x2x!z> {
-  %w = qnn.constant dense<"0x7F7F0102"> : tensor<2x2xi8> -> tensor<2x2x!w>
-  %y = qnn.linear %x, %w : (tensor<1x2x!x>, tensor<2x2x!w>) -> tensor<1x2x!y>
-  %z = qnn.softmax %y : (tensor<1x2x!y>) -> tensor<1x2x!z>
-  return %z : tensor<1x2x!z>
-}
-"""
-FILLED: dict[str, Callable[[Model], Verdict]] = {
-    "equal": lambda model: equal(
-        "tflite",
-        "tflite-xnnpack",
-        model,
-        layer_contracts={"y": "tflm"},
-        b_layer_contracts={"y": "pytorch-fbgemm-avx2"},
-    ),
-    "fits": lambda model: verify(
-        model,
-        accumulator_bits=16,
-        contract="max78000",
-        order="memory",
-        layer_contracts={"z": "tflite-xnnpack"},
-    ),
-    "groups": lambda model: groups(
-        model, ["tflite", "tflite-xnnpack", "pytorch-qnnpack"]
-    ),
-    "native": lambda model: verify(
-        model,
-        native=True,
-        cpu="host",
-        contract="tflite",
-        layer_contracts={"z": "tflm"},
-    ),
-}
-"""Verdicts on softmax whose files have all entries that may be empty: other contracts
-of layers, refusals, pairs and layers that aren't decided, registers."""
-
-ASKED_OF = {"tiny": (TINY, QUESTIONS), "softmax": (SOFTMAX, FILLED)}
-
-
-@pytest.mark.parts(16)
-@pytest.mark.parametrize("sample", [None, 1])
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("name", ASKED_OF)
-def test_no_forgery_is_accepted(
-    name: str,
-    question: str,
-    sample: int | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each entry of a file, one at a time; what is decided again stays the same.
-
-    Of layers that a sample leaves out the file's entries stand, as is said.
-    """
-    monkeypatch.setattr(equality, "MOST_DRAWN", 2)
-    monkeypatch.setattr(equality, "FEWEST_DRAWN", 1)
-    text, asked = ASKED_OF[name]
-    (tmp_path / "tiny.mlir").write_text(text)
-    model = load(tmp_path / "tiny.mlir")
-    record = json.loads(json_text(asked[question](model).to_dict()))
-    seeded = np.random.default_rng
-    monkeypatch.setattr(
-        np.random, "default_rng", lambda *seed: seeded(*seed) if seed else First()
-    )
-    decide = once(DECIDE[question])
-    monkeypatch.setitem(DECIDE, question, decide)
-    if question == "fits":  # of these no sample is taken
-        monkeypatch.setattr("qlower.verification.check._fits_again", decide)
-    honest = check_text(json.dumps(record), "verdict.json", model, sample)
-    assert not honest.faults
-    names = list(dict.fromkeys(row["layer"] for row in record["layers"]))
-    left_out = [] if sample is None or question == "fits" else names[1:]
-    assert honest.not_drawn == len(left_out)
-    assert ("--check without --sample" in str(honest)) == bool(left_out)
-    count = 0
-    for place, value in forgeries(record):
-        stands = place[0] == "sha256" and str(place[-1]).startswith("code for")
-        if place[0] == "layers" and isinstance(number := (*place, None)[1], int):
-            is_name = place[2:] == ("layer",)
-            stands = record["layers"][number]["layer"] in left_out and not is_name
-        if left_out and stands:
-            continue
-        text = json.dumps(forged(record, (place, value)))
-        with suppress(QlowerError):  # what is no verdict at all
-            found = check_text(text, "verdict.json", model, sample)
-            assert found.faults, (place, value)
-        count += 1
-    assert count > 100
-
-
-class First:
-    """Draws the first names."""
-
-    def choice(self, names: list[str], count: int, replace: bool) -> Array:
-        assert not replace
-        return np.array(names[:count])
-
-
-def once(decide: Decide) -> Decide:
-    """Decide about the same layers only once: that takes long."""
-    found: dict[tuple[str, ...], Verdict] = {}
-
-    def again(
-        record: Record,
-        model: Model,
-        only: Collection[str] | None,
-        progress: Progress,
-    ) -> Verdict:
-        key = ("all",) if only is None else tuple(only)
-        if key not in found:
-            found[key] = decide(record, model, only, progress)
-        return found[key]
-
-    return again
 
 
 def test_files_that_readers_may_see_differently(tmp_path: Path) -> None:
@@ -287,7 +136,7 @@ def test_forged_files(sampled: list[str], tmp_path: Path) -> None:
     """All is decided again, or a layer that is drawn."""
     model, path = tmp_path / "two.mlir", tmp_path / "verdict.json"
     model.write_text(TWO)
-    found = equal("tflite", "glow-cpu", model, native=False)
+    found = equal("tflite", "glow-cpu", model)
     record = json.loads(json_text(found.to_dict()))
     rows = cast(list[dict[str, object]], record["layers"])
     assert [row["verdict"] for row in rows] == ["differs", "differs"]

@@ -200,7 +200,7 @@ class Comparison:
         """A verdict's file, and the same with one entry that says something else."""
         a, b = pair
         asked: list[Verdict] = [
-            equal(a, b, self.model, native=False),
+            equal(a, b, self.model),
             fits(self.model, int(self.draw.integers(8, 36)), contract=a),
             groups(self.model, pair),
             native(self.model, {"host": host_target()}, contract=a),

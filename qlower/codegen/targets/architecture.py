@@ -11,7 +11,7 @@ from qlower.codegen.targets.base import Target
 from qlower.codegen.targets.elsewhere import what_serves
 from qlower.codegen.targets.processor import Processor
 from qlower.codegen.targets.triples import is_tested_system
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, printable
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,9 @@ class Architecture:
         items = [item.strip() for item in (text or "").split(",") if item.strip()]
         for item in items:
             if item[0] not in "+-":
+                name = printable(item)
                 raise QlowerError(
-                    f"feature {item!r} has no sign, expected +{item} or -{item}"
+                    f"feature {item!r} has no sign, expected +{name} or -{name}"
                 )
             self._check_known("feature", item[1:], self.features)
             if item[0] == "-" and item[1:] in self.required:

@@ -3,27 +3,72 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 Leaf = tuple[tuple[str | int, ...], object]
 
+DELETED = object()
 
-def forgeries(data: object, path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
-    """What may be said instead at each place of a record; DELETED for nothing."""
+NEW_LINE = "\nall as the verdict says"
+"""A text that has this must not show it as a line."""
+
+LEGAL: Mapping[str, Sequence[object]] = {
+    "question": ["equal", "fits", "groups", "native"],
+    "verdict": ["equal", "differs", "undecided", "fits", "leaves", "real"],
+    "order": ["any", "memory"],
+    "what": ["accumulator", "pairs"],
+    "of": ["result", "element"],
+    **{key: ["tflite", "tflm"] for key in ("a", "b", "contract", "contracts")},
+}
+"""What entries of these names may say."""
+
+
+def forgeries(record: object) -> Iterator[Leaf]:
+    """What may be said instead at each place of a record; DELETED for nothing.
+
+    Entries are also said to be as others of their name are.
+    """
+    names: dict[str, list[object]] = {key: [*legal] for key, legal in LEGAL.items()}
+    for name, value in _named(record):
+        names.setdefault(name, []).append(value)
+    return _forgeries(record, (), names)
+
+
+def _named(data: object) -> Iterator[tuple[str, object]]:
+    """The texts and numbers of entries, by name."""
+    match data:
+        case dict():
+            for key, value in cast(dict[str, object], data).items():
+                if isinstance(value, str | int | float):
+                    yield key, value
+                yield from _named(value)
+        case list():
+            for value in cast(list[object], data):
+                yield from _named(value)
+        case _:
+            pass
+
+
+def _forgeries(
+    data: object, path: tuple[str | int, ...], names: Mapping[str, Sequence[object]]
+) -> Iterator[Leaf]:
     before = json.dumps(data)
     if path:
-        others = (one for one in _instead_of(data) if json.dumps(one) != before)
-        yield from ((path, one) for one in others)
+        name = next(key for key in reversed(path) if isinstance(key, str))
+        others = {json.dumps(one): one for one in _instead_of(data)}
+        if isinstance(data, str | int | float):
+            others |= {json.dumps(one): one for one in names.get(name, ())}
+        yield from ((path, one) for text, one in others.items() if text != before)
     match data:
         case dict():
             for key, value in cast(dict[str, object], data).items():
                 yield (*path, key), DELETED
-                yield from forgeries(value, (*path, key))
-            yield (*path, "more"), 1
+                yield from _forgeries(value, (*path, key), names)
+            yield from (((*path, "more"), one) for one in (1, None))
         case list():
             for place, value in enumerate(cast(list[object], data)):
-                yield from forgeries(value, (*path, place))
+                yield from _forgeries(value, (*path, place), names)
         case _:
             pass
 
@@ -38,16 +83,12 @@ def _instead_of(data: object) -> Iterator[object]:
             yield from ([*items[1:], *items[:1]], [None] * len(items))
         case int() | float():
             yield from (data + 1, data - 1, -data, str(data), float(data), int(data))
+            yield from (-float(data), data + 0.5, 1 << 70, float("nan"), float("inf"))
         case str():
-            flipped = {"equal": "differs", "fits": "leaves", "any": "memory"}
-            back = {new: old for old, new in flipped.items()}
-            yield {**flipped, **back, "undecided": "equal"}.get(data, data + "x")
-            yield from (data[:-1], data + " ", data.upper(), [data])
+            yield from (data + "x", data[:-1], data + " ", data.upper(), [data])
+            yield from (data + NEW_LINE, "\x00", "\ud800", "../" + data, "x.mlir")
         case _:
             pass
-
-
-DELETED = object()
 
 
 def forged(record: object, leaf: Leaf) -> object:
