@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,18 @@ def test_a_page_says_what_the_text_says():
     unsaid = MINE.replace('contract.summary = "mine", ', "")
     page = explain(parse_contract(unsaid, "mine", "mine.mlir"))
     assert page.startswith("# mine\n\n*(no summary)*\n")
+
+
+@pytest.mark.parametrize("name", ["hls4ml", "max78000", "xnnpack-rndnu", "tosa-double"])
+def test_each_rule_is_named_where_it_comes_from(name: str):
+    """An inherited one once, whatever other bases have it, too."""
+    contract = load_contract(name)
+    text = "\n".join(vars(pages)["_rule_lines"](contract))
+    own, _, rest = text.partition("\nAs in ")
+    inherited = re.findall(r"`(\w+)`", rest)
+    assert len(inherited) == len(set(inherited)) > 0
+    assert set(inherited) <= set(contract.rules)
+    assert set(contract.rules) - set(inherited) <= set(re.findall(r"`(\w+)`", own))
 
 
 def test_a_pair_of_contracts_is_found_in_either_order():
