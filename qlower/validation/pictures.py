@@ -259,12 +259,15 @@ def _refused(path: Path) -> Generator[None]:
 
 def _open_picture(file: Path | BinaryIO) -> Image:
     """A picture, decoded. QlowerError for one that Pillow can't read."""
-    from PIL import Image
+    from PIL.Image import open as opened
 
+    picture: Image | None = None
     try:
-        picture = Image.open(file)
+        picture = opened(file)
         picture.load()
     except Exception as error:  # Pillow's decoders raise whatever they like
+        if picture is not None:
+            picture.close()
         raise QlowerError(f"no picture: {str(error).split(chr(10))[0]}") from error
     return picture
 

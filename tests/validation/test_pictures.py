@@ -76,6 +76,18 @@ def test_what_a_folder_says_of_itself(tmp_path: Path) -> None:
     assert isinstance(last, Row)
 
 
+def test_a_picture_that_ends_early_is_none(tmp_path: Path) -> None:
+    pictures(tmp_path, "a.png", "b.png")
+    whole = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "a.png").write_bytes(whole[: whole.index(b"IDAT") + 8])
+    source = picture_folder(SPEC, tmp_path, None, STORED, None)
+    first, last = read(source)
+    assert isinstance(first, RowError)
+    assert str(first).startswith("a.png: no picture: ")
+    assert source.describe().startswith("a.png (no picture: ")
+    assert isinstance(last, Row)
+
+
 @pytest.mark.parametrize(
     ("names", "labels", "message"),
     [
