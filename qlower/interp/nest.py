@@ -74,9 +74,8 @@ class Loops:
         for dim in self._parallel_dims():
             if lanes <= BLOCK_LANES:
                 break
-            rest = lanes // steps[dim]
-            steps[dim] = max(1, BLOCK_LANES // rest)
-            lanes = rest * steps[dim]
+            lanes //= steps[dim]
+            steps[dim] = max(1, BLOCK_LANES // lanes)
         ranges = (
             [slice(at, min(at + step, bound)) for at in range(0, bound, step or 1)]
             if not reduces
