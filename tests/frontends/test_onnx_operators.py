@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.formats.onnx_cases import CASES
+from support.formats.onnx_cases import CASES, unary
 from support.formats.onnx_models import compare
 
 import qlower
@@ -23,6 +23,19 @@ def test_operator(name: str, tmp_path: Path) -> None:
     found = compare(path, tmp_path, count=2)
     assert found.is_equal, found
     assert found.outputs > 0
+
+
+@pytest.mark.parametrize(("opset", "axis"), [(11, 1), (12, 1), (13, -1)])
+def test_the_axis_of_a_softmax_that_names_none(
+    opset: int, axis: int, tmp_path: Path
+) -> None:
+    texts: list[str] = []
+    named: dict[str, Any] = {"axis": axis}
+    for given in ({}, named):
+        path = tmp_path / "model.onnx"
+        unary("QLinearSoftmax", (2, 3, 4), opset=opset, **given).save(path)
+        texts.append(str(qlower.load(path).module))
+    assert texts[0] == texts[1]
 
 
 def test_shapes_that_the_graph_computes(tmp_path: Path) -> None:

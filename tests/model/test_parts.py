@@ -675,6 +675,9 @@ def test_weights_and_their_exchange() -> None:
     assert replace(weight, high=-111).can_be_packed
     assert not replace(weight, stored=weight.stored[:, :1]).can_be_packed
     assert replace(weight, stored=weight.stored[:, :2]).can_be_packed
+    for size in (1, 2):
+        whole = replace(weight, stored=weight.stored[:1, :size], axis=None)
+        assert whole.can_be_packed == (size > 1)
     changed = with_weights(given, {"fc/last.bias": np.array([1, 2], np.int32)})
     assert weight_specs(changed.module)[1].stored.tolist() == [1, 2]
     assert refused(lambda: with_weights(given, {"x": np.array([1, 2], np.int32)})) == (
@@ -711,6 +714,12 @@ def test_scales_that_are_exchanged() -> None:
         with_scales(given, {"relu": wide, "x": wide, "fc/last": wide}).module
     )
     assert (bias.stored.dtype, bias.stored.tolist()) == (np.int64, [10, -20])
+    # A bias that is an input keeps its type.
+    ports, line = "(%x: tensor<1x4x!x>", "  %b = arith.constant dense<[10, -20]> :"
+    text = TEXT.replace(ports, f"{ports}, %b: tensor<2xi32>")
+    text = "\n".join(one for one in text.splitlines() if not one.startswith(line))
+    computed = with_scales(model(text), {"relu": wide, "x": wide, "fc/last": wide})
+    assert [spec.dtype for spec in computed.inputs] == ["int16", "int32"]
     halves = {"fc/last.weight": np.full((2, 4), 0.5)}
     weight, _ = weight_specs(with_scales(given, {}, real=halves).module)
     assert weight.stored.tolist() == [[2] * 4, [1] * 4]

@@ -12,11 +12,12 @@ from xdsl.dialects.builtin import bf16, f16, f32, f64, i32
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
 
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, make_file_location
 from qlower.text import aliases
 from qlower.text.aliases import DEEPEST, EXPANSIONS, Expansion
 from qlower.text.floats import decimal_text, float_from_bits
 from qlower.text.hints import set_hint
+from qlower.text.parsing import LocatingParser, parse_module
 from qlower.text.pass_options import quote_options
 from qlower.text.source_errors import decode, first_line, located
 from qlower.text.ways_out import WAYS_OUT, way_out
@@ -249,3 +250,32 @@ def test_decimal_text_is_for_what_xdsl_prints_as_bits() -> None:
         value = float((1 << exponent) + 1)
         text = decimal_text(value, f64)
         assert text is None or float(text) == value
+
+
+class Failing(LocatingParser):
+    """A parser that fails before it has read anything."""
+
+    def __init__(self, *_: object) -> None:
+        raise self.error
+
+    error: BaseException = ValueError()
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("odd"), "odd"),
+        (RecursionError(), "the text is nested too deeply to be parsed"),
+        (QlowerError("known"), "known"),
+    ],
+    ids=["any", "depth", "own"],
+)
+def test_texts_that_have_no_first_token(
+    error: Exception, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Failing, "error", error)
+    with pytest.raises(QlowerError) as caught:
+        parse_module("text", "m.mlir", parser=Failing)
+    assert caught.value.message == message
+    if caught.value is not error:
+        assert caught.value.location == make_file_location("m.mlir", 1, 1)

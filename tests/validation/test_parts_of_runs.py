@@ -4,6 +4,7 @@ sessions of other systems, threads, and what is refused before anything runs."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import Future
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +20,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model import Model
 from qlower.model.signature import TensorSpec
 from qlower.process.extras import install_line
+from qlower.validation import schedule
 from qlower.validation.counts import Counts, Partial, output_step, to_ticks
 from qlower.validation.preprocessing import Preprocessing
 from qlower.validation.references import LiveReference
@@ -519,6 +521,21 @@ def test_threads_do_all_chunks(jobs: int | None) -> None:
     assert work.prepared == 1
     assert sorted(chunk.start for (chunk,), _ in found) == [c.start for c in CHUNKS]
     assert all(part.rows == c.stop - c.start for (c,), part in found)
+
+
+def test_threads_are_as_many_as_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that this process may use; two chunks wait for each."""
+    seen: list[tuple[int, int]] = []
+
+    def on(work: Any, chunks: Any, executor: Any, window: int) -> Iterator[Any]:
+        seen.append((executor._max_workers, window))
+        yield from ()
+
+    monkeypatch.setattr(schedule, "on_executor", on)
+    monkeypatch.setattr(schedule.os, "sched_getaffinity", {0: {1, 5, 6}}.__getitem__)
+    for jobs in (None, 2):
+        assert list(on_threads(Doubling(), CHUNKS, jobs)) == []
+    assert seen == [(3, 6), (2, 4)]
 
 
 class Slow:

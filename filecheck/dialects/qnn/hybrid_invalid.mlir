@@ -20,7 +20,7 @@ func.func @bias(%0: tensor<1x9x9x4xf32>, %1: tensor<1x3x3x8x!w>, %2: tensor<4xf3
 
 // -----
 
-!z = !quant.uniform<i8:f32, 0.5:3>
+!z = !quant.uniform<i8:f32:0, {0.5, 0.5, 0.25:3, 0.5, 0.5}>
 
 func.func @zero_point(%0: tensor<2x3xf32>, %1: tensor<5x3x!z>) {
   // CHECK: error: qnn.hybrid_linear: weights have a zero point, expected 0
