@@ -76,6 +76,22 @@ def test_neighbours_differ_in_one_choice_the_nearest_first() -> None:
     assert next(walk, None) is None
 
 
+def test_neighbours_of_a_value_are_on_both_sides() -> None:
+    values, rounds = AXES["multiplier"][:6], AXES["rounding"][:2]
+    axes = {**AXES, "multiplier": values, "rounding": rounds, "first": [ONCE]}
+    axes |= {"accumulator": ["32 bits"], "zero_point": [AFTER]}
+    found: dict[int, Figures] = {}
+    walk = generations(axes, 100, lambda: found)
+    first = next(walk)
+    best = [one.multiplier for one in first].index(values[3])
+    found.update({n: Figures(n == best, 1, 1) for n in range(len(first))})
+    (turned,) = next(walk)
+    assert (turned.multiplier, turned.rounding) == (values[3], rounds[1])
+    found[len(first)] = Figures(2, 1, 1)
+    around = [values.index(one.multiplier) for one in next(walk)]
+    assert around == [2, 4, 1, 5]
+
+
 def test_points_are_counted_and_generations_are_of_64() -> None:
     axes = {**AXES, "multiplier": AXES["multiplier"][:9], "first": AXES["first"][:2]}
     walked: list[Arithmetic] = []

@@ -17,7 +17,7 @@ from support.layers.small_model import SMALL_MODEL
 from qlower.diagnostics import QlowerError
 from qlower.exploration import explore
 from qlower.exploration.explore import Plan, run
-from qlower.exploration.walk import AXES, Figures
+from qlower.exploration.walk import AXES, Figures, generations
 from qlower.exploration.work import AREA, BITS, REFUSED, PointsTask
 from qlower.validation.counts import Counts, Partial, Signal
 from qlower.validation.sources import Chunk
@@ -120,6 +120,9 @@ def test_a_walk_takes_up_where_it_was(
     state, seen = tmp_path / "state.json", list[int]()
     whole = run(plan(12))
     assert asked == list(range(12))
+    asked.clear()
+    first = len(next(generations(AXES, 10**6, dict)))
+    assert len(run(plan(first + 3)).points) == first + 3
     asked.clear()
     part = run(plan(5), resume=state)
     assert asked == list(range(5))

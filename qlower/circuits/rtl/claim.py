@@ -162,9 +162,6 @@ def _specialized(function: FuncOp, fixed: Mapping[int, int]) -> FuncOp:
     for op in tuple(block.ops):
         if isinstance(op, ExtractOp):
             _expand_table(op)
-    for op in reversed(tuple(block.ops)):
-        if op.results and not any(result.uses for result in op.results):
-            block.erase_op(op)
     ExpandFixedPass().apply(Context(), module)
     return to_smt(copy)
 

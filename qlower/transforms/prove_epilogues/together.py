@@ -73,8 +73,6 @@ def _chain(staircase: Staircase) -> Hashable:
 def _joined(staircases: Sequence[Staircase]) -> Staircase:
     """The staircase of all channels in turn."""
     first = staircases[0]
-    if len(staircases) == 1:
-        return first
     counts = _counts(staircases)
     each = [list(staircase.constants.values()) for staircase in staircases]
     lanes = [_lanes(own, counts) for own in zip(*each, strict=True)]
