@@ -76,6 +76,12 @@ def test_numbers_in_the_field_of_their_type(kind: int) -> None:
         np.testing.assert_array_equal(found, wanted, strict=True)
 
 
+def test_numbers_of_64_bits() -> None:
+    numbers = [(1 << 63) - 1, 1 << 62, (1 << 62) - 1, -(1 << 62), -(1 << 63)]
+    found = read_tensor_proto(message(7, [5], field(7, packed(numbers))))[1]
+    assert found.tolist() == numbers
+
+
 def test_real_numbers() -> None:
     numbers = [0.0, -1.5, 1e30, math.inf]
     for kind, number, form in ((1, 4, "<4f"), (11, 10, "<4d"), (10, 4, "<4f")):

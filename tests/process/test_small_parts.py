@@ -148,6 +148,20 @@ def test_a_child_imports_anew_what_was_half_imported(
     assert "mine" in sys.modules
 
 
+@pytest.mark.parametrize(
+    ("version", "locked"), [((3, 10), True), ((3, 11, 9), True), ((3, 12), False)]
+)
+def test_properties_have_locks_in_old_versions_alone(
+    version: tuple[int, ...], locked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported(monkeypatch)
+    unlocked: list[bool] = []
+    monkeypatch.setattr(forking, "_unlock_properties", lambda: unlocked.append(True))
+    monkeypatch.setattr(sys, "version_info", version)
+    vars(forking)["_begin_child"]()
+    assert unlocked == [True] * locked
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="FE_DFL_ENV is glibc's or musl's")
 def test_floats_are_rounded_as_usual_in_a_block() -> None:
     library: Any = ctypes.PyDLL(None)
