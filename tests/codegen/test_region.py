@@ -555,3 +555,9 @@ def test_roots_call_no_library(cpu: str, features: str):
         text = module([kind], [(kind, f"%r = math.sqrt %a : {kind}")])
         with pytest.raises(QlowerError, match="sqrt needs an instruction"):
             compile_text(text, target)
+
+
+def test_operations_without_code_are_named():
+    text = module(["f32"], [("f32", "%r = math.atan %a : f32")])
+    with pytest.raises(QlowerError, match=r"no native code for operation math\.atan"):
+        compile_text(text, resolve_target("x86_64-linux-gnu", "x86-64-v3"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
@@ -18,11 +19,14 @@ from qlower.cli.exit_codes import ExitCode
 from qlower.codegen.targets.resolve import Target, host_target
 from qlower.diagnostics import QlowerError
 from qlower.explain.causes import NEAR
+from qlower.model.layers import name_layers
+from qlower.model.made_up_sizes import inputs_for_layers
 from qlower.model.signature import Array
 from qlower.process.extras import install_line
 from qlower.sides.live import LIVE, live_side
 from qlower.sides.make_side import SideLike, short_titles
 from qlower.sides.sides import Computed
+from qlower.text.parsing import parse_module
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RESIDUAL = EXAMPLES / "glow-divergence" / "residual.mlir"
@@ -218,6 +222,23 @@ def test_files_are_called_by_what_tells_them_apart(
     sides: tuple[SideLike, SideLike], titles: list[str | None]
 ) -> None:
     assert short_titles(*sides) == titles
+
+
+def test_dumps_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    module = parse_module(SMALL_MODEL, "model.mlir")
+    name_layers(module)
+    model = qlower.Model(module)
+    (image,) = (one.name for one in model.inputs)
+    (x,) = inputs_for_layers(model, 0)
+    values = Computed("", model, "tflite").values(0, {image: x})
+    paths = [tmp_path / folder / "x.npz" for folder in "ab"]
+    for path in paths:
+        path.parent.mkdir()
+        np.savez(path, **dict(values))
+    one, other = paths
+    found = qlower.diff(one, other, model, random=0)
+    assert (found.a, found.b) == ("a/x.npz", "b/x.npz")
+    assert found.is_equal
 
 
 def layer(name: str, differing: int | None = None, **more: object) -> Any:

@@ -58,8 +58,18 @@ def test_calls_of_code(executable: Executable) -> None:
 
 
 def test_memory_that_is_kept(executable: Executable) -> None:
-    """As many as four arenas, at multiples of the target's alignment."""
+    """As many as four arenas, at multiples of the target's alignment; a call gives
+    back what it took."""
     arenas: list[Any] = vars(executable)["_arenas"]
+    (port,) = executable.signature.arguments
+    x = np.zeros(port.shape, np.int8)
+    for call in (lambda: executable([x]), lambda: executable.run_set([[x]])):
+        arenas.clear()
+        call()
+        (first,) = arenas
+        call()
+        assert len(arenas) == 1
+        assert arenas[0] is first
     arenas.clear()
     code: Any = executable
     take, give = code._take_arena, code._return_arena
