@@ -45,7 +45,7 @@ class Definition:
         """All functions and rules, inherited ones included, verified but in contracts
         that come with qlower: these are known to verify."""
         if not isinstance(self.own, ModuleOp):
-            module = self.written.clone()
+            module = self._on_base()
             complete_calls(module)
             return Functions(module, read_rules(module))
         if self.base is None:
@@ -56,8 +56,16 @@ class Definition:
     def written(self) -> ModuleOp:
         """All functions, inherited ones included, whose calls still leave out
         arguments."""
-        own = self.own
-        module = own.clone() if isinstance(own, ModuleOp) else own.parse()
+        return self._parsed if self.base is None else self._on_base()
+
+    @cached_property
+    def _parsed(self) -> ModuleOp:
+        """The file's functions as they are written."""
+        return self.own if isinstance(self.own, ModuleOp) else self.own.parse()
+
+    def _on_base(self) -> ModuleOp:
+        """Copies of all functions, inherited ones included, as they are written."""
+        module = self._parsed.clone()
         if self.base is not None:
             inherit(module, self.base.name, self.base.written)
         return module
@@ -125,6 +133,9 @@ class _Rules(Mapping[str, Rule]):
 
     def __len__(self) -> int:
         return len(self._definition.whole.rules)
+
+    def __bool__(self) -> bool:
+        return any(rule in self for rule in RULES)  # not all, as to count them
 
     def read(self, rules: Iterable[str]) -> None:
         """Parse the functions of those rules that aren't known yet, or in the end all
