@@ -114,5 +114,6 @@ def test_a_key_that_is_there_twice(tmp_path: Path, capsys: Capture) -> None:
     text = (tmp_path / "certificate.json").read_text()
     twice = text.replace("{", '{"format": "x", ', 1)
     (tmp_path / "certificate.json").write_text(twice)
-    with pytest.raises(ValueError, match="a key is there twice"):
-        check(path, capsys)
+    code, told = check(path, capsys)
+    assert code == 1
+    assert "\nrejected: a key is there twice" in told

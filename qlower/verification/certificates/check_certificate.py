@@ -5,12 +5,11 @@
     python3 check.py MODEL.tflite [CERTIFICATE_FOLDER]
 
 The folder, by default this file's, has `certificate.json`, and the contracts' rules,
-`a.json` and `b.json`. The least and greatest accumulator of each channel are found from
-the model's weights and bias. Both rules are evaluated on integers and IEEE floats, from
-the model's scales to the stored result, for each interval of the certificate: every
-operation gives the least and the greatest number that it may have there. Where these
-are the same, the rule is constant. Exits with 0 if all channels are accepted as equal,
-otherwise with 1.
+`a.json` and `b.json`. Each channel's least and greatest accumulator, and the factor of
+their distances, are found from weights and bias. Both rules are evaluated on integers
+and IEEE floats, from scales to the stored result: for each interval of the certificate
+every operation gives the least and the greatest number that it has there. Where these
+are the same, the rule is constant. Exits with 0 if all channels are equal, else with 1.
 
 This file needs Python alone. It trusts Python's integers and float64 arithmetic, how it
 reads the model's first subgraph, and that `a.json` and `b.json` are the contracts, with
@@ -29,7 +28,8 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-FORMAT = "qlower certificate 2"
+FORMAT, PARTS = "qlower certificate 3", ("format", "sha256", "operators")
+BAD = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError, struct.error)
 RULES = {  # by operator code: what varies in a channel, the option of an activation
     0: ("add", "rhs", 0),
     1: ("avg_pool2d", "accumulator", 5),
@@ -40,9 +40,8 @@ RULES = {  # by operator code: what varies in a channel, the option of an activa
     114: ("requantize", "input", None),
 }
 ACTIVATIONS = ((-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.0), (0.0, 6.0))
-CODES = {2: "i", 3: "B", 9: "b"}  # of int32, uint8 and int8
 LAYOUTS = {"i32": "<i", "i64": "<q", "f32": "<f", "f64": "<d"}
-ENDS = {3: (0, 255), 9: (-128, 127)}
+CODES, ENDS = {2: "i", 3: "B", 9: "b"}, {3: (0, 255), 9: (-128, 127)}  # i32, u8, i8
 
 
 def require(holds, why):
@@ -261,30 +260,28 @@ class Program:
         return min(result)
 
 
-# The certificate.
-
-
-def check_channel(programs, entry, low, high, cuts):
+def check_channel(programs, entry, low, high, cuts, factor):
     """Whether a channel is accepted as equal, not as different."""
+    sums = range(low, high + 1, factor)
     if list(entry) == ["differs"]:
         x = entry["differs"]
-        require(type(x) is int and low <= x <= high, f"no accumulator is {x}")
+        require(type(x) is int and x in sums, f"no accumulator is {x}")
         one, other = (program.value(x, x) for program in programs)
         require(one != other, f"the rules are equal at {x}")
         return False
     require(list(entry) == ["low", "high", "first", "steps"], "other entries")
-    start, end, value, steps = entry.values()
+    start, end, value, steps = (entry[name] for name in entry)
     integers = all(type(one) is int for one in [start, end, value, *steps])
-    require(integers, "an entry is no integer")
+    require(integers and type(steps) is list, "an entry is no integer, or no list")
     require([start, end] == [low, high], f"sums are {low} ... {high}")
-    for distance in [*steps, high + 1 - sum(steps, low)]:
-        end = start + distance - 1
-        require(start - 1 <= end <= high, "steps go down or leave the sums")
-        begins = [start, *(cut for cut in cuts if start < cut <= end), end + 1]
+    for distance in [*steps, high + factor - sum(steps, low)]:
+        end = start + distance - factor
+        require(start in sums and start - factor <= end <= high, "steps leave the sums")
+        begins = [start, *(cut for cut in cuts if start < cut <= end), end + factor]
         for first, after in itertools.pairwise(begins) if start <= end else ():
-            found = [program.value(first, after - 1) for program in programs]
+            found = [program.value(first, after - factor) for program in programs]
             require(found == [value, value], f"a rule isn't {value} from {first} on")
-        start, value = end + 1, value + 1
+        start, value = end + factor, value + 1
     return True
 
 
@@ -299,20 +296,20 @@ def pooled(rule, options, inputs, output):
 
 
 def channels(rule, options, inputs, output):
-    """For each channel of an operator: values that its rule may ask for, the least and
-    the greatest of the number that varies, and where the steps of rules may turn."""
+    """For each channel of an operator: what its rule may ask for, the least and the
+    greatest of the number that varies, where steps may turn, and weights' factor."""
     first, *others = inputs
     (low, high), point, given = ENDS[first.type], first.points[0], first.values("input")
     if rule == "add":
-        given, ends = first.values("lhs"), ENDS[others[0].type]
+        given, ends = others[0].values("rhs"), ENDS[others[0].type]
         for lhs in range(low, high + 1):
-            yield given | others[0].values("rhs") | {"lhs": lhs}, *ends, range(*ends)
+            yield first.values("lhs") | given | {"lhs": lhs}, *ends, range(*ends), 1
     elif rule == "requantize":
-        yield given, low, high, range(low, high)
+        yield given, low, high, range(low, high), 1
     elif rule in ("avg_pool2d", "mean"):
         count = pooled(rule, options, inputs, output)
         cuts = sorted({0, 1, count * point})
-        yield given | {"count": count}, count * low, count * high, cuts
+        yield given | {"count": count}, count * low, count * high, cuts, 1
     else:
         rows = others[0].rows(rule == "depthwise_conv2d")
         biases = others[1].numbers() if others[1:] else [0] * len(rows)
@@ -321,7 +318,7 @@ def channels(rule, options, inputs, output):
             up, down = sum(w for w in row if w > 0), sum(w for w in row if w < 0)
             ends = up * least + down * most + bias, up * most + down * least + bias
             require(-(1 << 31) <= ends[0] <= ends[1] < 1 << 31, "a sum may wrap")
-            more = {
+            own = {
                 "channel": channel,
                 "channel_count": len(rows),
                 "per_channel": len(others[0].scales) > 1,
@@ -330,7 +327,9 @@ def channels(rule, options, inputs, output):
                 "accumulator_min": ends[0],
                 "accumulator_max": ends[1],
             }
-            yield given | others[0].values("weight", channel) | more, *ends, (0, 1)
+            factor = math.gcd(*row) or 1  # of all sums, less the bias
+            cuts = sorted({cut + (ends[0] - cut) % factor for cut in (0, 1)})
+            yield given | others[0].values("weight", channel) | own, *ends, cuts, factor
 
 
 def check_operator(one, contracts, entries):
@@ -371,27 +370,28 @@ def main(arguments):
     text, *rules = [(folder / name).read_bytes() for name in names]
     data, verdicts, faults = [Path(arguments[0]).read_bytes(), *rules], [], []
     decode = json.JSONDecoder(object_pairs_hook=unique).decode
-    record, *contracts = [decode(one.decode()) for one in (text, *rules)]
     model = {str(n): one for n, one in enumerate(read_model(data[0]))}
     due = {n: o for n, o in model.items() if o[0] in RULES and o[2][0].type in ENDS}
-    if list(record) != ["format", "sha256", "operators"] or record["format"] != FORMAT:
-        faults.append(f"not in the format {FORMAT}")
-    elif record["sha256"] != [hashlib.sha256(one).hexdigest() for one in data]:
-        faults.append("about another model or other contracts, by SHA-256")
-    elif list(record["operators"]) != list(due):
-        faults.append("about other operators than the model has")
+    try:
+        record, *contracts = [decode(one.decode()) for one in (text, *rules)]
+        is_record = type(record) is dict and list(record) == [*PARTS]
+        require(is_record and record["format"] == FORMAT, f"not in the format {FORMAT}")
+        is_about = record["sha256"] == [hashlib.sha256(one).hexdigest() for one in data]
+        require(is_about, "about another model or other contracts, by SHA-256")
+        entries = record["operators"]
+        is_whole = type(entries) is dict and list(entries) == list(due)
+        require(is_whole, "about other operators than the model has")
+    except BAD as error:
+        faults.append(error)
     for number, one in {} if faults else due.items():
         try:
-            verdicts += check_operator(one, contracts, record["operators"][number])
-        except (ArithmeticError, LookupError, TypeError, ValueError, struct.error) as e:
-            faults.append(f"operator {number}: {e!r}")
-    equal, others = sum(verdicts), [n for n in model if n not in due]
-    print(
-        f"{len(due)} operators: {equal} channels equal, "
-        f"{len(verdicts) - equal} differ, {len(faults)} rejected.\n"
-        f"Not covered: operators {', '.join(others) or 'none'}; "
-        f"{time.time() - begin:.1f} s."
-    )
+            verdicts += check_operator(one, contracts, entries[number])
+        except BAD as error:
+            faults.append(f"operator {number}: {error!r}")
+    equal, others = sum(verdicts), ", ".join(n for n in model if n not in due)
+    done = f"{equal} channels equal, {len(verdicts) - equal} differ"
+    print(f"{len(due)} operators: {done}, {len(faults)} rejected.")
+    print(f"Not covered: operators {others or 'none'}; {time.time() - begin:.1f} s.")
     print(*(f"rejected: {fault}" for fault in faults), sep="\n")
     return 1 if faults or not all(verdicts) else 0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from qlower.compilation.compilation import Compilation
 from qlower.contracts import Contract, load_contract
+from qlower.contracts.accumulator_range import centred_rows
 from qlower.diagnostics import QlowerError, file_location
 from qlower.dialects import qnn
 from qlower.dialects.quant import quantized_element
@@ -116,26 +117,30 @@ def _entry(op: Operation, question: Question, result: Array) -> list[dict[str, o
     if isinstance(one, str) or isinstance(other, str):
         raise QlowerError(str(next(part for part in pieces if isinstance(part, str))))
     offset = np.broadcast_to(offsets[0], domain.low.shape)
-    apart: dict[int, dict[str, object]] = {
-        int(lane): {"differs": int(first + offset[lane])}
-        for lane, first, _ in reversed(one.apart(other, domain.high).tolist())
-    }
+    apart = one.apart(other, domain.high)
     starts = np.searchsorted(one.channel, np.arange(len(domain.low) + 1))
-    lanes_of_pieces = [slice(*pair) for pair in pairwise(starts.tolist())]
-    found_lanes = [
-        apart.get(lane)
-        or _staircase(
-            one.x[own] + offset[lane],
-            one.value[own],
-            int(domain.high[lane] + offset[lane]),
-        )
-        for lane, own in enumerate(lanes_of_pieces)
-    ]
+
+    @cache
+    def entry(lane: int, factor: int) -> dict[str, object]:
+        """The entry of a channel whose sums of products are multiples of a factor."""
+        _, first, last = apart[apart[:, 0] == lane].T
+        differing = -(-first // factor) * factor
+        if (differing <= last).any():
+            return {"differs": int(differing[differing <= last][0] + offset[lane])}
+        own = slice(*starts[lane : lane + 2])
+        x = -(-one.x[own] // factor) * factor + offset[lane]
+        return _staircase(x, one.value[own], int(domain.high[lane] + offset[lane]))
+
     channels = result.shape[-1] if isinstance(op, CONTRACTIONS) else 1
-    if channels == 1 and len(found_lanes) > 1:
+    if channels == 1 and len(domain.low) > 1:
         raise QlowerError("constants differ from channel to channel")
-    of = np.broadcast_to(lanes.of.reshape(-1), channels)
-    return [found_lanes[int(lane)] for lane in of]
+    of = np.broadcast_to(lanes.of.reshape(-1), channels).tolist()
+    factors = np.ones(channels, np.int64)
+    if isinstance(op, CONTRACTIONS):
+        rows = centred_rows(op)
+        assert rows is not None, "questions are about constant weights"
+        factors = np.maximum(np.gcd.reduce(rows, axis=1), 1)
+    return [entry(*one) for one in zip(of, factors.tolist(), strict=True)]
 
 
 def _offset(function: RuleFunction) -> Array:
