@@ -154,8 +154,6 @@ class Computing(ScopedText):
 
     def join(self, scalars: Sequence[Value]) -> Value:
         """A vector of the given lanes."""
-        if len(scalars) == 1:
-            return scalars[0]
         type = Type(scalars[0].type.scalar, len(scalars))
         vector = Value(type, "poison")
         for lane, scalar in enumerate(scalars):
