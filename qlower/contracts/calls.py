@@ -20,7 +20,6 @@ from graphlib import CycleError, TopologicalSorter
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import SSAValue
-from xdsl.rewriter import Rewriter
 
 from qlower.contracts.rules import RULES
 from qlower.contracts.tables import check_table
@@ -105,10 +104,7 @@ def _complete(caller: FuncOp, call: CallOp, callee: FuncOp) -> None:
     if given >= wanted:
         return
     left_out = [_argument(caller, call, callee, n) for n in range(given, wanted)]
-    types = call.result_types
-    complete = CallOp(call.callee, [*call.arguments, *left_out], types)
-    complete.location = call.location
-    Rewriter.replace_op(call, complete)
+    call.operands = [*call.arguments, *left_out]
 
 
 def _argument(caller: FuncOp, call: CallOp, callee: FuncOp, index: int) -> SSAValue:
