@@ -9,7 +9,6 @@ from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    BoolAttr,
     DenseArrayBase,
     Float64Type,
     FloatAttr,
@@ -89,8 +88,6 @@ class QnnOp(BracedOp, ABC):
     def property_text(cls, value: Attribute) -> str | None:
         if isa(value, DenseArrayBase[IntegerType]):
             return str(list(value.get_values()))
-        if isa(value, BoolAttr):
-            return str(bool(value)).lower()
         if isa(value, IntegerAttr[IntegerType]) and value.type == i64:
             return str(value.value.data)
         return None
