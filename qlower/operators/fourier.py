@@ -134,7 +134,7 @@ def _frequencies(
             unit = _reduced
         combine = _of_products if shift else _of_sums
         columns.append(combine(sums, row[at::quarter], at, count, unit))
-    found = [row[0]] * count
+    found = list(row)
     for first, part, is_shifted in zip(
         (0, 2, 1, 3),
         zip(*columns, strict=True),
