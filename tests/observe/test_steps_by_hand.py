@@ -278,3 +278,28 @@ def test_sides_of_other_zero_points_say_so() -> None:
         "before the zero point 3 is added: a clamps: 250 -> 124; "
         "b rounds once: -1.625 -> -2 (to the nearest)"
     )
+
+
+SELECTED = """
+  %c0 = arith.constant 0 : i32
+  %flag = arith.cmpi sgt, %y, %c0 : i32
+  %a = arith.addi %x, %y : i32
+  %b = arith.subi %x, %y : i32
+  %result = arith.select %flag, %a, %b : i32"""
+
+
+@pytest.mark.parametrize(("y", "taken", "value"), [(3, "a", 10), (-3, "b", 10)])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_selection_has_the_steps_of_what_it_takes(
+    y: int, taken: str, value: int, is_known: bool
+) -> None:
+    """It is a step itself only where the choice is made at run time."""
+    found = chain(SELECTED, {"x": (7, "i4"), "y": (y, "i4")}, "x" if is_known else "xy")
+    names = [step.name for step in found.steps]
+    last = [taken] if is_known else ["flag", taken, "result"]
+    assert [name for name in names if name in ("flag", "a", "b", "result")] == last
+    assert found.steps[-1].value == value
+    if not is_known:
+        assert [names[place] for place in found.steps[-1].operands] == [
+            *("flag", taken, taken),
+        ]

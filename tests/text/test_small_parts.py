@@ -178,6 +178,26 @@ def test_aliases_count_what_they_stand_for(monkeypatch: pytest.MonkeyPatch) -> N
             )
 
 
+def test_aliases_that_are_defined_between_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands before a definition is no part of it, and counts on."""
+    monkeypatch.setattr(aliases, "LARGEST_EXPANSION", 30)
+    expansion = Expansion("")
+    expansion._aliases["#a"] = aliases._Alias(4, 0)  # pyright: ignore
+    for _ in range(3):
+        assert expansion.enter("#a") is None
+        expansion.leave()
+    before = expansion.start()
+    assert before == 12
+    assert expansion.enter("#a") is None
+    expansion.leave()
+    expansion.define("#b", before, 0, 0)  # 5 elements: its own one, and #a
+    assert expansion.start() == 12
+    for used in range(1, 5):
+        fault = expansion.enter("#b")
+        expansion.leave()
+        assert (fault is None) == (12 + 5 * used <= 30)
+
+
 @pytest.mark.parametrize("size", [10, 11])
 def test_the_limit_is_met_exactly(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aliases, "LARGEST_EXPANSION", 10)
