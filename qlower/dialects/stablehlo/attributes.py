@@ -163,9 +163,7 @@ def parse_layouts(parser: AttrParser) -> tuple[Layout, Layout, Layout]:
     """The layouts of a convolution, as `ConvAttr` has them."""
 
     def parse_dimension() -> str | int:
-        return parser.parse_optional_identifier() or parser.parse_integer(
-            allow_boolean=False
-        )
+        return parser.parse_optional_identifier() or parser.parse_integer()
 
     def parse_layout() -> Layout:
         return tuple(
