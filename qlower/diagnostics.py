@@ -20,11 +20,12 @@ import logging
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
+    from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, StringAttr
     from xdsl.ir import Attribute
 
 LOGGER = logging.getLogger("qlower")
@@ -167,10 +168,17 @@ def location_full_name(location: Attribute | None) -> str | None:
 
 def make_file_location(filename: str, line: int, column: int) -> FileLineColLoc:
     """A file position; line and column count from 1."""
-    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+    from xdsl.dialects.builtin import FileLineColLoc, IntAttr
 
-    name = StringAttr(printable_path(filename))
-    return FileLineColLoc(name, IntAttr(line), IntAttr(column))
+    return FileLineColLoc(_file_name(filename), IntAttr(line), IntAttr(column))
+
+
+@lru_cache(maxsize=16)
+def _file_name(filename: str) -> StringAttr:
+    """The name of a file, which all of its operations have."""
+    from xdsl.dialects.builtin import StringAttr
+
+    return StringAttr(printable_path(filename))
 
 
 def printable(text: str) -> str:

@@ -20,6 +20,13 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     ModuleOp,
     UnknownLoc,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
@@ -49,6 +56,8 @@ WIDEST_INTEGER = 1 << 16
 
 FLAGS = "overflowFlags"
 NO_FLAGS = IntegerOverflowAttr("none")
+
+_COMMON_TYPES = {str(type): type for type in (i1, i8, i16, i32, i64, f32, f64)}
 
 _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
 
@@ -261,6 +270,14 @@ class LocatingParser(ConstantParser):
                     f"integer width {integer[1]} is larger than {WIDEST_INTEGER}"
                 )
         return self._measured(super().parse_optional_type, "!")
+
+    def _parse_optional_builtin_type(self) -> TypeAttribute | None:
+        # xDSL tries function types, then makes and verifies an integer type anew.
+        found = _COMMON_TYPES.get(self._current_token.text)
+        if found is not None:
+            self._consume_token()
+            return found
+        return super()._parse_optional_builtin_type()
 
     def _parse_file_metadata_dictionary(self) -> None:
         """Skip the data at the end of the file: it is read where it is used."""
