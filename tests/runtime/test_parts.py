@@ -57,6 +57,19 @@ def test_calls_of_code(executable: Executable) -> None:
     assert np.array_equal(same[0], y)
 
 
+def test_one_thread_needs_no_openmp(
+    executable: Executable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> dict[str, int]:
+        raise QlowerError("there is none")
+
+    monkeypatch.setattr(openmp, "openmp_runtime", missing)
+    (port,) = executable.signature.arguments
+    x = np.zeros(port.shape, np.int8)
+    again = Executable(executable.compiled)
+    assert np.array_equal(again([x])[0], executable([x])[0])
+
+
 def test_memory_that_is_kept(executable: Executable) -> None:
     """As many as four arenas, at multiples of the target's alignment; a call gives
     back what it took."""
