@@ -58,16 +58,14 @@ def check_scale(scale: float, expressed: AnyFloat) -> float:
     return scale
 
 
-def format_float(value: float, expressed: AnyFloat) -> str:
+def format_float(value: float) -> str:
     """
-    Upstream's text of a parameter: `%.6e` when that is in the range of the expressed
-    type and reads back as the same value, else 17 digits of the double, else its bits.
+    Upstream's text of a parameter: `%.6e` when that reads back as the same value, else
+    17 digits of the double, else its bits.
     """
     text = f"{value:.6e}"
-    short = float(text)
-    too_small = 0 < short < _SCALE_RANGES[type(expressed)][0]
     # Upstream takes the long form for every negative number.
-    if value >= 0 and not too_small and short == value:
+    if value >= 0 and float(text) == value:
         return text
     digits, exponent = f"{value:.16e}".split("e")
     if (power := int(exponent)) < -3:

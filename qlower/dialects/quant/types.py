@@ -290,7 +290,7 @@ class QuantizedType(Data[Quantization], TypeAttribute):
 
     def print_parameter(self, printer: Printer) -> None:
         parameters = [
-            format_float(scale, self.expressed_type) + (f":{zero}" if zero else "")
+            format_float(scale) + (f":{zero}" if zero else "")
             for scale, zero in zip(self.data.scales, self.zero_points, strict=True)
         ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import (
     AnyFloat,
-    f64,
 )
 from xdsl.ir import (
     Data,
@@ -79,8 +78,8 @@ class CalibratedType(Data[tuple[AnyFloat, float, float]], TypeAttribute):
 
     def print_parameter(self, printer: Printer) -> None:
         expressed, low, high = self.data
-        low_text = format_float(low, f64)
-        high_text = format_float(high, f64)
+        low_text = format_float(low)
+        high_text = format_float(high)
         with printer.in_angle_brackets():
             printer.print_string(f"{expressed}<{low_text}:{high_text}>")
 
