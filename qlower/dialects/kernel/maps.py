@@ -85,7 +85,7 @@ def _range(
 ) -> tuple[int, int]:
     """The least and the greatest value of an index over the whole nest."""
     match expression:
-        case AffineDimExpr(position) if position < len(bounds):
+        case AffineDimExpr(position):
             return 0, bounds[position] - 1
         case AffineConstantExpr(value):
             return value, value
@@ -100,8 +100,8 @@ def _range(
         for coefficient, bound in zip(coefficients, bounds, strict=True)
     ]
     return (
-        constant + sum(end for end in ends if end < 0),
-        constant + sum(end for end in ends if end > 0),
+        constant + sum(min(end, 0) for end in ends),
+        constant + sum(max(end, 0) for end in ends),
     )
 
 
