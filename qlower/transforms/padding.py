@@ -55,10 +55,8 @@ def _reads_bordered(nest: NestOp, copy: CopyOp) -> bool:
         strides = linear_form(expression, loops)[0]
         window = sum(strides[loop] * (nest.bounds[loop] - 1) for loop in reduction)
         moves_channel = any(
-            stride and channel and bound > 1
-            for stride, channel, bound in zip(
-                strides, channels, nest.bounds, strict=True
-            )
+            stride and channel
+            for stride, channel in zip(strides, channels, strict=True)
         )
         if both and (moves_channel or max(low, both - low) > window):
             return False
