@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import models_directory
+from support.layers.small_model import SMALL_MODEL
 
 import qlower
 from qlower.cli import main
@@ -16,10 +17,12 @@ from qlower.cli.exit_codes import ExitCode
 from qlower.contracts.accumulator_range import constant_integers, product_terms
 from qlower.diagnostics import QlowerError
 from qlower.dialects import qnn
+from qlower.frontends.load import named
 from qlower.interp import Array
 from qlower.model.layers import layer_name, layers
 from qlower.observe.layer_run import run_layer
 from qlower.sides.sides import Computed
+from qlower.text.parsing import parse_module
 from qlower.verification.fits import fits
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -106,6 +109,18 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x2x!y> {{
 BIASES = {"f32": "[20.0, -3.0]", "i32": "[200000, -100000]"}
 ADDED_BY_RULE = ("glow-interpreter", "pytorch-fbgemm")
 IN_ACCUMULATOR = ("exact", "tflite", "onnx-reference")
+
+
+@pytest.mark.parametrize(
+    ("only", "found"),
+    [(None, ["conv", "scores"]), (["scores"], ["scores"]), (["flat"], []), ([], [])],
+)
+def test_layers_that_are_asked_for(only: list[str] | None, found: list[str]) -> None:
+    """One that adds nothing up has no row."""
+    model = named(parse_module(SMALL_MODEL), None)
+    told = fits(model, 32, only=only)
+    assert [row.layer for row in told.layers] == found
+    assert not told.others
 
 
 @pytest.mark.parts(2)

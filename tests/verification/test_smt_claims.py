@@ -107,6 +107,16 @@ def test_claims_are_about_sums_with_their_bias() -> None:
     found = by_channel(claims_of("tflite", "tflm", bias="1500, -7, 0"))
     ends = [ends_of(found[str(channel)]) for channel in range(3)]
     assert ends == [(1245, 1755), (-262, 248), (-255, 255)]
+    found = by_channel(claims_of("tflite", "tflm", bias="1500, 1501, 1502"))
+    ends = [ends_of(found[str(channel)]) for channel in range(3)]
+    assert ends == [(1245, 1755), (1246, 1756), (1247, 1757)]
+    assert {claim.expected for claim in found.values()} == {"sat"}
+
+
+def test_two_channels_alike() -> None:
+    (claim,) = claims_of("tflm", "tosa-double", bias="-7, -7, 0")
+    assert ends_of(claim) == (-262, 255)
+    assert len(claim.of) == 3
 
 
 @pytest.mark.parametrize(("type", "is_cut"), [("i8", True), ("i16", False)])
