@@ -14,7 +14,9 @@ from xdsl.ir.affine import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from qlower.dialects import kernel
 from qlower.dialects.kernel.maps import linear_form, verify_maps
+from qlower.text.parsing import parse_module
 
 A, B = (AffineExpr.dimension(n) for n in range(2))
 
@@ -163,3 +165,23 @@ def test_results_are_written_once(
         assert message.endswith(
             f", must name each parallel loop once and cover the shape {list(shape)}"
         )
+
+
+NEST = """func.func @f(%x: tensor<4xi8>) -> tensor<4xi8> {
+  %y = kernel.nest map parallel [4] maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+    ins(%x : tensor<4xi8>) epilogue {
+    ^bb0(%v: i8):
+      kernel.yield %v : i8
+    } -> tensor<4xi8>
+  return %y : tensor<4xi8>
+}"""
+
+
+def test_a_nest_writes_something() -> None:
+    """Text always has a type behind the arrow."""
+    module = parse_module(NEST)
+    (nest,) = (op for op in module.walk() if isinstance(op, kernel.NestOp))
+    nest.verify_()
+    nest.results = ()
+    with pytest.raises(VerifyException, match="a nest has at least one result"):
+        nest.verify_()

@@ -134,6 +134,19 @@ def test_layers_that_are_shown_and_hidden() -> None:
     assert main_function(hide_layers(exposed, 3)).res_attrs is None
 
 
+def test_layers_without_names_are_not_shown() -> None:
+    text = "func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {{\n{}\n}}"
+    lines = [
+        "  %a = arith.addi %x, %x : tensor<4xi8>",
+        '  %b = arith.addi %a, %x : tensor<4xi8> loc("b")',
+        "  %c = arith.addi %b, %x : tensor<4xi8>",
+        "  return %c : tensor<4xi8>",
+    ]
+    exposed, places = expose_layers(parse_module(text.format("\n".join(lines))))
+    assert places == {"b": 1}
+    assert len(main_function(exposed).function_type.outputs) == 2
+
+
 FUSED = """\
 func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {
   %a = arith.addi %x, %x : tensor<4xi8> loc(fused["a", "b", "a", unknown])
