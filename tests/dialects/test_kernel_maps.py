@@ -168,7 +168,8 @@ def test_results_are_written_once(
 
 
 NEST = """func.func @f(%x: tensor<4xi8>) -> tensor<4xi8> {
-  %y = kernel.nest map parallel [4] maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
+  %y = kernel.nest map parallel [4]
+    maps [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]
     ins(%x : tensor<4xi8>) epilogue {
     ^bb0(%v: i8):
       kernel.yield %v : i8
@@ -182,6 +183,6 @@ def test_a_nest_writes_something() -> None:
     module = parse_module(NEST)
     (nest,) = (op for op in module.walk() if isinstance(op, kernel.NestOp))
     nest.verify_()
-    nest.results = ()
+    nest.results = type(nest.results)(())
     with pytest.raises(VerifyException, match="a nest has at least one result"):
         nest.verify_()
