@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from qlower.frontends.load import named
 from qlower.text.parsing import parse_module
+from qlower.verification.decide import Decision
 from qlower.verification.equal import equal
 from qlower.verification.functions import Lanes
 from qlower.verification.smt import equality
@@ -144,3 +146,40 @@ def test_channels_of_a_lane(of: object, lane: int, channels: list[str]) -> None:
     places = np.array([int(np.argmax(lanes.reshape(-1) == n)) for n in (0, 1)])
     found = vars(equality)["_channels"](Lanes(shape, places, lanes, {}), lane)
     assert list(found) == channels
+
+
+@pytest.mark.parametrize(
+    ("why", "factor", "apart", "status"),
+    [
+        (None, 5, [[1, 6, 9]], "unsat"),
+        (None, 5, [[1, 6, 10]], "sat"),
+        (None, 5, [[1, 5, 5]], "sat"),
+        (None, 5, [[1, 1, 4], [1, 9, 11]], "sat"),
+        (None, 5, [[0, 5, 5], [1, 1, 4]], "unsat"),
+        (None, 5, [[1, -9, -6]], "unsat"),
+        (None, 5, [[1, -10, -6]], "sat"),
+        (None, 5, None, "unknown"),
+        (None, 1, None, "sat"),
+        ("too many", 1, None, "unknown"),
+        ("too many", 1, [[1, 3, 3]], "sat"),
+        ("too many", 1, [[0, 3, 3]], "unsat"),
+        ("too many", 5, [[1, 3, 3]], "unsat"),
+    ],
+)
+def test_the_verdict_on_an_interval(
+    why: str | None, factor: int, apart: list[list[int]] | None, status: str
+) -> None:
+    """By the multiples of what weights share; or it isn't known."""
+    own = SimpleNamespace(
+        question=SimpleNamespace(
+            domain=SimpleNamespace(lanes=np.array([0, 1])),
+            lanes=SimpleNamespace(of=np.array([[0, 1]])),
+            rows=np.array([[7, 7], [factor, 2 * factor]]),
+        ),
+        decision=Decision(0, "", (), frozenset({1}), why),
+        _apart=None if apart is None else np.array(apart),
+    )
+    found = vars(vars(equality)["_Equality"])["_status"]
+    assert found(own, 1) == (status, factor)
+    if why is None:
+        assert found(own, 0) == ("unsat", 1)

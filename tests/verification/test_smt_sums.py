@@ -12,6 +12,7 @@ import pytest
 from qlower.frontends.load import named
 from qlower.text.parsing import parse_module
 from qlower.verification.fit_table import Order
+from qlower.verification.smt import sums
 from qlower.verification.smt.claims import Claim, Claims
 from qlower.verification.verify import verify
 
@@ -106,10 +107,10 @@ def test_claims_mean_sums_on_the_way(order: Order, point: int) -> None:
             products = [weights[int(name[1:])] * one for name, one in values.items()]
             if order == "any":
                 values["bias"] = int(draw.choice([0, bias]))
-                sums = [sum(products) + values["bias"]]
+                on_way = [sum(products) + values["bias"]]
             else:
-                sums = [*accumulate([bias, *products])]
-            outside = [str(one) for one in sums if not -512 <= one < 512]
+                on_way = [*accumulate([bias, *products])]
+            outside = [str(one) for one in on_way if not -512 <= one < 512]
             assert holds(claim.script, values) == bool(outside)
             if number < 4:  # which runs the layer
                 assert claim.replay(values) == (outside[0] if outside else None)
@@ -154,3 +155,29 @@ def test_widths_at_the_ends_of_sums(
     """Sums may leave at one end alone."""
     claims = claims_of(bits, order, 3, biases)
     assert " ".join(claim.expected for claim in claims) == expected
+
+
+@pytest.mark.parametrize(("bias", "step"), [(511, 1), (-512, -1)])
+def test_a_sum_at_the_end_is_no_fault(bias: int, step: int) -> None:
+    """The first that leaves is the next one."""
+    _, claim, _ = claims_of(10, "memory", 3, (0, bias, 0))
+    assert claim.replay({"d1": 0, "d2": 0}) is None
+    assert claim.replay({"d1": step, "d2": 0}) == str(bias + step)
+    assert claim.replay({"d1": step, "d2": -step}) == str(bias + step)
+
+
+@pytest.mark.parametrize("point", [-128, -200, 127, 200])
+def test_an_input_that_is_not_there_adds_nothing(point: int) -> None:
+    """Though no stored integer is the zero point; 0 is the end of what may be, then."""
+    *_, claim = claims_of(10, "any", point)
+    step = 1 if point > 0 else -1
+    for last, is_there in ((0, True), (-step, True), (step, False)):
+        values = {"d0": -250 * step, "d2": last, "bias": 0}
+        assert holds(claim.script, values) == is_there
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0"), (1, "1"), (-1, "(- 1)"), (-512, "(- 512)")]
+)
+def test_numbers_have_no_sign(number: int, text: str) -> None:
+    assert vars(sums)["_number"](number) == text
