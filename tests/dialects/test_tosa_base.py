@@ -68,6 +68,7 @@ func.func @main(%x: tensor<1xi8>, %y: tensor<1xi8>) {
   %e = arith.addi %x, %y : tensor<1xi8>
   %g = arith.constant dense<0> : tensor<1xi16>
   %h = arith.constant dense<2> : tensor<1xi16>
+  %k = arith.constant 3 : i8
   return
 }"""
 
@@ -84,10 +85,10 @@ def test_constants_are_known() -> None:
     integers = {name: constant_integers(value) for name, value in found.items()}
     assert integers == {
         **{"a": (3, -1), "b": (4,), "c": (5, 6), "d": (1.5,), "e": None},
-        **{"g": (0,), "h": (2,), "x": None, "y": None},
+        **{"g": (0,), "h": (2,), "x": None, "y": None, "k": None},
     }
     known = {name for name, value in found.items() if is_constant(value.owner)}
-    assert known == set("abcdgh")
+    assert known == set("abcdghk")
     assert known_integers("sizes", found["c"]) == (5, 6)
     with pytest.raises(VerifyException) as refused:
         known_integers("sizes", found["e"])
