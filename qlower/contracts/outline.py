@@ -72,7 +72,7 @@ class Outline:
         """The module with the functions of these names alone, each at its place in the
         file; with all for None. It isn't verified."""
         if names is None:
-            return parse_contract_module(self.text, self.filename)
+            names = frozenset(piece.name for piece in self.pieces)
         wanted = [piece.name for piece in self.pieces if piece.name in names]
         kept = self.kept.module(wanted)
         if kept is not None:
