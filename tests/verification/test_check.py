@@ -71,6 +71,7 @@ def test_files_that_readers_may_see_differently(tmp_path: Path) -> None:
         ('"fits": false', '"fits": true, "fits": false'),
         ('"schema": 1', '"schema": 1.0'),
         ('"schema": 1', '"schema": true'),
+        ('"schema": 1', '"schema": 2'),
         ('"layers": [', '"layers": [], "layers": ['),
     ):
         assert old in text
@@ -173,6 +174,14 @@ def test_no_verdict(
     words = ["verify", str(ASKED), "--check", str(path)]
     assert main(words) == ExitCode.WRONG_INPUT
     assert "is no verdict of qlower verify" in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(QlowerError, match=r"cannot read .*: Is a directory"):
+        check(tmp_path, ASKED)
+    (tmp_path / "verdict.json").write_bytes(b"{\xff}")
+    with pytest.raises(QlowerError, match="is no verdict of qlower verify: 'utf-8'"):
+        check(tmp_path / "verdict.json", ASKED)
 
 
 def test_layers_that_are_not_drawn_keep_their_rows() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import models_directory
-from support.layers.small_model import SMALL_MODEL
+from support.layers.small_model import SIGNED_MODEL
 
 import qlower
 from qlower.cli import main
@@ -117,8 +117,9 @@ IN_ACCUMULATOR = ("exact", "tflite", "onnx-reference")
 )
 def test_layers_that_are_asked_for(only: list[str] | None, found: list[str]) -> None:
     """One that adds nothing up has no row."""
-    model = named(parse_module(SMALL_MODEL), None)
-    told = fits(model, 32, only=only)
+    model = named(parse_module(SIGNED_MODEL), None)
+    told = fits(model, 32, contract="tflm", only=only)
+    assert "contract tflm" in told.hashes
     assert [row.layer for row in told.layers] == found
     assert not told.others
 
