@@ -160,6 +160,7 @@ def told_of(
     stated: tuple[object, object],
     results: tuple[float, float],
     monkeypatch: pytest.MonkeyPatch,
+    verdict: str = "differs",
 ) -> list[str]:
     """What is said of a counterexample for which contracts give some results."""
     given: dict[str, float] = dict(zip(("tflite", "tflm"), results, strict=True))
@@ -170,7 +171,7 @@ def told_of(
     monkeypatch.setattr(checking, "run_layer", run)
     example = {"index": index, "a": stated[0], "b": stated[1], "inputs": {"x": packed}}
     record = {"a": "tflite", "b": "tflm", "layer_contracts": [{}, {}]}
-    row = {"layer": "y", "verdict": "differs", "counterexample": example}
+    row = {"layer": "y", "verdict": verdict, "counterexample": example}
     faults = vars(checking)["_counterexample_faults"]
     return list(faults(record, named(parse_module(NARROW), None), [row]))
 
@@ -229,6 +230,25 @@ def test_arrays_that_are_written_otherwise(
     packed = {**pack(np.zeros(2, np.int8)), **change}
     told = told_of(packed, [1], (1.0, 2.0), (1.0, 2.0), monkeypatch)
     assert told == ["y: x isn't written as an array"]
+
+
+def test_verdicts_and_their_counterexamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that differs has one, no other has; machine code's have none."""
+    faults = vars(checking)["_counterexample_faults"]
+    model = named(parse_module(NARROW), None)
+    for row, told in (
+        (
+            {"verdict": "differs", "counterexample": None},
+            ["differs, counterexample: False"],
+        ),
+        ({"verdict": "equal", "counterexample": None}, []),
+        ({"verdict": "differs"}, []),
+    ):
+        found = list(faults({}, model, [{"layer": "y", **row}]))
+        assert found == [f"y: {one}" for one in told]
+    packed = pack(np.zeros(2, np.int8))
+    found = told_of(packed, [1], (1.0, 2.0), (1.0, 2.0), monkeypatch, "equal")
+    assert found == ["y: equal, counterexample: True"]
 
 
 def test_entries_that_one_side_has() -> None:
