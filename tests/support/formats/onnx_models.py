@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import permutations
 from pathlib import Path
+from platform import machine
 from typing import Any
 
 import numpy as np
 
 import qlower
+from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.import_options import AS_WRITTEN, INTEGER
 from qlower.interp.values import Array
 from qlower.model import Model
+from support.machines.native import machine_levels
 
 INT8_ALLOWED = {"session.qdqisint8allowed": "1"}
 
@@ -106,6 +109,15 @@ class Comparison:
         return not (self.differing.total() or self.differing_outputs)
 
 
+def contract_here(model: Model) -> str | None:
+    """The contract that ONNX Runtime has for a model on this machine: where x86-64 has
+    no VNNI, its products of uint8 and int8 saturate in pairs."""
+    own = module_contract(model.module)
+    if own == "onnxruntime" and machine() == "x86_64":
+        return own if {"avxvnni", "avx512vnni"} & {*machine_levels()} else f"{own}-avx2"
+    return own
+
+
 def compare(
     path: Path,
     folder: Path,
@@ -137,7 +149,8 @@ def compare(
     nodes = make_session(graph.SerializeToString(), "DISABLE_ALL")
     names = [value.name for value in nodes.get_outputs()]
     whole = make_session(path, level, entries)
-    native = qlower.jit(model, with_layers=True)
+    contract = contract_here(model)
+    native = qlower.jit(model, contract, with_layers=True)
     result = Comparison(missing=set(computed))
     for feed in feeds or [random_feed(model, seed) for seed in range(count)]:
         references = dict(zip(names, nodes.run(names, feed), strict=True))
@@ -148,7 +161,9 @@ def compare(
         _compare_outputs(outputs, expected, result)
         if interpreted:
             recorded: dict[str, Array] = {}
-            found = qlower.interpret(model, *arrays, at="qnn", layers=recorded)
+            found = qlower.interpret(
+                model, *arrays, contract=contract, at="qnn", layers=recorded
+            )
             _compare_layers(model, recorded, references, result)
             alone = found if isinstance(found, tuple) else (found,)
             _compare_outputs(alone, expected, result)
