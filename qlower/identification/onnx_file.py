@@ -155,7 +155,10 @@ def _operator(op: Operation) -> tuple[str, dict[str, object]]:
         case qnn.LinearOp():
             return "Gemm", {"transB": 1}
         case qnn.AvgPool2DOp():
-            window = {"kernel_shape": list(op.kernel), "strides": list(op.stride)}
+            window: dict[str, object] = {
+                "kernel_shape": list(op.kernel),
+                "strides": list(op.stride),
+            }
             return "AveragePool", window
         case qnn.AddOp():
             return "Add", {}

@@ -73,7 +73,8 @@ def test_the_peak_is_of_products_that_are_made(
         memory[: len(given_bytes)] = np.frombuffer(given_bytes, np.uint8)
         assert run_in(memory, emit) == len(given_bytes) + sums
         found = memory[len(given_bytes) :][:sums].view("<i4")
-        shaped = x.reshape(rows, chunks, step.depth)
+        (order,) = step.positions(step.depth)
+        shaped = x.reshape(rows, chunks, step.depth)[..., order]
         expected = 100 * np.einsum("rkd,ckld->rcl", shaped, w)
         np.testing.assert_array_equal(found, expected.reshape(-1))
         assert not memory[len(given_bytes) + sums :].any()

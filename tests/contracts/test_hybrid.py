@@ -11,6 +11,7 @@ from support.formats.onnx_builder import MICROSOFT, OnnxBuilder
 from support.formats.onnx_models import make_session
 from support.formats.tflite_builder import TFLiteBuilder
 from support.formats.tflite_hybrid_cases import HYBRID, WINDOW
+from support.machines.vnni import LACKS_VNNI
 from support.systems.litert import run_litert
 
 import qlower
@@ -133,6 +134,8 @@ def test_the_system_of_a_dynamic_range_model_is_identified(
     model = qlower.load(path)
     if contract == "onnxruntime":
         pytest.importorskip("onnxruntime", reason="needs ONNX Runtime")
+        if LACKS_VNNI:
+            pytest.skip("the contract is that of CPUs with VNNI")
         session = make_session(network.onnx(tmp_path / "m.onnx"), "ENABLE_ALL")
         (y,) = session.run(None, {"x": network.x})
     else:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.formats.onnx_builder import MICROSOFT, OnnxBuilder
 from support.formats.onnx_layers import LEVELS, Layers
+from support.machines.vnni import needs_vnni
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -47,6 +48,7 @@ def product(
     )
 
 
+@needs_vnni
 @pytest.mark.parts(2)
 @pytest.mark.parametrize("bits", [4, 8])
 def test_products(bits: int, tmp_path: Path) -> None:

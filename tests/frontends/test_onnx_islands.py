@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.formats.onnx_models import make_session
+from support.formats.onnx_models import contract_here, make_session
+from support.machines.vnni import needs_vnni
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -95,9 +96,10 @@ def check(model: bytes, shapes: Sequence[Shape], folder: Path, seed: int) -> Non
     path = folder / "island.onnx"
     path.write_bytes(model)
     loaded = qlower.load(path)
+    contract = contract_here(loaded)
     for found in (
-        qlower.jit(loaded)(*inputs),
-        qlower.interpret(loaded, *inputs, at="qnn"),
+        qlower.jit(loaded, contract)(*inputs),
+        qlower.interpret(loaded, *inputs, contract=contract, at="qnn"),
     ):
         arrays = found if isinstance(found, tuple) else (found,)
         for array, wanted in zip(arrays, expected, strict=True):
@@ -214,6 +216,7 @@ def test_dynamically_quantized_matrices(tmp_path: Path) -> None:
     check(graph_of(nodes, {"x0": shape}, outputs, constants), [shape], tmp_path, 13)
 
 
+@needs_vnni
 @pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "attributes",

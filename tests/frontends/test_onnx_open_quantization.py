@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.formats.onnx_builder import OnnxBuilder
 from support.formats.onnx_models import make_session
+from support.machines.vnni import needs_vnni
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -128,6 +129,7 @@ def operands(
     }
 
 
+@needs_vnni
 @pytest.mark.parts(2)
 @pytest.mark.parametrize("type", ["u1", "i1"])
 @pytest.mark.parametrize("units", [1, 6])
@@ -138,6 +140,7 @@ def test_products(type: str, units: int, tmp_path: Path) -> None:
     compare(program("QLinearMatMul", feed, type), feed, tmp_path / "model.onnx")
 
 
+@needs_vnni
 @pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("shape", "weights", "attributes"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.formats.onnx_builder import MICROSOFT, OnnxBuilder
-from support.formats.onnx_models import make_session
+from support.formats.onnx_models import contract_here, make_session
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -84,7 +84,11 @@ def test_interpolated_integers(type: str, qdq: str, chain: str, tmp_path: Path) 
     x = given.astype(type)
     (expected,) = make_session(path, LEVELS[qdq], {}).run(None, {"x": x})
     model = qlower.load(path, qdq=qdq)
-    for found in (qlower.jit(model)(x), qlower.interpret(model, x)):
+    contract = contract_here(model)
+    for found in (
+        qlower.jit(model, contract)(x),
+        qlower.interpret(model, x, contract=contract),
+    ):
         np.testing.assert_array_equal(found, expected)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.formats.pt2_builder import Pt2Builder
+from support.machines.vnni import needs_vnni
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -51,6 +52,7 @@ class States(nn.Module):
         return self.layer(x, state)
 
 
+@needs_vnni
 @pytest.mark.parts(2)
 @pytest.mark.parametrize(("kind", "options"), CASES)
 def test_exported_layers(kind: str, options: dict[str, Any]) -> None:

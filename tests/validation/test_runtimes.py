@@ -11,6 +11,7 @@ import pytest
 from support import models_directory
 from support.formats.onnx_builder import OnnxBuilder
 from support.formats.onnx_cases import weights_as_floats
+from support.machines.vnni import needs_vnni
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -86,6 +87,7 @@ def products(tmp_path: Path) -> Callable[..., Path]:
 ROWS = np.random.default_rng(5).integers(60, 180, (30, 1, 5)).astype("u1")
 
 
+@needs_vnni
 def test_onnx_runtime_gives_stored_integers(products: Callable[..., Path]):
     """A session says their type alone."""
     found = qlower.validate(products("a.onnx"), {"x": ROWS}, against="onnxruntime")
@@ -93,6 +95,7 @@ def test_onnx_runtime_gives_stored_integers(products: Callable[..., Path]):
     assert found.counts["onnxruntime"].output.power > 0
 
 
+@needs_vnni
 def test_another_file_stores_other_integers(products: Callable[..., Path]):
     """The same real numbers go in and come out, to a step of either."""
     own, other = products("a.onnx"), products("b.onnx", 0.01, 128, 0.4)
@@ -111,6 +114,7 @@ def test_integers_that_nothing_explains(products: Callable[..., Path]):
         qlower.validate(own, {"x": ROWS}, against=str(other))
 
 
+@needs_vnni
 def test_a_reference_has_its_own_accuracy(products: Callable[..., Path]):
     """Also where it is no contract; the loss is what lies between."""
     own, other = products("a.onnx"), products("b.onnx", 0.01, 128, 0.4)

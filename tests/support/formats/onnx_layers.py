@@ -14,7 +14,7 @@ from qlower.interp.values import Array
 from support.values.same_numbers import assert_same
 
 from .onnx_builder import OnnxBuilder
-from .onnx_models import make_session
+from .onnx_models import contract_here, make_session
 
 LEVELS = {AS_WRITTEN: "DISABLE_ALL", X86: "ENABLE_ALL"}
 
@@ -64,10 +64,11 @@ class Layers(OnnxBuilder):
         feed |= given or {}
         expected = make_session(path, LEVELS[qdq], {}).run(None, feed)
         model = qlower.load(path, qdq=qdq)
+        contract = contract_here(model)
         inputs = [feed[spec.name] for spec in model.inputs]
         for found in (
-            qlower.jit(model).run(inputs, {})[0],
-            tuple_of(qlower.interpret(model, *inputs, at="qnn")),
+            qlower.jit(model, contract).run(inputs, {})[0],
+            tuple_of(qlower.interpret(model, *inputs, contract=contract, at="qnn")),
         ):
             for array, wanted in zip(found, expected, strict=True):
                 assert_same(array, wanted)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import permutations
 from pathlib import Path
-from platform import machine
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.import_options import AS_WRITTEN, INTEGER
 from qlower.interp.values import Array
 from qlower.model import Model
-from support.machines.native import machine_levels
+from support.machines.vnni import LACKS_VNNI
 
 INT8_ALLOWED = {"session.qdqisint8allowed": "1"}
 
@@ -113,9 +112,7 @@ def contract_here(model: Model) -> str | None:
     """The contract that ONNX Runtime has for a model on this machine: where x86-64 has
     no VNNI, its products of uint8 and int8 saturate in pairs."""
     own = module_contract(model.module)
-    if own == "onnxruntime" and machine() == "x86_64":
-        return own if {"avxvnni", "avx512vnni"} & {*machine_levels()} else f"{own}-avx2"
-    return own
+    return f"{own}-avx2" if own == "onnxruntime" and LACKS_VNNI else own
 
 
 def compare(
