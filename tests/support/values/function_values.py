@@ -84,7 +84,10 @@ def _reals(numbers: Sequence[float | int]) -> Array:
     powers = np.ldexp(np.float32(1), np.arange(24)) - np.float32(1)
     below = [powers * np.float32(1 - ulps * 2.0**-24) for ulps in (2, 4)]
     every = np.concatenate([at, *ends, *scaled, halves, powers, *below])
-    return np.unique(np.concatenate([every, -every]))
+    both = np.concatenate([every, -every])
+    # Which one of equal numbers with other bits is kept depends on the processor.
+    alone = np.unique(both[(both != 0) & ~np.isnan(both)])
+    return np.concatenate([alone, np.array([0.0, -0.0, np.nan], np.float32)])
 
 
 def _integers(numbers: Sequence[float | int], width: int) -> Array:
