@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.formats.onnx_layers import LEVELS, Layers
+from support.machines.vnni import needs_vnni
 
 import qlower
 from qlower.diagnostics import QlowerError
@@ -40,6 +41,7 @@ def test_convolutions(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+@needs_vnni
 def test_dynamic_convolutions(tmp_path: Path) -> None:
     """Padding holds the zero point, which is known, or only run time knows."""
     build = Layers()
