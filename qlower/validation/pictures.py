@@ -259,15 +259,12 @@ def _refused(path: Path) -> Generator[None]:
 
 def _open_picture(file: Path | BinaryIO) -> Image:
     """A picture, decoded. QlowerError for one that Pillow can't read."""
-    from PIL.Image import open as opened
+    from PIL import Image
 
-    picture: Image | None = None
     try:
-        picture = opened(file)
-        picture.load()
+        with Image.open(file) as picture:
+            picture.load()
     except Exception as error:  # Pillow's decoders raise whatever they like
-        if picture is not None:
-            picture.close()
         raise QlowerError(f"no picture: {str(error).split(chr(10))[0]}") from error
     return picture
 
