@@ -243,9 +243,9 @@ def served_rules(function: FuncOp) -> tuple[str, ...]:
     if attribute is None:
         return () if _is_private(function) else (function.sym_name.data,)
     # A hint with an argument would be made a constraint at each of thousands of calls.
-    entries = attribute.data if isa(attribute, ArrayAttr) else (attribute,)
+    entries = attribute.data if isa(attribute, ArrayAttr) else (None,)
     names = tuple(entry.data for entry in entries if isinstance(entry, StringAttr))
-    if not isa(attribute, ArrayAttr) or len(names) < len(entries):
+    if len(names) < len(entries):
         raise QlowerError(
             f"{SERVED} must be a list of names of rules, not {attribute}",
             function.location,

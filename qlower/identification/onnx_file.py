@@ -155,11 +155,8 @@ def _operator(op: Operation) -> tuple[str, dict[str, object]]:
         case qnn.LinearOp():
             return "Gemm", {"transB": 1}
         case qnn.AvgPool2DOp():
-            window: dict[str, object] = {
-                "kernel_shape": list(op.kernel),
-                "strides": list(op.stride),
-            }
-            return "AveragePool", window
+            kernel, strides = list(op.kernel), list(op.stride)
+            return "AveragePool", {"kernel_shape": kernel, "strides": strides}
         case qnn.AddOp():
             return "Add", {}
         case qnn.MulOp():

@@ -156,8 +156,8 @@ def _check(
         row.get(key) is not None for row in own for key in ("counterexample", "worst")
     )
     not_drawn = 0 if chosen is None else len(names) - len(chosen)
-    told = list(map(printable, faults))  # no line of a file's text is one of its own
-    return Check(len(own), inputs, told, not_drawn)
+    shown = list(map(printable, faults))  # no line of a file's text is one of its own
+    return Check(len(own), inputs, shown, not_drawn)
 
 
 def _with_others(
