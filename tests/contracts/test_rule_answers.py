@@ -159,14 +159,17 @@ def meaning(contract: str, rule: str) -> frozenset[tuple[str, str]]:
     )
 
 
+def depends_on_machine(texts: Iterable[tuple[str, str]]) -> bool:
+    """Whether functions of these names and texts ask for the processor's own."""
+    return any(MACHINE_DEPENDENT.search(text) for _, text in texts)
+
+
 def settled(
     answer: tuple[Array, ...] | str, texts: Iterable[tuple[str, str]]
 ) -> tuple[Array, ...] | str:
     """An answer whose reals have 6 digits, if they come from the processor's own
     functions."""
-    if isinstance(answer, str) or not any(
-        MACHINE_DEPENDENT.search(text) for _, text in texts
-    ):
+    if isinstance(answer, str) or not depends_on_machine(texts):
         return answer
     return tuple(
         np.array([float(f"{number:.6g}") for number in result.flat], result.dtype)
@@ -329,13 +332,8 @@ def answer_in_lanes(
     defined, found, refused = evaluate_defined(function, columns)
     marks = "" if defined.all() else f" in {defined.sum()}"
     marks += "".join(f", {count} refused: {text!r}" for text, count in refused.items())
-    outlines = load_contract(name).definition.outlines
-    if any(isinstance(x.flat[0], np.floating) for x in found if x.size) and any(
-        MACHINE_DEPENDENT.search(outline.text, piece.start, piece.end)
-        for outline in outlines
-        for piece in outline.pieces
-        if piece.name in functions_of(function.name, outlines)
-    ):
+    is_real = any(isinstance(x.flat[0], np.floating) for x in found if x.size)
+    if is_real and depends_on_machine(meaning(name, function.name)):
         some = np.concatenate([np.ravel(result)[::SPARSE] for result in found])
         checked = " ".join(f"{number:.4g}" for number in some.tolist())
     else:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.machines.vnni import LACKS_VNNI
 
 import qlower
-from qlower.codegen.llvm.binding import BINDING
 
 FOLDER = Path(__file__).parents[2] / "examples/one-answer"
 MODEL = FOLDER / "classifier.onnx"
@@ -42,9 +42,7 @@ def test_one_image_flips() -> None:
 
 def test_onnx_runtime_gives_its_machines_answer() -> None:
     ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    present = BINDING.get_host_cpu_features()
-    has_vnni = present.get("avx512vnni") or present.get("avxvnni")
-    function = qlower.jit(MODEL, "onnxruntime" if has_vnni else "onnxruntime-avx2")
+    function = qlower.jit(MODEL, "onnxruntime-avx2" if LACKS_VNNI else "onnxruntime")
     session = ort.InferenceSession(MODEL.read_bytes())
     for image in images():
         (live,) = session.run(None, {"x": image})
