@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 import pytest
 
 from qlower.frontends.load import named
-from qlower.improvement.network import Network
-from qlower.improvement.sensitivity import rounding_layers
 from qlower.text.parsing import parse_module
+
+pytest.importorskip("torch", reason="torch is not installed")
+
+network_room: Any = import_module("qlower.improvement.network")
+sensitivity: Any = import_module("qlower.improvement.sensitivity")
 
 X = "!quant.uniform<i8:f32, 0.25>"
 P = "!quant.uniform<i8:f32, 0.00390625:-128>"
@@ -46,8 +52,8 @@ def test_what_is_judged(
     module = parse_module(
         f"func.func @main(%x: {RAW}) -> {type} {{{body}\n  return {name} : {type}\n}}"
     )
-    network = Network(named(module, None), "exact", {})
+    network = network_room.Network(named(module, None), "exact", {})
     assert network.judged == judged
-    found = rounding_layers(network)
+    found = sensitivity.rounding_layers(network)
     assert list(found) == rounding
     assert found["fc"] == "linear"
