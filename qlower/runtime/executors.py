@@ -162,7 +162,7 @@ class Executor(ABC):
             self._run_example([example[name] for name in names], state)
             for example in examples.runs
         ]
-        first_outputs, first_layers = results[0]
+        (first_outputs, first_layers), *_ = results
         outputs = tuple(
             examples.join([found[index] for found, _ in results])
             for index in range(len(first_outputs))

@@ -596,6 +596,15 @@ def test_a_missing_rule_is_refused_by_name():
         parse(HALVE).rule("conv2d")
 
 
+def test_the_longest_text(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("qlower.contracts.LARGEST_TEXT", len(HALVE))
+    assert parse(HALVE).rules
+    with pytest.raises(QlowerError) as error:
+        parse(f"{HALVE}\n")
+    limit = f"{len(HALVE) + 1} characters are more than the {len(HALVE)} of a contract"
+    assert error.value.message == limit
+
+
 def test_a_missing_file_is_refused():
     with pytest.raises(QlowerError, match=r"contract nowhere/x\.mlir can't be read"):
         load_contract("nowhere/x.mlir")

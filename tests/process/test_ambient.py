@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from functools import cached_property
 from threading import Thread
@@ -55,21 +56,27 @@ def test_what_is_counted_counts_around_it_too() -> None:
     assert str(other) == ""
 
 
-def test_a_limit_lets_the_first_rewrites_pass() -> None:
+def test_a_limit_lets_the_first_rewrites_pass(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """An operation of no layer goes by its own name."""
+    caplog.set_level(logging.DEBUG, "qlower")
     ops = operations()
     with tallied() as found:
         rewrites = Rewrites("rewrites", 2)
         allowed = [rewrites.allow(ops[name]) for name in ("arith.muli",) * 3]
         free = Rewrites("others", None)
         assert all(free.allow(ops["arith.addi"]) for _ in range(3))
+        assert free.allow(ops["func.return"])
     assert allowed == [True, True, False]
-    assert found.rewrites == ["two", "two", "one", "one", "one"]
-    assert str(found) == "2 rewrites, 3 others"
+    assert found.rewrites == ["two", "two", "one", "one", "one", "func.return"]
+    assert str(found) == "2 rewrites, 4 others"
+    assert caplog.messages[1:3] == ["rewrites: two", "others: one"]
 
 
 def test_time_is_a_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A constant's is that of its readers, in equal parts."""
-    looks = iter([1.0, 5.0, 10.0, 14.0])
+    looks = iter([1.0, 5.0, 10.0, 14.0, 20.0, 23.0])
     monkeypatch.setattr(tally, "perf_counter", lambda: next(looks))
     ops = operations()
     with timed_layer(ops["arith.addi"]):
@@ -79,7 +86,9 @@ def test_time_is_a_layers(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
         with timed_layer(ops["arith.addi"], ops["arith.muli"]):
             pass
-    assert found.seconds == {"one": 4.0 + 2.0, "two": 2.0}
+        with timed_layer(ops["func.return"]):
+            pass
+    assert found.seconds == {"one": 4.0 + 2.0, "two": 2.0, "func.return": 3.0}
     assert next(looks, None) is None
 
 

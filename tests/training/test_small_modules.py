@@ -223,6 +223,11 @@ COUNTS: dict[str, tuple[bool, str, str, str]] = {
         f"%y = qnn.add %a, %c : ({X}, {XX}) -> {XX}",
         XX,
     ),
+    "of one and of several rows": (
+        *(False, f"%a: {X}"),
+        f"%y = qnn.reshape %a : ({X}) -> tensor<2x2x!x>",
+        "tensor<2x2x!x>",
+    ),
     "several rows": (
         *(False, "%a: tensor<2x4x!x>"),
         "%y = qnn.relu %a : (tensor<2x4x!x>) -> tensor<2x4x!x>",

@@ -114,6 +114,16 @@ def test_columns_that_nothing_is_known_of(given: Any, absent: set[str]) -> None:
     assert titles[:2] == ["contract", "examples"]
 
 
+def test_columns_that_narrow_terminals_leave_out_first() -> None:
+    found = result(against="tflite")
+    ranks = {column.title: column.rank for column in found.table.columns}
+    assert {title: rank for title, rank in ranks.items() if rank} == {
+        **{"labelled": 1, "95 %": 2, "McNemar's p": 2, "mean": 1, "cosine": 3}
+    }
+    real = result(is_real=True).table.columns
+    assert [column.title for column in real if column.rank == 1] == ["labelled", "mean"]
+
+
 def test_real_numbers() -> None:
     table = result(is_real=True, step=2.0**-20).table
     keys = [column.key for column in table.columns]
