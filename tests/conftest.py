@@ -10,9 +10,9 @@ from __future__ import annotations
 import gc
 import os
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from functools import partial
-from zlib import crc32
+from pathlib import Path
 
 import pytest
 from support.lanes import (
@@ -20,6 +20,7 @@ from support.lanes import (
     LARGE_VARIABLE,
     LEVELS_VARIABLE,
     TURN_VARIABLE,
+    cases_of_turn,
 )
 
 from qlower.compilation.passes import VERIFY_EACH
@@ -41,7 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: runs with --long only")
-    config.addinivalue_line("markers", "parts(n): one in n of its cases runs")
+    config.addinivalue_line(
+        "markers", "parts(n): one in n of its cases runs, or itself in one turn of n"
+    )
     # Which the process that started this one may have: tables would be cut to it.
     os.environ.pop("COLUMNS", None)
     # Passes leave cyclic garbage, but little of it at a time, and tests that are found
@@ -73,22 +76,31 @@ def pytest_collection_modifyitems(
         first.add_marker(pytest.mark.skip(reason="a long test: runs with --long"))
     turn = os.environ.get(TURN_VARIABLE, "0")
     if turn != EVERY_TURN:
-        for cases in of_parts.values():
-            others.update(_of_other_parts(cases, int(turn)))
+        named = _named_files(config)
+        for test, cases in of_parts.items():
+            others.update(_of_other_parts(test, cases, int(turn), named))
     config.hook.pytest_deselected(items=list(others))
     items[:] = [item for item in items if item not in others]
 
 
-def _of_other_parts(cases: Sequence[pytest.Item], turn: int) -> Iterator[pytest.Item]:
-    """All cases of a test but one in the number that its mark says: this turn's, drawn
-    by their names, so that no parameter is the same in all."""
+def _named_files(config: pytest.Config) -> set[Path]:
+    """The files that the command line names, alone or for a test of theirs."""
+    base = config.invocation_params.dir
+    paths = (base / argument.partition("::")[0] for argument in config.args)
+    return {path.resolve() for path in paths if path.is_file()}
+
+
+def _of_other_parts(
+    test: str, cases: Sequence[pytest.Item], turn: int, named: Collection[Path]
+) -> Iterator[pytest.Item]:
+    """All cases of a test but this turn's; a test whose file is named has some."""
     marker = cases[0].get_closest_marker("parts")
     assert marker is not None
     (parts,) = marker.args
-    parts = min(parts, len(cases))
-    wanted = turn % parts
-    drawn = sorted(cases, key=lambda case: crc32(case.nodeid.encode()))
-    yield from (case for at, case in enumerate(drawn) if at % parts != wanted)
+    if cases[0].path.resolve() in named:
+        parts = min(parts, len(cases))
+    drawn = cases_of_turn(test, [case.nodeid for case in cases], parts, turn)
+    yield from (case for case in cases if case.nodeid not in drawn)
 
 
 def pytest_terminal_summary(

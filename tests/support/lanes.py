@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
+from zlib import crc32
 
 import pytest
 
@@ -48,3 +49,16 @@ def in_turn(levels: Mapping[str, Target], turn: int) -> dict[str, Target]:
     if not is_asked_for(LEVELS_VARIABLE):
         names = [names[turn % len(names)]]
     return {name: levels[name] for name in names}
+
+
+def cases_of_turn(
+    test: str, cases: Sequence[str], parts: int, turn: int
+) -> frozenset[str]:
+    """One in so many of a test's cases, the next turn's others. They are drawn by their
+    names, so that no parameter is the same in all. A test of fewer cases than parts has
+    one in as many turns, and none in the others; which turns, its name decides."""
+    first = crc32(test.encode()) if len(cases) < parts else 0
+    drawn = sorted(cases, key=lambda case: crc32(case.encode()))
+    return frozenset(
+        case for at, case in enumerate(drawn, first) if at % parts == turn % parts
+    )
