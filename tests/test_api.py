@@ -108,7 +108,7 @@ def test_inputs_by_name_and_without_copies(path: Path):
             run(*inputs, **cast(dict[str, Any], named))
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("level", ["native", "qnn", "arith", "kernel"])
 @pytest.mark.parametrize(
     ("shape", "result"),

@@ -96,7 +96,7 @@ def test_native_code(name: str, compilation: Compilation):
             check(function.run([x], {})[0], expected)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 def test_interpreter(name: str, compilation: Compilation):
     """Two inputs at the arith level (every one in the long run), the first at the
     others."""
@@ -112,7 +112,7 @@ def test_interpreter(name: str, compilation: Compilation):
         check(interpreter.run([inputs[0]], {})[0], references[0])
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(13)
 def test_every_layer(name: str):
     """For input 0, what every operator of the source model computes."""
     if name in (*WITH_A_SMALLER_ONE, *LARGEST) and not is_asked_for(LARGE_VARIABLE):
@@ -136,7 +136,7 @@ def test_every_layer(name: str):
                 )
 
 
-@pytest.mark.parts(13)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[] if name in OF_MANY_KINDS else LONG) for name in NAMES],

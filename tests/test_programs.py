@@ -27,6 +27,7 @@ ALONE = ("files/programs.py", "verification/smt/solve.py")
 where qlower isn't, on files by their absolute paths."""
 
 
+@pytest.mark.parts(4)
 def test_programs_are_run_by_one_function():
     """Only `run_program` starts programs; `subprocess` is there for its exceptions."""
     for path in ROOT.rglob("*.py"):

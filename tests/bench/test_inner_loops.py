@@ -117,6 +117,7 @@ def test_an_estimate_has_the_parts_of_a_loop():
     assert found.rest >= 0.3
 
 
+@pytest.mark.parts(6)
 @needs_mca
 @pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize(
@@ -142,6 +143,7 @@ def test_convolutions_reach_the_limit_of_products(
     assert product.removesuffix("2") == expected[not signed]
 
 
+@pytest.mark.parts(6)
 @needs_mca
 @pytest.mark.parametrize(
     ("cpu", "image", "weights"),

@@ -23,7 +23,7 @@ needs_icarus = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(5)
 @needs_icarus
 @pytest.mark.parametrize(
     "contract", [pytest.param("tflite", marks=pytest.mark.long), "pow2-shift"]
@@ -44,7 +44,7 @@ def usual(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @needs_icarus
 @pytest.mark.parametrize(("contract", "stages"), [("tflm", 0), ("gemmlowp", 3)])
 def test_layers_in_stages(contract: str, stages: int, tmp_path: Path) -> None:

@@ -273,6 +273,7 @@ def test_a_picture_has_contracts_with_an_area(tmp_path: Path) -> None:
     assert shown.isdisjoint({"none", "exact", rows[1].contract})
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(("layer", "fault"), [("conv", 0), ("conv", 3), ("scores", 0)])
 def test_vectors_of_a_layer_are_simulated_once_each(
     layer: str, fault: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

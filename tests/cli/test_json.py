@@ -87,7 +87,7 @@ LONG = {"identify --probe", "verify --groups"}
 """What takes seconds, or half a minute."""
 
 
-@pytest.mark.parts(27)
+@pytest.mark.parts(25)
 @pytest.mark.parametrize(
     "title",
     [pytest.param(t, marks=[pytest.mark.long] if t in LONG else []) for t in COMMANDS],

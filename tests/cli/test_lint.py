@@ -23,6 +23,7 @@ def findings(capsys: Capture, *arguments: str) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.parts(4)
 def test_nothing_to_find(model: str, capsys: Capture):
     assert findings(capsys, model) == []
 
@@ -63,6 +64,7 @@ def test_wrong_widths(model: str, capsys: Capture):
 ASKED = str(EXAMPLES / "fbgemm-overflow" / "asked.mlir")
 
 
+@pytest.mark.parts(3)
 def test_pairs_are_looked_at_without_being_asked_for(capsys: Capture):
     """A model that says nothing of the machine may run on one with pairs; one with a
     contract doesn't, but is said to be in danger elsewhere."""

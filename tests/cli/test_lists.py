@@ -139,6 +139,7 @@ def test_what_xdsl_reads_stays(text: str):
     assert quote_options(text) == text
 
 
+@pytest.mark.parts(5)
 def test_pipelines_with_paths(model: str, capsys: Capture):
     Path("x.mlir").write_text('module attributes {contract.base = "tflite"} {}')
     passes = "lower-qnn{contract=./x.mlir},set-target{features=+fma,-avx512f}"

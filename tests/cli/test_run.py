@@ -31,6 +31,7 @@ def refused(capsys: Capture, *arguments: str) -> str:
     return error
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("executor", ["jit", "interp"])
 def test_output_and_layers(model: str, image: str, executor: str):
     command = ["run", model, "--input", image, "--executor", executor]
@@ -46,6 +47,7 @@ def test_output_and_layers(model: str, image: str, executor: str):
     np.testing.assert_array_equal(layers["scores"], expected)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("executor", ["jit", "interp"])
 def test_layers_of_lowered_text(model: str, image: str, executor: str):
     """Operations that only make room for a result are no layers."""
@@ -339,7 +341,7 @@ REAL = {
 }
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("name", REAL)
 def test_real_inputs_are_quantized(
     name: str,

@@ -55,7 +55,7 @@ def test_a_file_s_name_is_no_escape_of_the_terminal(
         assert not CONTROLS & set(shown), command
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize(
     "line",
     [

@@ -84,7 +84,7 @@ def test_models_give_the_reference_bits(name: str, level: str):
             np.testing.assert_array_equal(output.reshape(reference.shape), reference)
 
 
-@pytest.mark.parts(9)
+@pytest.mark.parts(35)
 @needs_models
 @pytest.mark.parametrize("level", ALL_LEVELS)
 def test_code_and_constants_are_hardly_larger_than_the_weights(level: str):
@@ -106,7 +106,7 @@ def check_levels(here: Compilation, x: Array, levels: Sequence[str], name: str) 
             np.testing.assert_array_equal(output, right, err_msg=where)
 
 
-@pytest.mark.parts(48)
+@pytest.mark.parts(52)
 @needs_models
 @pytest.mark.parametrize("contract", contract_names())
 def test_contracts_give_the_bits_of_this_machine(contract: str):

@@ -59,6 +59,7 @@ def compare(steps: Sequence[str], count: int, folder: Path) -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parts(5)
 def test_values_that_are_used_twice(tmp_path: Path):
     """As a tree, eighty steps are 10^24 operations: a walk of it never ends."""
     followed = [STEPS[step] for step in ("muli", "addi", "subi", "select", "shift")]

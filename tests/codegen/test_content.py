@@ -106,7 +106,7 @@ def refuse(parts: PartsInMemory, digest: bytes, made: bytes) -> None:
     raise AssertionError("a part was made, and not found")
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_an_edited_nest_is_written_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

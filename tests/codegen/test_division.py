@@ -87,7 +87,7 @@ def operands(dividend: int, divisor: int) -> list[np.ndarray]:
     ]
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("factors", FACTORS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_quotients(level: str, factors: str) -> None:
@@ -141,7 +141,7 @@ def average(scalar: str, step: str, start: int = 0) -> str:
 SUM, PRODUCT = "arith.addi %sum, %wide", "arith.muli %sum, %wide"
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("scalar", ["i8", "i16"])
 @pytest.mark.parametrize("level", LEVELS)
 def test_averages(level: str, scalar: str) -> None:

@@ -151,6 +151,7 @@ def test_slopes_and_places_are_given(joined_sums: Model, images: list[np.ndarray
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("cpus", [CPUS[:1], CPUS])
 def test_packages_have_them_once_a_level(joined_sums: Model, cpus: list[str]):
     """The code is compiled as one: each level's function is called for all sums."""

@@ -136,6 +136,7 @@ def test_environments(name: str) -> None:
     assert (found.view(np.int32) != expected().view(np.int32)).any()
 
 
+@pytest.mark.parts(6)
 @needs_x86
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

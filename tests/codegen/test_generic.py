@@ -111,6 +111,7 @@ def test_a_unit_for_floats_may_be_left_out():
     assert {"__aeabi_fmul", "__aeabi_i2f"} <= names
 
 
+@pytest.mark.parts(4)
 def test_code_says_that_it_is_experimental(caplog: pytest.LogCaptureFixture):
     digits("wasm32", "tflite")
     assert caplog.messages == ["warning: target wasm32-unknown-unknown is experimental"]

@@ -38,7 +38,7 @@ def check(
         np.testing.assert_array_equal(result, want)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("dtype", sorted(NAMES))
 @pytest.mark.parametrize("seed", range(20))
 def test_box_with_a_border(dtype: str, seed: int):

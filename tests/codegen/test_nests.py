@@ -94,7 +94,7 @@ def test_which_sums_of_products_are_recognised():
         assert isinstance(recognise(analyse(nest)), expected)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("channels", [1, 3, 16, 37, 70, 130])
 def test_pools_reduce_bytes(level: str, channels: int):
@@ -208,7 +208,7 @@ def test_ranges_of_columns(level: str, columns: int):
     assert not np.signbit(high[known]).any()
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(24)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (2, 17, 16), (4, 1, 70)])
 def test_transpose_and_broadcast(level: str, shape: tuple[int, int, int]):
@@ -263,7 +263,7 @@ def test_work_in_place():
         np.testing.assert_array_equal(got, x + np.int8(6))
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(24)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("outputs", [1, 17, 40, 70])
 def test_sums_added_to_what_they_overwrite(level: str, outputs: int):

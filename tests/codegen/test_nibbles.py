@@ -77,7 +77,7 @@ def test_tiles_fit_registers(nibbles: bool, tile: tuple[int, int]):
     assert (tiling.height, tiling.width) == tile
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
 def test_sums(case: Window):
     """All rests of words, signs and offsets; nothing beyond an input is read."""
@@ -158,7 +158,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Nibbles, "pays", pays)
 
 
-@pytest.mark.parts(7)
+@pytest.mark.parts(5)
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("level", PACKED)
 def test_sums_elsewhere(level: str):

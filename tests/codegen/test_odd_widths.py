@@ -106,7 +106,7 @@ def numbers() -> Array:
     return values
 
 
-@pytest.mark.parts(15)
+@pytest.mark.parts(9)
 @pytest.mark.parametrize(
     "names", [LEVELS, pytest.param(ALL_LEVELS, marks=pytest.mark.long)]
 )
@@ -158,7 +158,7 @@ func.func @softmax_output(
 """
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("bits", [4, 12, 24])
 def test_terms_of_a_softmax(bits: int, tmp_path: Path):
     """The type of a term is its contract's choice."""

@@ -58,7 +58,7 @@ def window_of(case: Case) -> Window:
     )
 
 
-@pytest.mark.parts(14)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("level", sorted(levels()))
 def test_every_level(level: str):
     for case in a_part(CASES, 3, sorted(levels()).index(level)):

@@ -73,7 +73,7 @@ def check(text: str, factors: list[Array], want: Array, level: str) -> None:
         np.testing.assert_array_equal(got.reshape(want.shape), want)
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(48)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_floats_are_summed_in_order(level: str, shape: tuple[int, int, int, int]):
@@ -104,7 +104,7 @@ def test_floats_are_summed_in_order(level: str, shape: tuple[int, int, int, int]
     check(nest(shape, "f32 f32", regions), [x, w], want, level)
 
 
-@pytest.mark.parts(24)
+@pytest.mark.parts(144)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def check(case: Window, level: str, seed: int = 0) -> None:
         np.testing.assert_array_equal(sums.reshape(want.shape), want, err_msg=str(case))
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(24)
 @pytest.mark.parametrize("depthwise", [False, True])
 @pytest.mark.parametrize("level", levels())
 def test_windows(level: str, depthwise: bool):
@@ -43,13 +43,14 @@ def test_windows(level: str, depthwise: bool):
         check(sampled(100 + seed, depthwise=depthwise, words=True), level, seed)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("level", LEVELS)
 def test_padding_that_no_memory_has(level: str):
     case = Window(9, 8, 21, 21, (3, 3), groups=21, depthwise=True, words=True)
     check(replace(case, padding=(1, 2, 2, 1), border=-300), level)
 
 
-@pytest.mark.parts(14)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("level", levels())
 def test_sums_at_the_limit_of_32_bits(level: str):
     """All products are the greatest, as many as fit and more."""
@@ -60,7 +61,7 @@ def test_sums_at_the_limit_of_32_bits(level: str):
         check(replace(extreme, channels=depth, every_w=127), level)
 
 
-@pytest.mark.parts(9)
+@pytest.mark.parts(7)
 @pytest.mark.parametrize("level", LEVELS)
 def test_windows_in_parts(level: str):
     """Windows of which a row, a column or a pixel is too much for 32 bits."""
@@ -71,6 +72,7 @@ def test_windows_in_parts(level: str):
         check(replace(extreme, channels=channels, dilation=dilation), level)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("depth", [MOST, MOST + 90])
 def test_sums_of_48_bits(depth: int, tmp_path: Path):
     """TOSA's accumulators, also where they are sums of parts."""

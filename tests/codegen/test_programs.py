@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("verify_each")
 PROGRAMS = sorted((Path(__file__).parents[1] / "transforms/arith").glob("*.mlir"))
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(24)
 @pytest.mark.parametrize("level", ["x86-64", "host"])
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_same_bits(path: Path, level: str):

@@ -131,7 +131,7 @@ def check(level: str, text: str, inputs: list[np.ndarray], want: list[np.ndarray
         np.testing.assert_array_equal(got, right, err_msg=f"result {position}")
 
 
-@pytest.mark.parts(10)
+@pytest.mark.parts(9)
 @pytest.mark.parametrize("level", LEVELS)
 def test_integer_operations(level: str):
     """Of all widths; of two of them at each of this machine's levels in turn."""
@@ -181,7 +181,7 @@ def check_integers(level: str, bits: int) -> None:
     check(level, module([type] * 3, bodies), inputs, want)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("level", LEVELS)
 def test_widths(level: str):
     a = list(integers(64, 3))
@@ -218,6 +218,7 @@ def test_widths(level: str):
     check(level, module(["i64"], bodies), [np.array(a, np.int64)], want)
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("level", LEVELS)
 def test_products_that_round_without_overflow(level: str):
     """Extremes of the product of two i32, where the cheap rounding is taken."""
@@ -280,7 +281,7 @@ FLOAT_BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(18)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("bits", [32, 64])
 def test_float_operations(level: str, bits: int):
@@ -326,7 +327,7 @@ def test_float_operations(level: str, bits: int):
     check(level, module([type, type], bodies), [a, b], want)
 
 
-@pytest.mark.parts(16)
+@pytest.mark.parts(48)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("to", [8, 32, 64])
@@ -421,6 +422,7 @@ def test_float_that_is_clamped_to_integer(level: str):
     check(level, module(["f32", "f32"], bodies), [a, b], want)
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("level", LEVELS)
 def test_integer_to_float(level: str):
     a = np.array(list(integers(64, 9)), np.int64)
@@ -451,6 +453,7 @@ def rounded_to_single(exact: Fraction) -> np.float32:
     )
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("level", LEVELS)
 def test_fused_multiply_add(level: str):
     """One rounding; half of the sums lie next to a tie between two results."""
@@ -501,6 +504,7 @@ def test_lookup(level: str):
     check(level, text, [x, table], [table.reshape(256)[x.view(np.uint8)]])
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("level", LEVELS)
 def test_lookup_of_bytes(level: str):
     """Where a table has 256 bytes some levels look up a register at once."""

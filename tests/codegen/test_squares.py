@@ -22,7 +22,7 @@ def check(text: str, x: Array, want: Array, level: str) -> None:
         np.testing.assert_array_equal(got.reshape(want.shape), want)
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(48)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("type", ["i8", "f32"])
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def llvm_names(architecture: Architecture) -> tuple[set[str], set[str]]:
     return known_cpus, known_features
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda a: a.names[0])
 def test_every_name_is_one_of_llvm(architecture: Architecture):
     cpus, features = llvm_names(architecture)

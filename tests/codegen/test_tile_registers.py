@@ -59,6 +59,7 @@ def test_windows():
     assert with_tiles > len(CASES) / 2
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("triple", "cpu", "features", "expected"),
     [

@@ -41,6 +41,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("tile", [(1, 1), (3, 2), (64, 8)])
 def test_any_tile_gives_the_same_bits(tile: tuple[int, int], layer: Path):
     model = qlower.load(layer)
@@ -144,6 +145,7 @@ def test_schedules_are_of_shapes_not_of_numbers() -> None:
     assert len(set(keys)) == 3
 
 
+@pytest.mark.parts(5)
 def test_other_reads_are_measured_anew(cache: Path, monkeypatch: pytest.MonkeyPatch):
     """Nests of the same loops, whose types or places of what they read differ."""
     target = host_target()

@@ -42,7 +42,7 @@ LARGE, SMALL = 1 << 17, 1 << 12
 """Bytes of a table of all words, and more than two tables of 513 entries have."""
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_all_inputs(name: str, tmp_path: Path) -> None:
     model, x = every_input(*FUNCTIONS[name])

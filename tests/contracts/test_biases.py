@@ -87,6 +87,7 @@ def test_a_real_bias_enters_the_accumulator():
     assert (results[0] != run_everywhere(linear(None), "tflite", X)).any()
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("contract", ["tflite", "tflm"])
 def test_no_depthwise_convolution_of_words_has_a_bias_of_32_bits(contract: str):
     def words(shape: tuple[int, ...]) -> TensorType[Attribute]:

@@ -60,6 +60,7 @@ def rules_for_bytes(name: str) -> set[str]:
     return {rule for rule in load_contract(name).rules if not is_of_words(rule)}
 
 
+@pytest.mark.parts(5)
 def test_rules_are_inherited_from_the_base():
     text = HALVE.replace(
         "contract.summary =", 'contract.base = "tflite", contract.summary ='
@@ -375,7 +376,7 @@ def test_a_file_is_read_again_where_it_or_a_base_of_it_changed(tmp_path: Path):
         load_contract(str(own))
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize(
     ("result", "expected"),
     [("i32", None), ("i16", "expected operand type i16, but provided i32")],
@@ -610,7 +611,6 @@ def test_a_missing_file_is_refused():
         load_contract("nowhere/x.mlir")
 
 
-@pytest.mark.parts(36)
 @pytest.mark.parametrize(
     "name",
     [
@@ -633,7 +633,7 @@ def read_alone(definition: Definition, rule: str) -> Mapping[str, Rule]:
     return read_rules(definition.part(functions_of(rule, definition.outlines)))
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(24)
 @pytest.mark.parametrize("name", ["_steps", *contract_names()])
 def test_contracts_that_come_with_qlower_verify(name: str):
     """They are known to, and aren't verified when they are read."""

@@ -74,7 +74,7 @@ def check_rule(rule: str, values: dict[str, Array], reals: Sequence[Fraction]) -
     assert result.tolist() == [store(round_half_even(real)) for real in reals]
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("style", STYLES)
 def test_products_are_rounded_exactly(style: str):
     """In every executor; float64 products would round some to the wrong side."""
@@ -110,6 +110,7 @@ def test_nearer_to_a_tie_than_float64(sign: int):
     check_rule("conv2d", values, [real])
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_other_rules_are_rounded_exactly(seed: int):
     random = np.random.default_rng(seed)

@@ -47,7 +47,7 @@ def conv(divisor: int) -> qlower.Model:
     return qlower.Model(module)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("group", [1, 3])
 @pytest.mark.parametrize("how", ["saturate", "wrap"])
 @pytest.mark.parametrize("matrices", [True, False], ids=["matmul", "linear"])
@@ -140,6 +140,7 @@ def product(depth: int, type: str = "int8") -> qlower.Model:
     )
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("depth", "type", "bits"), [(31, "int8", 20), (511, "int16", 40)]
 )

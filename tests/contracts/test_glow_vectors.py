@@ -153,6 +153,7 @@ def test_binary_operations_on_all_pairs(rule: str, seed: int):
         np.testing.assert_array_equal(result, np.clip(answer, -128, 127), contract)
 
 
+@pytest.mark.parts(3)
 def test_tables_end_at_the_ends():
     """On their own grids the tables are seen as they are."""
     grids = {"sigmoid": (12 / 255, 1 / 255, -128), "tanh": (6 / 255, 2 / 255, 0)}

@@ -121,6 +121,7 @@ def test_factors_have_a_scale_each_and_no_channels(kind: str) -> None:
         assert found[f"{side}_zero_point"] in (point, [point])
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("bits", [-2, -1, 0, 1, 2, 3])
 def test_each_bit_of_a_scale_counts_at_ties(bits: int) -> None:
     """XNNPACK's rounding on ARM is half up of the exact product; at a half, a unit in

@@ -257,7 +257,7 @@ ALL = {
 }
 
 
-@pytest.mark.parts(20)
+@pytest.mark.parts(40)
 @pytest.mark.parametrize("name", ALL)
 def test_it_is_fixed_point(name: str, tmp_path: Path) -> None:
     types = ALL[name]

@@ -123,6 +123,7 @@ class Network:
         return build.save(path)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_the_system_of_a_dynamic_range_model_is_identified(
     contract: str, tmp_path: Path

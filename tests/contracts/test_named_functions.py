@@ -57,6 +57,7 @@ def names_in(path: Path) -> Iterator[tuple[str, str, int | None]]:
             yield library, name, len(operands) if has_all else None
 
 
+@pytest.mark.parts(5)
 def test_functions_that_are_called_by_name() -> None:
     found = [
         (path, *call)

@@ -18,6 +18,7 @@ func.func @main(%x: tensor<8x5x!x>) -> tensor<8x5x!y> {
 }"""
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     "contract",
     [

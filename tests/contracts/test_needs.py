@@ -44,6 +44,7 @@ def test_every_missing_rule_is_named(tmp_path: Path):
     assert "--layer-contract softmax=tflite" in text
 
 
+@pytest.mark.parts(3)
 def test_one_missing_rule():
     with pytest.raises(QlowerError) as caught:
         qlower.lower(DIGITS, "pytorch-x86")

@@ -76,6 +76,7 @@ def compared(seed: int) -> int:
     return compare("onnx-reference", layers(draw), run_onnx_reference)
 
 
+@pytest.mark.parts(3)
 def test_all_values() -> None:
     assert compared(0) >= 100_000
 

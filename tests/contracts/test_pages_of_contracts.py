@@ -77,6 +77,7 @@ def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     }
 
 
+@pytest.mark.parts(5)
 def test_a_page_says_what_the_text_says():
     page = explain(parse_contract(MINE, "mine", "mine.mlir"))
     assert page.startswith("# mine\n\n*mine*\n")
@@ -96,6 +97,7 @@ def test_a_page_says_what_the_text_says():
     assert page.startswith("# mine\n\n*(no summary)*\n")
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", ["hls4ml", "max78000", "xnnpack-rndnu", "tosa-double"])
 def test_each_rule_is_named_where_it_comes_from(name: str):
     """An inherited one once, whatever other bases have it, too."""

@@ -318,7 +318,7 @@ def test_aarch64_saturates_as_this_machine(level: str, tmp_path: Path):
     np.testing.assert_array_equal(got.view(expected.dtype), expected)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("level", aarch64_levels())
 @pytest.mark.parametrize("name", ["pytorch-fbgemm-avx2", "onnxruntime-avx2"])
 def test_aarch64_saturates_as_real_systems_on_x86(name: str, level: str):

@@ -39,7 +39,7 @@ def adaptive(
     return [quantized(s, 0.5, signed=signed) for s in (shape, result)]
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize(
     ("shape", "height", "width"),
@@ -187,6 +187,7 @@ FACTORS = {3: (7, 6), 5: (10, 8), 6: (7, 8), 7: (21, 10), 14: (21, 12)}
 """Numbers and places by which the DPU's model divides by the size of these windows."""
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("window", [*((n, n) for n in range(1, 17)), (2, 3), (7, 3)])
 def test_the_dpu_multiplies_by_a_factor_of_the_window(window: tuple[int, int]):
     height, width = window

@@ -57,6 +57,7 @@ def contraction(op: type[qnn.Conv2DOp | qnn.DepthwiseConv2DOp], groups: int = 1)
     return make_module([quantized((1, 2, 2, channels), 0.5)], body), channels
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("op", "groups"),
     [(qnn.Conv2DOp, 1), (qnn.Conv2DOp, 2), (qnn.DepthwiseConv2DOp, 1)],
@@ -219,6 +220,7 @@ def test_tables_have_no_positions():
         parse_contract(text, "mine", "mine.mlir")
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("kind", ["linear", "conv2d", "depthwise_conv2d"])
 @pytest.mark.parametrize("size", range(1, 10))
 def test_ncnn_rounds_vectors_of_four_in_another_way(kind: str, size: int):

@@ -50,7 +50,7 @@ def write_quantize(folder: Path, dtype: str, scale: float, point: int) -> Path:
     return path
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(36)
 @pytest.mark.parametrize("contract", contract_names())
 def test_every_executor_agrees(contract: str, tmp_path: Path):
     """On AArch64, too, whose conversions saturate and make 0 of NaN."""
@@ -85,6 +85,7 @@ def test_litert(kernels: str, contract: str, tmp_path: Path):
                 np.testing.assert_array_equal(result, expected[0], f"{dtype}, {point}")
 
 
+@pytest.mark.parts(3)
 @pytest.mark.skipif(
     find_spec("tflite_micro") is None, reason="tflite-micro is not installed"
 )

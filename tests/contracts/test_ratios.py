@@ -53,6 +53,7 @@ def test_infinite_ratios_are_refused(contract: str):
         compilation.function()
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("contract", [*FLOATS, "onnxruntime"])
 @pytest.mark.parametrize("weight_scale", [511.0, 2.0**-100])
 def test_steep_and_flat_ratios_are_taken(weight_scale: float, contract: str):

@@ -157,7 +157,7 @@ def test_a_contract_without_the_rule_leaves_it_to_the_fallback(tmp_path: Path):
     np.testing.assert_array_equal(_bits(given), by_xnnpack)
 
 
-@pytest.mark.parts(27)
+@pytest.mark.parts(135)
 @pytest.mark.parametrize("level", ["qnn", "arith", "kernel"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_levels_agree(name: str, level: Level, tmp_path: Path):
@@ -187,6 +187,7 @@ def island() -> bytes:
     return builder.build([x], [y])
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_the_kernels_of_an_island_are_identified(contract: str, tmp_path: Path):
     """Each kind of LiteRT's kernels is named alone, and ONNX Runtime, from what each

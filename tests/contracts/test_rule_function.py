@@ -67,7 +67,7 @@ def constants_of(run: LayerRun) -> dict[str, Any]:
     return given | {n: evaluation.values[n] for n in rest if n in wanted}
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(18)
 @pytest.mark.parametrize(
     ("contract", "layer"),
     [
@@ -98,6 +98,7 @@ def test_a_rule_gives_what_the_layer_gives(contract: str, layer: str) -> None:
     np.testing.assert_array_equal(found, run.result)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("contract", ["tflite", "pytorch-qnnpack"])
 @pytest.mark.parametrize("kind", ["integer", "real"])
 def test_a_bias_is_added_as_the_contract_does(contract: str, kind: str) -> None:
@@ -111,6 +112,7 @@ def test_a_bias_is_added_as_the_contract_does(contract: str, kind: str) -> None:
     np.testing.assert_array_equal(found, run.result)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("kind", ["AddOp", "SubOp", "MulOp"])
 @pytest.mark.parametrize("contract", ["tflite", "exact", "tvm"])
 def test_operations_on_two_elements(contract: str, kind: str) -> None:

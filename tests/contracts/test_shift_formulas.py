@@ -97,6 +97,7 @@ SHIFTS: Formulas = {
 }
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("rule", SHIFTS)
 def test_formula(rule: str):
     check("pow2-shift", rule, lambda values: SHIFTS[rule](Shifts("", values)))

@@ -64,7 +64,7 @@ def expected(
     return (found + offset).astype(run.result.dtype)
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(60)
 @pytest.mark.parametrize("group", [1, 3])
 @pytest.mark.parametrize(
     ("body", "cut"), [(SATURATE, saturate), (WRAP, wrap)], ids=["saturate", "wrap"]
@@ -229,7 +229,7 @@ def word_layer(random: np.random.Generator, kind: str, weights: str = "int8") ->
 LAYERS = ("linear", "conv2d", "depthwise")
 
 
-@pytest.mark.parts(16)
+@pytest.mark.parts(32)
 @pytest.mark.parametrize("group", [1, 3])
 @pytest.mark.parametrize("how", ["saturate", "wrap"])
 @pytest.mark.parametrize(

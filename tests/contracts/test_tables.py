@@ -75,6 +75,7 @@ def test_entries_depend_on_numbers_that_are_known(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("first", "step", "stored"),
     [

@@ -144,7 +144,7 @@ def test_xnnpack_refuses(case: str, tmp_path: Path):
         run_litert(path.read_bytes(), random_inputs(types), kernels="xnn")
 
 
-@pytest.mark.parts(40)
+@pytest.mark.parts(120)
 @pytest.mark.parametrize("kernels", SYSTEMS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layer", LAYERS)
@@ -188,7 +188,7 @@ def check_random_layers(
             check(executor.run(inputs, {})[0], expected, f"seed {seed}, {name}")
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(36)
 @pytest.mark.parametrize("kernels", SYSTEMS)
 @pytest.mark.parametrize("layer", EDGE_LAYERS)
 def test_edge_layers(layer: str, kernels: str, tmp_path: Path):
@@ -256,6 +256,7 @@ def test_hard_swish_of_any_ratio(kernels: str, tmp_path: Path):
         check(result, expected, f"2^{exponent}")
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("kernels", SYSTEMS)
 def test_linear_sums_that_wrap(kernels: str, tmp_path: Path):
     """Beyond int32 the reference kernels' conversion is undefined: not compared."""

@@ -49,7 +49,7 @@ LARGEST = "vww_mcunet_80_int8"
 """The largest of the others, whose code takes seconds to make: in the long run."""
 
 
-@pytest.mark.parts(104)
+@pytest.mark.parts(100)
 @pytest.mark.parametrize("kernels", CONTRACTS)
 @pytest.mark.parametrize(
     "name",

@@ -350,13 +350,14 @@ GEMMLOWP: Mapping[str, Callable[[Gemmlowp], Array]] = {
 }
 
 
-@pytest.mark.parts(16)
+@pytest.mark.parts(48)
 @pytest.mark.parametrize("rule", TVM)
 @pytest.mark.parametrize("contract", FAMILY)
 def test_tvm(contract: str, rule: str):
     check(contract, rule, lambda values: TVM[rule](Tvm(contract, values)))
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("rule", GEMMLOWP)
 def test_gemmlowp(rule: str):
     check("gemmlowp", rule, lambda values: GEMMLOWP[rule](Gemmlowp("gemmlowp", values)))

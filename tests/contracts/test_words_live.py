@@ -56,6 +56,7 @@ def drawn(spec: qlower.TensorSpec, seed: int) -> NDArray[np.generic]:
     return (values // (64 if seed % 3 == 1 else 1)).astype(spec.dtype)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
 )
@@ -77,7 +78,7 @@ def test_tables(operator: str, scales: tuple[float, float], tmp_path: Path) -> N
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
 )
@@ -107,6 +108,7 @@ def test_sums_that_may_be_shifted(
             np.testing.assert_array_equal(qlower.jit(layer)(*inputs), expected)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
 )
@@ -161,7 +163,7 @@ def test_two_computed_operands(
             np.testing.assert_array_equal(found, expected, name)
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(24)
 @pytest.mark.parametrize("contract", SYSTEMS)
 @pytest.mark.parametrize("turn", range(len(WORDS)), ids=list(WORDS))
 def test_bits(turn: int, contract: str, tmp_path: Path) -> None:
@@ -184,6 +186,7 @@ def test_bits(turn: int, contract: str, tmp_path: Path) -> None:
             np.testing.assert_array_equal(found, expected[0], f"{name}, seed {seed}")
 
 
+@pytest.mark.parts(5)
 def test_who_claims_words() -> None:
     """A contract has the rules of its base for 16 bits only where it says so."""
     claiming = {

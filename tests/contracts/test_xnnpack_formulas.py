@@ -211,7 +211,7 @@ SYSTEMS: Mapping[str, tuple[type[System], Formulas]] = {
 }
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(
     ("contract", "rule"),
     [(name, rule) for name, (_, formulas) in SYSTEMS.items() for rule in formulas],

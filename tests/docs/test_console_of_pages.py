@@ -87,7 +87,6 @@ def numbered(text: str) -> str:
     return HASH.sub(lambda match: found[match[0]], text)
 
 
-@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "page", ["one-answer", pytest.param("symptoms", marks=pytest.mark.long)]
 )

@@ -92,6 +92,7 @@ def test_the_page_of_python_begins_with_what_is_used_first():
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("name", contract_names())
 def test_mlir_is_highlighted(name: str):
     text = load_contract(name).text

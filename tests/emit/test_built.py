@@ -175,6 +175,7 @@ SUMS: list[tuple[Sums, tuple[int, ...], tuple[int, ...]]] = [
 ]
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(("sums", "first", "second"), SUMS)
 def test_sums_of_products(
     sums: Sums, first: tuple[int, ...], second: tuple[int, ...]

@@ -131,6 +131,7 @@ def innermost(shape: Sequence[int], at: Sequence[int]) -> int:
     return ([0] + [n for n, size in zip(at, shape, strict=True) if size > 1])[-1]
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("has_start", [False, True])
 def test_parts(shape: tuple[int, int, int], has_start: bool) -> None:

@@ -116,6 +116,7 @@ def with_reads(rows: RowNests, emit: Emitter, x: SSAValue, name: str) -> RowNest
     )
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_sums_of_rows(name: str) -> None:
     """Bit by bit."""
@@ -135,6 +136,7 @@ def test_sums_of_rows(name: str) -> None:
         assert sums.tolist() == expected.reshape(rows.outer).tolist(), order
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_folds_rows_and_elements(name: str) -> None:
     """What helpers make is made once for each row, or each element."""

@@ -42,6 +42,7 @@ def scores() -> Any:
     return qlower.interpret(named(parse_module(SMALL_MODEL), None), IMAGE)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("triple", ["aarch64-linux-gnu", "riscv32-none-elf"])
 def test_arrays_lie_against_pages_that_are_not_there(triple: str) -> None:
     run = EmulatedExecutable(compiled(triple))

@@ -38,7 +38,7 @@ def lines(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parts(9)
+@pytest.mark.parts(32)
 @pytest.mark.parametrize(("page", "arguments", "output"), commands())
 def test_a_page_shows_what_a_command_prints(
     page: str,

@@ -11,6 +11,7 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / "examples" / "benchmark" / "commits.py"
 
 
+@pytest.mark.parts(5)
 def test_two_commits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -70,6 +70,7 @@ def test_inputs_and_outputs(model: qlower.Model) -> None:
     assert (probabilities.scale, probabilities.zero_point) == (1 / 256, -128)
 
 
+@pytest.mark.parts(5)
 def test_every_executor_reads_the_images(model: qlower.Model) -> None:
     layers_of = {
         level: Compilation(model, with_layers=True).interpreter(level)

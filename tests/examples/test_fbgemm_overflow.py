@@ -26,6 +26,7 @@ def overflow() -> Any:
         del sys.modules["overflow"]
 
 
+@pytest.mark.parts(5)
 def test_the_page_shows_what_is_printed(
     overflow: Any, capsys: pytest.CaptureFixture[str]
 ):

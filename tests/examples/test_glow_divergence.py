@@ -74,6 +74,7 @@ def test_native_code_and_interpreter_agree(model: qlower.Model, contract: str) -
         np.testing.assert_array_equal(run(image), expected)
 
 
+@pytest.mark.parts(4)
 def test_the_page_shows_what_is_printed(printed: str) -> None:
     """Integer and float32 arithmetic without libraries: the same on every machine."""
     page = (FOLDER / "README.md").read_text()

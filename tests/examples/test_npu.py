@@ -39,7 +39,7 @@ def multiply_and_shift(x: int, ratio: np.float32, zero_point: int) -> int:
     return saturate((x * multiplier >> (15 - exponent)) + zero_point)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("ratio", [1.0, 0.25, 3.0, 0.0123, 0.3333333, 2.0**-17])
 @pytest.mark.parametrize("zero_point", [-128, 3])
 def test_products(ratio: float, zero_point: int):
@@ -95,6 +95,7 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 WANTS_ANOTHER = '%accumulator: i32 {contract.value = "accumulated"},'
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -196,6 +197,7 @@ func.func @main(%x: tensor<1x4x!x>) -> tensor<1x1x!y> {
 """
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("most", [524287, 12000, 20000])
 def test_an_accumulator_that_saturates_at_each_addition(
     most: int, tmp_path: Path

@@ -31,6 +31,7 @@ def test_the_script_makes_the_model() -> None:
     assert labels[names["NINE"]] == 9
 
 
+@pytest.mark.parts(4)
 def test_one_image_flips() -> None:
     pytest.importorskip("onnx", reason="onnx is not installed")
     functions = [

@@ -44,6 +44,7 @@ def test_by_hand(explain: Any):
     assert low < explain.exact(explain.REAL) < high
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("contract", ["pytorch-fbgemm", "pytorch-qnnpack", "tflite"])
 def test_native_code_and_interpreter_agree(explain: Any, contract: str):
     model = explain.layer(explain.REAL, len(explain.OUTPUTS))
@@ -52,6 +53,7 @@ def test_native_code_and_interpreter_agree(explain: Any, contract: str):
     assert found == explain.answers(contract, explain.REAL) == list(explain.OUTPUTS)
 
 
+@pytest.mark.parts(4)
 def test_the_picture(explain: Any, tmp_path: Path):
     pytest.importorskip("matplotlib", reason="matplotlib isn't installed")
     explain.draw(tmp_path / "digits.svg")

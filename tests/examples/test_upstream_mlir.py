@@ -21,6 +21,7 @@ MISSING = [
 ]
 
 
+@pytest.mark.parts(5)
 @pytest.mark.skipif(
     bool(MISSING), reason=f"no {', '.join(MISSING)} of LLVM 22 (extra `mlir`)"
 )

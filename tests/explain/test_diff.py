@@ -82,6 +82,7 @@ def test_layers_alone_are_those_of_a_loop_over_layers() -> None:
         assert row.carried.differing == np.count_nonzero(apart)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("sides", [("tflite", "tflite"), ("interp", "jit")])
 def test_nothing_differs(
     sides: tuple[str, str], capsys: pytest.CaptureFixture[str]
@@ -104,6 +105,7 @@ def test_what_was_not_compared_is_not_said_to_be_equal() -> None:
     assert whole.splitlines()[-1] == "nothing differs"
 
 
+@pytest.mark.parts(3)
 def test_pairs_that_saturate_are_the_step() -> None:
     found = qlower.diff("pytorch-fbgemm-avx2", "pytorch-fbgemm", ASKED, random=0)
     chain = found.chain
@@ -155,6 +157,7 @@ func.func @main(%x: !image) -> (!logistic, !hyperbolic, !other, !pooled, !pooled
 """
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("engine", ["fbgemm", "qnnpack"])
 def test_operators_of_pytorch_alone(engine: str, tmp_path: Path) -> None:
     """Each layer by the engine itself and by its contract."""

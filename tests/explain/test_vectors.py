@@ -195,7 +195,7 @@ def test_layer_data_is_that_of_the_model(tmp_path: Path) -> None:
     assert (data["output_min"], data["output_max"]) == (-128, 127)
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(36)
 @pytest.mark.parametrize("contract", contract_names())
 def test_every_contract_has_layer_data(contract: str) -> None:
     whole, name = qlower.load(DIGITS), "pointwise"

@@ -57,6 +57,7 @@ def test_points_are_counted_and_refusals_too(monkeypatch: pytest.MonkeyPatch) ->
     assert (first.failed, first.failures) == (0, [])
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("unit", ["bits", "luts", "cells"])
 def test_a_point_is_run_on_all_rows_and_measured(
     unit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

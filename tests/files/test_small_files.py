@@ -228,6 +228,7 @@ SHOWS = (
 )
 
 
+@pytest.mark.parts(4)
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are Linux's")
 @pytest.mark.parametrize(
     ("memory", "work"), [(None, None), (1 << 33, None), (None, 77), (1 << 33, 77)]

@@ -101,7 +101,7 @@ def model(example: Example) -> qlower.Model:
     return load_text(example.text().encode(), "model.mlir", ImportOptions())
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.kind)
 def test_numpy_says_the_same(example: Example):
     inputs = example.inputs(np.random.default_rng(0))
@@ -109,6 +109,7 @@ def test_numpy_says_the_same(example: Example):
     np.testing.assert_array_equal(result, example.answer(inputs))
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(
     "example",
     [

@@ -232,7 +232,7 @@ def test_refusals(build: OnnxBuilder, expected: str, tmp_path: Path) -> None:
     assert expected in caught.value.message
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(9)
 @pytest.mark.parametrize("transposed", [(1, 0), (0, 1), (1, 1)])
 @pytest.mark.parametrize("alpha", [1.0, 0.125, 0.3])
 def test_transposed_factors(

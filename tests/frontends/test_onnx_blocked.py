@@ -71,6 +71,7 @@ def _nibbles(build: OnnxBuilder, type: str, shape: tuple[int, ...], low: int) ->
     return name
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_tables(qdq: str, tmp_path: Path) -> None:
     build, given = Layers(21), {}

@@ -133,7 +133,7 @@ def check(chain: Chain, model: bytes, folder: Path, reading: str) -> Array:
 
 
 # Blocks of AVX2 have 8 channels: of 8 or 24 the order depends on the machine.
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("channels", [16, pytest.param(12, marks=pytest.mark.long)])
 def test_chains(channels: int, seed: int, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ LAYERS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(18)
 @pytest.mark.parametrize("qdq", LEVELS)
 @pytest.mark.parametrize("name", LAYERS)
 def test_layer(name: str, qdq: str, tmp_path: Path) -> None:

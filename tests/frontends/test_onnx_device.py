@@ -79,6 +79,7 @@ def expected(x: Array, given: tuple[Array, ...], *, half_even: bool) -> Array:
     return stored(c @ pixels.T.reshape(-1) + biases[2], 9, 127).reshape(1, 5)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("contract", ["esp-dl-p4", "esp-dl-esp32"])
 def test_activations_clip_codes(contract: str, tmp_path: Path) -> None:
     """A contract that is named alone reads the file so. Half of the first sums are

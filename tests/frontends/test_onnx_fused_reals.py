@@ -41,6 +41,7 @@ def test_results(case: str, opset: int, tmp_path: Path) -> None:
     assert fused(path) == fused_by_onnx_runtime(path, tmp_path)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("axis", [1, 2])
 @pytest.mark.parametrize("shape", [(2, 3, 8), (2, 2, 3, 8)])
 def test_normalized_sums(shape: Sequence[int], axis: int, tmp_path: Path) -> None:

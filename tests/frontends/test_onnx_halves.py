@@ -76,7 +76,7 @@ class Network:
         return self.build.save(path), x
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("seed", range(16))
 def test_network(seed: int, tmp_path: Path) -> None:
     random = np.random.default_rng(seed)

@@ -129,7 +129,7 @@ UNARY = {
 }
 
 
-@pytest.mark.parts(15)
+@pytest.mark.parts(60)
 @pytest.mark.parametrize("operator", UNARY)
 def test_one_operand(operator: str, tmp_path: Path) -> None:
     model = model_of(operator, [IMAGE], UNARY[operator], 1)
@@ -283,6 +283,7 @@ def test_zeros_alone_have_the_scale_one(tmp_path: Path) -> None:
     assert (codes.tolist(), float(scale), int(zero)) == ([0, 0, 0], 1.0, 0)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("operator", "axes", "message"),
     [
@@ -335,6 +336,7 @@ def test_a_product_of_what_was_quantized(tmp_path: Path) -> None:
     check(model, [(3, 3)], tmp_path, 16)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(
     ("left", "right"), [((5,), (5, 2)), ((3, 5), (5,)), ((5,), (4, 5, 2))]
 )

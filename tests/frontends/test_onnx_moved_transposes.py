@@ -108,6 +108,7 @@ def test_transposes_cancel(channels: int, tmp_path: Path) -> None:
     net.check(tmp_path, *results, level="DISABLE_ALL")
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("channels", [12, 32])
 def test_operators_between(channels: int, tmp_path: Path) -> None:
     net = Net(1, channels)

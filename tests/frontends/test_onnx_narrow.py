@@ -101,6 +101,7 @@ def test_other_operators_refuse_such_numbers(tmp_path: Path) -> None:
         qlower.load(build.save(tmp_path / "model.onnx"))
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("place", ["constant", "input"])
 @pytest.mark.parametrize("shape", [(), (5,)])
 def test_half_scales(shape: tuple[int, ...], place: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 
-@pytest.mark.parts(16)
+@pytest.mark.parts(64)
 @pytest.mark.parametrize("name", CASES)
 def test_operator(name: str, tmp_path: Path) -> None:
     path = CASES[name]().save(tmp_path / "model.onnx")

@@ -61,6 +61,7 @@ def test_running_sums(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("qdq", LEVELS)
 def test_constant_places(qdq: str, tmp_path: Path) -> None:
     """Of two updates at one place the last one counts."""

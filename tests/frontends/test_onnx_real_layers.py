@@ -140,7 +140,7 @@ def test_linear_layers_of_several_dimensions(qdq: str, tmp_path: Path) -> None:
     build.check(tmp_path, qdq)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("opset", [17, 21])
 def test_pools(opset: int, tmp_path: Path) -> None:
     build = Layers(opset)

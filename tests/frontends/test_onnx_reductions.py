@@ -18,7 +18,7 @@ SHAPES = [((5, 7), [1]), ((9, 8), [0]), ((3, 9, 8), [1]), ((2, 23, 5, 2), [2, 3]
 SUMS = ("ReduceMean", "ReduceL1", "ReduceL2", "ReduceProd", "ReduceSumSquare")
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("keepdims", [0, 1])
 def test_reductions(keepdims: int, tmp_path: Path) -> None:
     """Of the last dimensions, the first, those between and all."""

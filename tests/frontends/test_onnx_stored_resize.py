@@ -70,7 +70,7 @@ CHAINS: dict[str, Callable[[Images], str]] = {
 """What is before and behind the operator, by a name."""
 
 
-@pytest.mark.parts(10)
+@pytest.mark.parts(20)
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("qdq", LEVELS)
 @pytest.mark.parametrize("type", ["u1", "i1"])

@@ -125,7 +125,7 @@ SIZES: list[tuple[Shape, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(("shape", "given"), SIZES)
 def test_bilinear(shape: Shape, given: dict[str, Any], tmp_path: Path) -> None:
     """Channels lie last in memory, as behind a convolution that the lowering for x86

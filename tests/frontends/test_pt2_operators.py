@@ -186,6 +186,7 @@ def test_an_attention(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("target", ["aten.softmax.int", "aten._softmax.default"])
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_a_softmax_over_each_dimension(target: str, dim: int, tmp_path: Path) -> None:
@@ -237,7 +238,7 @@ def test_functions_with_an_exponential(
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize(
     ("shape", "dim"),
     [
@@ -273,6 +274,7 @@ def test_executorch_takes_erf_for_every_gelu(tmp_path: Path) -> None:
     np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("dims", "keeps", "is_delegated"),
     [([-1, -2], True, True), ([2, 3], False, False), ([1], True, False)],

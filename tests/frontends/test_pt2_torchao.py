@@ -151,6 +151,7 @@ def test_quantized_rows(tmp_path: Path) -> None:
         np.testing.assert_array_equal(qlower.jit(model)(rows(seed)), wanted)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("block", [32, DEPTH])
 def test_weights_alone(block: int, tmp_path: Path) -> None:
     """Weights by groups are real when the model is read."""

@@ -36,6 +36,7 @@ def path(tmp_path: Path) -> Path:
     return build.save(tmp_path / "model.onnx")
 
 
+@pytest.mark.parts(5)
 def test_contracts_state_readings(tmp_path: Path) -> None:
     assert reading_of([]) == "integer"
     assert reading_of(["onnxruntime"]) == reading_of(PAIR) == "x86"
@@ -47,6 +48,7 @@ def test_contracts_state_readings(tmp_path: Path) -> None:
     assert reading_of([str(heir)]) == "x86"
 
 
+@pytest.mark.parts(5)
 def test_a_contract_reads_a_file_as_its_system_does(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -95,7 +97,7 @@ def test_commands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.count(DEFAULT) == 1
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("contract", ["tflm", "esp-nn", "tflite"])
 @pytest.mark.parametrize("type", ["u8", "i8"])
 def test_a_system_without_unsigned_codes(

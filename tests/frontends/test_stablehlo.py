@@ -140,7 +140,7 @@ def both(text: str, inputs: Sequence[NDArray[np.float32]]) -> None:
     np.testing.assert_array_equal(qlower.jit(load(text))(*inputs), expected)
 
 
-@pytest.mark.parts(18)
+@pytest.mark.parts(54)
 @LIVE
 @pytest.mark.parametrize("kind", UNARY)
 def test_functions(kind: str):

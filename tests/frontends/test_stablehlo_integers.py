@@ -97,7 +97,7 @@ def converted(value: float, source: str, target: str) -> float:
     return min(max(math.trunc(value), -most - 1), most)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("target", [*WIDTHS, "f32"])
 @pytest.mark.parametrize("source", [*WIDTHS, "f32"])
 def test_conversions(source: str, target: str, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_choices(direction: str, type: str, tmp_path: Path) -> None:
     check(tmp_path / "choice.mlir", text, [x, y], np.where(holds, x, y))
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize("step", ["add", "maximum", "minimum", "multiply"])
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("width", [8, 32])
@@ -267,7 +267,7 @@ def windowed(x: Array, init: int, step: str, window: Sequence[Sequence[int]]) ->
     return np.asarray(combine(combine.reduce(flat, axis=0), init), object)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("step", ["add", "maximum"])
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("element", ["i8", "i32"])

@@ -72,7 +72,7 @@ def drawn(layer: Layer, seed: int) -> NDArray[np.float32]:
     return np.choose(kind, [x, x, ends, 0 * x]).astype(np.float32)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(7)
 @needs_litert
 @pytest.mark.parametrize(
     "layer",

@@ -22,6 +22,7 @@ REAL = [-5, 300, 128.7, -0.5, 255.9, -129, 70000, 3e9, 1e10, -1e10]
 EDGES = np.array([*REAL, np.inf, -np.inf, np.nan], np.float32)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("type", ["int8", "uint8", "int16", "int32", "int64", "bool"])
 def test_edges_of_real_numbers(type: str) -> None:
     builder = TFLiteBuilder()

@@ -91,7 +91,7 @@ def test_subgraphs_read_elements_by_scales_of_their_own(kind: str) -> None:
         assert_same(one, other)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("until", [-100, 20, 60, 110])
 def test_loops_that_a_run_ends(until: int) -> None:
     """Rows end after different numbers of iterations, from none to all."""

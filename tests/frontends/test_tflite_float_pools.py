@@ -20,6 +20,7 @@ OF_WINDOWS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("operator", OF_WINDOWS)
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_padding_counts_for_nothing(operator: str, sign: int, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def drawn(shape: tuple[int, ...], seed: int) -> NDArray[np.float32]:
     return values.astype(np.float32)
 
 
-@pytest.mark.parts(15)
+@pytest.mark.parts(17)
 @needs_litert
 @pytest.mark.parametrize("case", HYBRID)
 def test_bits(case: str, tmp_path: Path) -> None:

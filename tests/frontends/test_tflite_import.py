@@ -109,7 +109,7 @@ def test_every_model_is_there() -> None:
     assert manifest
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("path", REAL_MODELS + SAMPLES, ids=model_id)
 def test_real_models(path: Path) -> None:
     module = import_tflite(path, name=path.name)

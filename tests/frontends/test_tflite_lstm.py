@@ -136,21 +136,21 @@ def compare(
     return compared
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @needs_litert
 @pytest.mark.parametrize("seed", seeds(range(6), 3))
 def test_every_call_is_that_of_litert(seed: int, tmp_path: Path) -> None:
     compare(tmp_path / "lstm.tflite", drawn(seed), 4, natively=seed == 0)
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(3)
 @needs_litert
 @pytest.mark.parametrize("seed", seeds(range(300, 312), 3))
 def test_every_call_of_a_variant_is_that_of_litert(seed: int, tmp_path: Path) -> None:
     compare(tmp_path / "lstm.tflite", drawn_variant(seed), 4, natively=seed < 302)
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(3)
 @needs_tflm
 @pytest.mark.parametrize("seed", seeds(range(100, 106), 3))
 def test_every_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_every_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:
     compare(path, drawn(seed), 4, natively=natively, contract="tflm")
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(20)
 @needs_tflm
 @pytest.mark.parametrize("seed", range(206, 210))
 def test_every_wide_call_is_that_of_tflm(seed: int, tmp_path: Path) -> None:

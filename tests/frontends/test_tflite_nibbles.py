@@ -83,7 +83,7 @@ needs_litert = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @needs_litert
 @pytest.mark.parametrize(
     ("operator", "dtype", "bits"),

@@ -140,6 +140,7 @@ def test_an_operator_is_the_larger_of_its_two_codes(
         assert our_reading(read_model(data, "m")) == litert_reading(data)
 
 
+@pytest.mark.parts(3)
 def test_a_product_with_the_new_code_alone_is_a_product() -> None:
     random = np.random.default_rng(3)
     data = with_codes(None, MUL)

@@ -35,6 +35,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(
     ("operator", "kernels"),
     [("TANH", "ref"), ("ELU", "opt"), ("SIN", "ref"), ("COS", "ref")],
@@ -84,6 +85,7 @@ def test_functions_of_two(operator: str, tmp_path: Path) -> None:
     _check(operator, "ref", list(given), tmp_path)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(
     ("operator", "kernels"),
     [("TANH", "ref"), ("ELU", "opt"), ("EXP", "ref"), ("SIN", "ref")],
@@ -105,7 +107,7 @@ def test_between_words(operator: str, kernels: str, tmp_path: Path) -> None:
         assert_same(found, expected)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     ("operator", "kernels"),
     [("TANH", "ref"), ("ELU", "opt"), ("EXP", "ref"), ("SIN", "ref"), ("COS", "ref")],

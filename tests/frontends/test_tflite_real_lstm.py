@@ -87,14 +87,14 @@ def compare(folder: Path, lstm: RealLstm, *, natively: bool) -> int:
     return compared
 
 
-@pytest.mark.parts(10)
+@pytest.mark.parts(6)
 @needs_litert
 @pytest.mark.parametrize("seed", seeds(range(12), 6))
 def test_every_call_is_that_of_litert(seed: int, tmp_path: Path) -> None:
     compare(tmp_path, drawn(seed), natively=seed in (3, 8, 11))
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @needs_litert
 @pytest.mark.parametrize("inputs", [3, 4, 12, 16, 23, 29, 50])
 def test_products_of_vectors_are_those_of_litert(inputs: int, tmp_path: Path) -> None:

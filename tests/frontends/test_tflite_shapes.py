@@ -56,6 +56,7 @@ def load(
     return qlower.load(path, shapes=shapes)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("batch", [1, 5])
 def test_a_batch_as_litert_has_it(batch: int, tmp_path: Path) -> None:
     pytest.importorskip("ai_edge_litert")

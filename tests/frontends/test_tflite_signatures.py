@@ -43,6 +43,7 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.parts(2)
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai-edge-litert is not installed"
 )

@@ -38,6 +38,7 @@ def spotter(tmp_path: Path) -> Model:
     return qlower.load(written(tmp_path, keyword_spotter()))
 
 
+@pytest.mark.parts(4)
 @needs_litert
 def test_every_step_is_that_of_litert(spotter: Model) -> None:
     frames = drawn_frames(STEPS)
@@ -67,6 +68,7 @@ def test_a_set_of_inputs_is_a_stream_for_a_state(spotter: Model) -> None:
     np.testing.assert_array_equal(run(np.stack(frames))[0], firsts)
 
 
+@pytest.mark.parts(3)
 def test_states_in_threads_share_nothing(spotter: Model) -> None:
     run = qlower.jit(spotter)
 

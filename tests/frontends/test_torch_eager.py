@@ -64,7 +64,7 @@ def assert_equal(module: Any, example: Any, inputs: Any) -> qlower.Model:
     return model
 
 
-@pytest.mark.parts(16)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize(("make", "engine"), PAIRS, indirect=["engine"])
 def test_networks(make: Callable[[], Network], engine: str) -> None:
     network = make()

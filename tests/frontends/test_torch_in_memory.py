@@ -177,7 +177,7 @@ def converted(name: str, network: Any) -> Any:
     return fx.convert_fx(prepared)
 
 
-@pytest.mark.parts(24)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("make", [network, functions, real_modules, curves, norms])
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_modules_of_an_engine(engine: str, make: Callable[[], Any]) -> None:

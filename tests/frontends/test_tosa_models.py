@@ -36,7 +36,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parts(26)
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "name",
     [

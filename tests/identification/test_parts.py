@@ -106,6 +106,7 @@ PROBED: dict[bool, dict[str, str]] = {
 }
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("signed", [True, False])
 def test_points_are_those_that_systems_were_asked(signed: bool) -> None:
     """What is recorded of systems is of these."""
@@ -239,6 +240,7 @@ def test_rules_that_ask_for_places() -> None:
     assert not is_positional(op, without)
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("together", [6, 12, 1 << 20])
 @pytest.mark.parametrize("count", [1, 2, 17, 40])
 def test_runs_are_taken_together(

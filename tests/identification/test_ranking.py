@@ -113,6 +113,7 @@ def test_the_same_here_is_decided_for_all_inputs() -> None:
     assert "gemmlowp" in verdicts
 
 
+@pytest.mark.parts(4)
 def test_a_layer_without_a_rule_is_told() -> None:
     dump = layers_of(DIGITS, "tflite")
     found = qlower.identify(
@@ -277,7 +278,7 @@ def test_contracts_that_are_far_behind_are_dropped() -> None:
     assert f"after the first {FIRST} inputs" in str(found)
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(25)
 @pytest.mark.parametrize(
     ("own", "title", "first"),
     [
@@ -355,6 +356,7 @@ def test_a_search_ends_soon_where_nothing_explains_a_dump(explained: float) -> N
     assert not found.device.is_near
 
 
+@pytest.mark.parts(4)
 def test_misses_are_said_to_be_what_they_are() -> None:
     dump = layers_of(DIGITS, "tflite")
     found = qlower.identify(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from qlower.compilation.compilation import Compilation
 from qlower.compilation.passes import apply_passes
 from qlower.model.entry import main_function
@@ -13,6 +15,7 @@ from qlower.transforms.tidying import DcePass
 DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.mlir"
 
 
+@pytest.mark.parts(3)
 def test_hidden_layers_are_returned_no_more() -> None:
     plain = Compilation(DIGITS).arith
     exposed = Compilation(DIGITS, with_layers=True).arith

@@ -53,7 +53,7 @@ def test_shift_right_of_every_byte(mode: RoundingMode) -> None:
         assert y == exact, (x, n)
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(24)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("width", [1, 13, 32, 64])
 def test_shift_right_of_extremes(mode: RoundingMode, width: int) -> None:

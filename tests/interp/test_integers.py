@@ -204,6 +204,7 @@ EXACT: dict[str, Callable[[int, int], int]] = {
 }
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("flag", ["nsw", "nuw"])
 @pytest.mark.parametrize("width", [8, 16, 32, 64])
 @pytest.mark.parametrize("name", EXACT)

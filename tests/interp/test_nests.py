@@ -38,7 +38,7 @@ MULTIPLY_ACCUMULATE = """
 """
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.usefixtures("_block")
 @pytest.mark.parametrize(
     ("stride", "dilation"), [((1, 1), (1, 1)), ((2, 3), (1, 1)), ((1, 2), (3, 2))]

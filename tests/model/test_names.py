@@ -115,7 +115,7 @@ def names_of(module: ModuleOp) -> list[tuple[str | None, str | None]]:
     return [(layer_name(op), full_name(op)) for op in layers(module)]
 
 
-@pytest.mark.parts(13)
+@pytest.mark.parts(52)
 @pytest.mark.skipif(not MODELS, reason="no models")
 @pytest.mark.parametrize("path", MODELS, ids=[path.parent.name for path in MODELS])
 def test_real_models(path: Path) -> None:

@@ -45,6 +45,7 @@ ROUNDED: Mapping[str, Callable[[Fraction], int]] = {
 }
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("zero", [0, 3, -7])
 def test_ties_are_called_what_they_become(zero: int) -> None:
     """Halves of odd numbers: all differences are ties, by the modes that are named."""
@@ -66,6 +67,7 @@ def test_ties_are_called_what_they_become(zero: int) -> None:
             assert one - zero + added[contract] == ROUNDED[mode](exact)
 
 
+@pytest.mark.parts(4)
 def test_who_rounds_twice_shows_the_tie_that_it_made() -> None:
     """Numbers that the first rounding moves beyond a tie: the sentence has the exact
     number, that of the first rounding, and both results, before the zero point."""

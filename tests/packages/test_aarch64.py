@@ -43,6 +43,7 @@ def image() -> np.ndarray:
     return np.array([-128, -1, 64, 127], np.int8).reshape(1, 2, 2, 1)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("name", ["conv2d", "pad"])
 def test_bare_metal_needs_no_library(name: str, tmp_path: Path):
     """Copies and fills, which else are calls, are loops."""
@@ -90,7 +91,7 @@ def test_entry_point_checks_its_arguments(small: Path, image: np.ndarray):
     assert struct.unpack("3B", emulator.read(y, 3)) == tuple(expected.ravel())
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(18)
 @needs_qemu
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("level", LEVELS)

@@ -44,7 +44,7 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize(("triple", "cpu"), MACHINES)
 def test_entry_point_checks_its_arguments(triple: str, cpu: str | None, small: Path):
     compiled = qlower.compile(small, target=triple, cpu=cpu)
@@ -73,6 +73,7 @@ def test_entry_point_checks_its_arguments(triple: str, cpu: str | None, small: P
     assert struct.unpack("3B", machine.read(y, 3)) == tuple(expected.ravel())
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("triple", TRIPLES)
 def test_the_command_says_what_it_is(
     triple: str, small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -60,6 +60,7 @@ def real_numbers(inputs: tuple[TensorSpec, ...]) -> NDArray[np.float32]:
     return np.concatenate([np.float32(part) for part in (*found, bits.view("f4"))])
 
 
+@pytest.mark.parts(3)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_c_and_python_convert_alike(tmp_path: Path):
     inputs = specs()

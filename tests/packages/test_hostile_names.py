@@ -82,6 +82,7 @@ def name(
     return HOSTILE[request.param]
 
 
+@pytest.mark.parts(2)
 def test_text_keeps_the_name(name: str) -> None:
     module = hostile_module(name)
     text = exact_module(module)
@@ -91,7 +92,7 @@ def test_text_keeps_the_name(name: str) -> None:
     assert full == [name] * 3
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(48)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_c_files_compile(name: str) -> None:
     model = qlower.Model(hostile_module(name))
@@ -113,7 +114,7 @@ def test_c_files_compile(name: str) -> None:
     subprocess.run(["cc", "-c", str(assembly), "-o", "asm.o"], check=True)
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(60)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_a_contract_s_file_may_be_called_anything(name: str) -> None:
     """A C program that prints the header's macro prints one line, a terminal's text."""
@@ -135,7 +136,7 @@ def test_a_contract_s_file_may_be_called_anything(name: str) -> None:
     assert shown == f"{printable(f'./{contract}')}\n"
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(48)
 def test_commands_take_the_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = exact_module(hostile_module(name))
     Path("model.mlir").write_bytes(text.encode())

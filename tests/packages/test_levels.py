@@ -91,7 +91,7 @@ def runs_here(target: Target) -> bool:
     return target.tiles is None or target.tiles.request()
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @needs_cc
 @needs_x86
 @pytest.mark.parametrize(
@@ -224,6 +224,7 @@ def test_the_system_must_save_what_is_used(x86: Compiled):
     assert processor.masks(avx512.needs)[saved] == 0xE6
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("hwcap", "level"),
     [

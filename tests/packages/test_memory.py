@@ -81,7 +81,7 @@ def is_close(memory: Memory, used: int) -> bool:
     return used <= memory.stack.bytes <= 2 * used + 256
 
 
-@pytest.mark.parts(7)
+@pytest.mark.parts(35)
 @pytest.mark.parametrize(("triple", "cpu", "contract"), TARGETS)
 def test_the_stack_under_emulation(triple: str, cpu: str, contract: str):
     compiled = qlower.compile(DIGITS, target=triple, cpu=cpu, contract=contract)
@@ -107,7 +107,7 @@ def test_the_stack_under_emulation(triple: str, cpu: str, contract: str):
     assert set(memory.stack.outside) <= external
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 @pytest.mark.parametrize("cpu", ["x86-64-v3", "host"])
 def test_the_stack_of_this_machine(cpu: str, tmp_path: Path):
@@ -258,6 +258,7 @@ def test_limits(
     assert not out.exists()
 
 
+@pytest.mark.parts(3)
 def test_within_limits(tmp_path: Path):
     limits = ["--max-flash", "1M", "--max-ram", "1M"]
     assert main(["compile", str(DIGITS), "-o", str(tmp_path), *limits]) == 0

@@ -67,6 +67,7 @@ def test_names():
             check_name(name)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("name", ["MyNet", "known", "choose", "a_1"])
 def test_a_name_is_what_everything_begins_with(name: str, tmp_path: Path):
     """Also one that code inside could be called by."""

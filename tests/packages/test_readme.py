@@ -48,6 +48,7 @@ def compiler(triple: str) -> list[str]:
     return [*command, *(["-static"] if RUNNERS[triple] else [])]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("triple", RUNNERS)
 def test_the_lines_of_c_are_a_program(triple: str, tmp_path: Path):
     command = compiler(triple)

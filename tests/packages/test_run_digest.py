@@ -32,7 +32,6 @@ def of_run(model: Model, inputs: Sequence[Array], outputs: Sequence[Array]) -> s
     return run_digest(model, "tflite", [given], [made]).total
 
 
-@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     "source", ["small", pytest.param("digits", marks=pytest.mark.long)]
 )

@@ -57,6 +57,7 @@ def program(folder: Path, *options: str) -> list[int]:
     return [int(word) for word in done.stdout.split()]
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("target", ["host", "c99-none"])
 @pytest.mark.parametrize("options", [(), ("-DM_CANARIES",)])
 def test_self_test(target: str, options: tuple[str, ...], tmp_path: Path) -> None:

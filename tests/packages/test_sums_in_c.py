@@ -137,6 +137,7 @@ def drawn(seed: int, type: Any, *shape: int) -> Any:
     return random.integers(limits.min, limits.max + 1, shape).astype(type)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 7, 8, 13])

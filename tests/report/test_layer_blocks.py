@@ -40,6 +40,7 @@ def facts(layers: Any, number: int, title: str) -> list[tuple[str, str]]:
     return [tuple(row) for row in titled(layers[number])[title]["rows"]]
 
 
+@pytest.mark.parts(4)
 def test_blocks_in_turn(layers: Any) -> None:
     of_tables = ["divergence", "pictures"]
     chain, strip = "how an element came about", "scales of constant, by channel"

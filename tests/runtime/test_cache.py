@@ -126,7 +126,7 @@ NAMES = {
 """Ways to name a contract file in a model."""
 
 
-@pytest.mark.parts(5)
+@pytest.mark.parts(25)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("way", NAMES)
 def test_a_contract_is_part_of_what_is_compiled_however_it_is_named(way: str):
@@ -163,7 +163,7 @@ EDITS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 }
 
 
-@pytest.mark.parts(7)
+@pytest.mark.parts(28)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("edited", EDITS)
 def test_an_edited_input_is_compiled_anew(edited: str, monkeypatch: pytest.MonkeyPatch):
@@ -174,6 +174,7 @@ def test_an_edited_input_is_compiled_anew(edited: str, monkeypatch: pytest.Monke
     np.testing.assert_array_equal(run(), compiled_anew())
 
 
+@pytest.mark.parts(4)
 @pytest.mark.usefixtures("folder")
 def test_other_options_are_compiled_anew():
     run()
@@ -242,7 +243,7 @@ def test_warnings_are_repeated(caplog: pytest.LogCaptureFixture):
     assert caplog.messages == ["warning: something looks wrong"] * 2
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("kind", ["model", "parts"])
 def test_damaged_entries_are_misses(folder: Path, kind: str):
     expected = run()
@@ -269,6 +270,7 @@ def test_damaged_entries_are_misses(folder: Path, kind: str):
         assert {path: path.read_bytes() for path in good} == good
 
 
+@pytest.mark.parts(3)
 def test_an_entry_under_the_name_of_another_is_a_miss(folder: Path):
     """Of its own kind, or of any other."""
     run()
@@ -289,6 +291,7 @@ def test_an_entry_under_the_name_of_another_is_a_miss(folder: Path):
     np.testing.assert_array_equal(run("tflite"), expected)
 
 
+@pytest.mark.parts(4)
 def test_another_layer_is_compiled_alone(folder: Path, monkeypatch: pytest.MonkeyPatch):
     """Of two layers the one that is edited, and what calls both. What a layer has by
     channel is data, which is quickly made again for both."""
@@ -335,6 +338,7 @@ def test_another_layer_is_compiled_alone(folder: Path, monkeypatch: pytest.Monke
     np.testing.assert_array_equal(after, run())
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("value", ["", "/dev/null/nowhere"])
 def test_no_cache(folder: Path, value: str, monkeypatch: pytest.MonkeyPatch):
     expected = run()

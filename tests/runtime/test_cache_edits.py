@@ -297,7 +297,7 @@ def are_equal(one: Found, other: Found) -> bool:
     return all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     "count", [6, pytest.param(1000, marks=pytest.mark.long)], ids=["few", "many"]
 )

@@ -154,7 +154,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     return Cache(tmp_path, monkeypatch)
 
 
-@pytest.mark.parts(8)
 @pytest.mark.parametrize("name", MODELS)
 def test_code_is_the_same_whichever_constant_changes(name: str, cache: Cache):
     path = models_directory() / name / "model.tflite"

@@ -91,7 +91,7 @@ def interpreted(path: str) -> Array:
     return np.asarray(qlower.interpret(path, *inputs(qlower.load(path).inputs)))
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 def test_the_same_model_beside_other_files(name: str):
     for folder in "121":
         path = f"{folder}/{name}"
@@ -99,7 +99,7 @@ def test_the_same_model_beside_other_files(name: str):
     assert (run(f"1/{name}") != run(f"2/{name}")).any()
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 def test_absolute_paths(name: str):
     first = run(Path("1", name).absolute())
     assert (run(Path("2", name).absolute()) != first).any()

@@ -140,6 +140,7 @@ def changed(**fields: Any) -> str:
     return json.dumps({**json.loads(INTERFACE.to_json()), **fields})
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(
     "text",
     [

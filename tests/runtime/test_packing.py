@@ -90,7 +90,7 @@ def check(model: Model, seed: int) -> None:
             assert pack(given) is pack(given)  # not anew
 
 
-@pytest.mark.parts(24)
+@pytest.mark.parts(32)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("name", BYTES)
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_bytes(name: str, dtype: str, seed: int) -> None:
     check(Model(import_tflite(LAYERS[name](seed, dtype), name="layer")), seed)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(15)
 @pytest.mark.parametrize("name", WORD_LAYERS)
 def test_words(name: str) -> None:
     check(Model(import_tflite(WORDS[name](3), name="layer")), 3)

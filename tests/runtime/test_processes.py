@@ -53,7 +53,7 @@ os._exit(0)  # threads are compiling
 """
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize("count", [8, pytest.param(300, marks=pytest.mark.long)])
 def test_forks_while_other_threads_compile(count: int, tmp_path: Path):
     (tmp_path / "model.mlir").write_text(SMALL_MODEL)
@@ -62,7 +62,7 @@ def test_forks_while_other_threads_compile(count: int, tmp_path: Path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parts(48)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize(
     "seconds",
     [
@@ -86,6 +86,7 @@ NO_THREAD_MEMORY = "cannot allocate memory for thread-local data: ABORT\n"
 thread finds no memory (elf/dl-tls.c, oom)."""
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("kilobytes", [60_000, 120_000, 200_000, 230_000])
 def test_too_few_addresses_are_no_bug(kilobytes: int, tmp_path: Path):
     """Neither for numpy's libraries nor for LLVM nor for a model."""

@@ -128,6 +128,7 @@ def test_names_in_archives_stay_in_their_folder(tmp_path: Path):
         assert not PureWindowsPath(name).drive or name == "x:0.npy"
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("name", "write"),
     [
@@ -202,6 +203,7 @@ def test_an_image_is_flattened_as_the_model_does() -> None:
         assert all(row.alone is not None for row in found.layers)
 
 
+@pytest.mark.parts(3)
 def test_a_set_of_inputs_may_be_one_dump(layers: dict[str, Array]) -> None:
     images = np.load(EXAMPLES / "digits" / "test_images.npy")[:2].reshape(2, 8, 8, 1)
     run: dict[str, Array] = {}
@@ -369,6 +371,7 @@ def test_damaged_tensors(data: bytes, reason: str) -> None:
         read_tensor_proto(data)
 
 
+@pytest.mark.parts(3)
 def test_layers_of_unsafe_names_are_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

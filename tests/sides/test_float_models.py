@@ -53,6 +53,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return quantized, build.save(tmp_path / "real.onnx")
 
 
+@pytest.mark.parts(3)
 @needs_onnx
 def test_layers_differ_by_roundings_alone(files: tuple[Path, Path]) -> None:
     quantized, real = files

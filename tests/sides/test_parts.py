@@ -307,6 +307,7 @@ def test_versions_of_a_model() -> None:
     )
 
 
+@pytest.mark.parts(3)
 def test_layers_that_are_computed() -> None:
     first = names()[0]
     for executor in ("interp", "jit"):

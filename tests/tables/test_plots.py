@@ -13,6 +13,7 @@ from qlower.process.extras import install_line
 from qlower.tables import plots
 
 
+@pytest.mark.parts(4)
 def test_a_figure_as_a_file(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib isn't installed")
     written: list[bytes] = []

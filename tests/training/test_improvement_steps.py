@@ -114,6 +114,7 @@ def by_hand() -> dict[str, Any]:
     }
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("biased", [True, False])
 def test_roundings_are_learned_with_the_bias(
     biased: bool, monkeypatch: pytest.MonkeyPatch

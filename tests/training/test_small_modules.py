@@ -62,7 +62,7 @@ def drawn(*shape: int) -> Any:
     return torch.randint(-128, 128, shape, dtype=torch.int8)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(
     ("rows", "is_set"), [(1, True), (3, True), (1, False), (3, False)]
 )

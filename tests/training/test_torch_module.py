@@ -50,7 +50,6 @@ def moved(module: Any, share: float = 0.3) -> Any:
     return module
 
 
-@pytest.mark.parts(25)
 @pytest.mark.parametrize(
     "contract",
     ["pow2-shift", *(pytest.param(name, marks=pytest.mark.long) for name in CONTRACTS)],

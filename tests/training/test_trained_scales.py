@@ -27,6 +27,7 @@ def images(count: int = 6) -> Any:
     return torch.from_numpy(stored[:count].reshape(-1, 8, 8, 1))
 
 
+@pytest.mark.parts(5)
 def test_gradients_of_scales_are_pytorchs() -> None:
     """Those of `_fake_quantize_learnable_*`, which are LSQ's."""
     torch.manual_seed(0)

@@ -92,7 +92,7 @@ def source(folder: Path, suffix: str) -> Path:
     return path
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("suffix", CASES)
 def test_the_system_runs_what_was_foretold(suffix: str, tmp_path: Path) -> None:
     _, write, contract, run = CASES[suffix]

@@ -76,7 +76,7 @@ PLANES = [
 ]
 
 
-@pytest.mark.parts(19)
+@pytest.mark.parts(76)
 @pytest.mark.parametrize(("turn", "case"), [*enumerate(PLANES)])
 def test_every_pair_keeps_its_result(turn: int, case: tuple[str, str]):
     contract, operator = case
@@ -98,7 +98,7 @@ def test_every_pair_keeps_its_result(turn: int, case: tuple[str, str]):
     np.testing.assert_array_equal(native(inputs)[0], expected)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("contract", ["tflite", "tvm", "glow-cpu"])
 def test_ties_keep_their_results(contract: str, operator: str):
@@ -159,6 +159,7 @@ UNARY = {
 }
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(
     ("form", "tables"),
     [*((form, 0) for form in UNARY if form != "table"), ("table", 4), ("fma", 12)],

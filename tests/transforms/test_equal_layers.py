@@ -50,6 +50,7 @@ def _lowered() -> str:
     return exact_module(lower_to_arith(parse_module(LAYERS, "layers.mlir")))
 
 
+@pytest.mark.parts(3)
 def test_equal_layers_are_lowered_as_each_alone(monkeypatch: pytest.MonkeyPatch):
     seen: list[Hashable] = []
     parts = lowering._parts  # pyright: ignore[reportPrivateUsage]

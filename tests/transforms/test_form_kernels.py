@@ -84,7 +84,7 @@ def random_inputs(module: ModuleOp, seed: int) -> list[NDArray[np.generic]]:
     return arrays
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(18)
 @pytest.mark.parametrize("lower", [form_kernels, fuse_layers])
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_same_bits(path: Path, lower: Callable[[ModuleOp], ModuleOp]) -> None:
@@ -122,6 +122,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(("program", "families"), FAMILIES.items())
 def test_one_nest_for_each_loop_nest_that_is_needed(
     program: str, families: list[str]
@@ -303,6 +304,7 @@ def test_a_chain_of_layers_is_several_nests(monkeypatch: pytest.MonkeyPatch) -> 
     assert np.array_equal(found, wanted)
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_memory_is_not_reused_while_it_is_live(path: Path) -> None:
     module = fuse_layers(read_program(path))
@@ -334,6 +336,7 @@ def live_ranges(function: FuncOp) -> list[tuple[SSAValue, set[int]]]:
     return ranges
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_live_values_do_not_overlap(path: Path) -> None:
     function = main_of(fuse_layers(read_program(path)))

@@ -173,6 +173,7 @@ FLIPS = {
 """Groups of values that are flipped, and the nests that flip a byte."""
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("extend", ["arith.extsi", "arith.extui"])
 @pytest.mark.parametrize("case", CASES)
 def test_between(case: str, extend: str) -> None:

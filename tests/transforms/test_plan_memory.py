@@ -25,7 +25,7 @@ WITH_STORED_PADDING = {"ic_resnet8_int8", "micro_speech_int8"}
 """Their largest tensors are read by convolutions that pad them in memory."""
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(12)
 @pytest.mark.skipif(not NAMES, reason=f"no models in {MODELS}")
 @pytest.mark.parametrize("name", NAMES)
 def test_arena_is_no_larger(name: str, capfd: pytest.CaptureFixture[str]):

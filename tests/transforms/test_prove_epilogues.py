@@ -200,7 +200,7 @@ def reachable(nest: NestOp) -> Integers:
     return np.minimum(low[:, np.newaxis] + count, high[:, np.newaxis])
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("seed", range(6))
 def test_every_accumulator_keeps_its_result(seed: int, fused: bool):
@@ -234,7 +234,7 @@ def test_numbers_of_a_whole_layer_make_one_line(integers: bool):
 INTEGERS = Machine(fused=False, long_products=True, floats=False)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("seed", range(12))
 def test_integers_keep_every_result(seed: int):
     """Lines of integers, which are odd where the rounding is, and not limited there."""
@@ -278,7 +278,7 @@ def test_every_rounding_mode(mode: str):
     np.testing.assert_array_equal(epilogue_at(after, x), epilogue_at(before, x))
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("seed", [1, 6])
 def test_exceptions_are_mended(seed: int):
     """With small scales float32 misses a step or two; then integers stay, or these are
@@ -323,6 +323,7 @@ def test_exceptions_of_one_channel_take_no_table(owners: tuple[int, ...], added:
     assert inputs[1] - inputs[0] == added
 
 
+@pytest.mark.parts(4)
 def test_native_code_keeps_the_bits():
     random = np.random.default_rng(0)
     inputs = random.integers(-128, 128, (50, 32), np.int8)

@@ -60,6 +60,7 @@ def layers(biases: list[int], ones: list[int]) -> Model:
     return make_model([quantized(SHAPE, 0.05, 3)], body)
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(
     ("model", "made", "shared"),
     [

@@ -60,7 +60,7 @@ def run_in_arena(
     return EmulatedExecutable(compiled, offsets)(inputs)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("case", WINDOWS, ids=str)
 def test_a_layer_over_its_input(case: Window) -> None:
     text, x, want = build(case, seed=case.channels)
@@ -111,7 +111,7 @@ def test_networks(seed: int) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize("seed", [6, 10, 19, 22, 26])
 def test_bands(seed: int) -> None:
     """Layers in bands of rows, whatever the planner of memory would say of it."""

@@ -232,6 +232,7 @@ def block_of(module: Any) -> tuple[Any, dict[NestOp, int]]:
     return block, classes_of_equal(op for op in block.ops if isinstance(op, NestOp))
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("name", CASES)
 def test_spans(name: str) -> None:
     """As they are written, and no result is outside of them."""
@@ -301,6 +302,7 @@ NEEDS: dict[str, tuple[str, int, dict[str, str]]] = {
 }
 
 
+@pytest.mark.parts(6)
 @pytest.mark.parametrize("name", NEEDS)
 def test_needs(name: str) -> None:
     lines, unit, expected = NEEDS[name]

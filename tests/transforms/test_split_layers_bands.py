@@ -114,6 +114,7 @@ def test_rows_that_a_band_needs(
     assert all(one.count == one.stop - one.start for one in found.values())
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("cuts", [[0, 6], [0, 3, 6], [0, 3, 4, 6], [0, 4, 6]])
 @pytest.mark.parametrize("begin", [0, 1])
 @pytest.mark.parametrize("read", READS)

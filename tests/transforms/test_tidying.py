@@ -107,7 +107,7 @@ def assert_same(module: ModuleOp) -> int:
     return changes
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_programs(path: Path):
     assert_same(read_program(path))

@@ -50,7 +50,7 @@ def reals(folder: Path, images: Array, labels: Array) -> None:
     np.savez(folder / "x.npz", image=(images.astype(np.float32) + 128) / 255, y=labels)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(
     "write", [folder_of_shards, one_file, compressed, parquet, reals]
 )
@@ -83,6 +83,7 @@ def test_labels_beside_a_table(
     assert found == expected
 
 
+@pytest.mark.parts(5)
 def test_dask_arrays(model: Path, images: Array, labels: Array, expected: Validation):
     dask = pytest.importorskip("dask.array", reason="dask is not installed")
     data = {

@@ -23,6 +23,7 @@ from qlower.validation.validate import prepare, run
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.parts(4)
 def test_the_whole_held_out_set(
     model: Path, images: Array, labels: Array, expected: Validation
 ):
@@ -248,7 +249,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(5)
 @pytest.mark.skipif(not MANIFEST.exists(), reason="the shared models are not there")
 @pytest.mark.parametrize("name", NAMES)
 def test_accuracy_on_real_samples(name: str):

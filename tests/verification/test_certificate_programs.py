@@ -77,7 +77,7 @@ def operands(line: str, type: str, random: np.random.Generator) -> list[Array]:
     return [a, b]
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("line", MEANINGS)
 def test_the_checker_means_what_the_interpreter_does(line: str) -> None:
     source, _, target = line.partition(" : ")[2].partition(" to ")
@@ -115,7 +115,7 @@ def check_function(body: str, source: str, target: str, given: list[Array]) -> N
     np.testing.assert_array_equal(np.array(found, expected.dtype), expected)
 
 
-@pytest.mark.parts(10)
+@pytest.mark.parts(40)
 @pytest.mark.parametrize("name", contract_names())
 def test_whole_rules_mean_what_the_interpreter_computes(name: str) -> None:
     """The steps of a contract's rules on drawn operands, inlined calls and all."""

@@ -88,7 +88,7 @@ def check_agreement(found: Equality, model: Path, seed: int) -> None:
 PAIRS = [("tflite", "tflm"), ("glow-interpreter", "glow-cpu"), ("tvm", "onnxruntime")]
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(15)
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_drawn_inputs_agree(a: str, b: str) -> None:
     found = equal(a, b, DIGITS, native=False)
@@ -203,7 +203,7 @@ func.func @main(%x: tensor<65536x2x!x>) -> tensor<65536x3x!y> {
 """A bias with which the accumulators of all channels wrap, and every pair of bytes."""
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("limit", [0, deciding.SMALL])
 def test_accumulators_that_wrap_are_decided(
     limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -307,6 +307,7 @@ def test_pairs_that_saturate_alike_have_the_same_sums(tmp_path: Path) -> None:
     assert row.how == "pairs of products may saturate by one contract alone"
 
 
+@pytest.mark.parts(3)
 def test_a_contract_is_equal_to_itself() -> None:
     found = qlower.verify(DIGITS, equal=("tflite", "tflite"))
     assert found.holds

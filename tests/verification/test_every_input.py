@@ -301,7 +301,7 @@ def compare(
     return work
 
 
-@pytest.mark.parts(15)
+@pytest.mark.parts(14)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -124,7 +124,7 @@ def test_layers_that_are_asked_for(only: list[str] | None, found: list[str]) -> 
     assert not told.others
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("type", BIASES)
 def test_the_bias_counts_where_the_accumulator_has_it(
     type: str, tmp_path: Path

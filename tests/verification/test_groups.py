@@ -87,6 +87,7 @@ def test_a_mean_whose_sum_wraps_is_decided(tmp_path: Path) -> None:
     assert row.undecided == []
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("contract", OF_MEANS)
 def test_pieces_of_a_sum_that_wraps(contract: str, tmp_path: Path) -> None:
     """They are what the rule gives for sums that numpy wraps."""

@@ -59,6 +59,7 @@ def at(function: RuleFunction, lane: int, x: Array) -> Array:
     return function(np.full(len(x), lane), x)
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_where_two_functions_differ(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By steps the widest interval of each of the domain's, one by one each number."""

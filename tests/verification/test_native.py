@@ -162,7 +162,7 @@ def test_sums_that_are_too_many(
     assert row.verdict == "differs"
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(
     ("kind", "how"),
     [

@@ -57,6 +57,7 @@ def real_code(code: int, other: int) -> float:
     return 0.05 * (stored(code, np.int8) - 3) + 0.025 * (other - 100)
 
 
+@pytest.mark.parts(4)
 def test_every_byte_and_every_pair(references: References) -> None:
     """Each is an input of some element, with the result that the layer has for it."""
     assert references.others(("r",)) == ["a"]
@@ -133,6 +134,7 @@ def test_what_is_not_looked_at(ask: Any, message: str, references: References) -
         ask(references)
 
 
+@pytest.mark.parts(4)
 def test_sums_of_products(references: References) -> None:
     """Of drawn inputs, by the definition."""
     values, sums = references.sums("y", frozenset({"a"}), 0)

@@ -58,7 +58,7 @@ def planted(
         yield found
 
 
-@pytest.mark.parts(7)
+@pytest.mark.parts(21)
 @pytest.mark.parametrize("fault", [*FEW, "upper bound"])
 def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the function itself, or by the one that reads its bytes."""
@@ -73,7 +73,7 @@ SOFTMAX = {"maximum": 5, "sum": 6, "quotient": 7}
 """The nests that compute the softmax of `DIGITS` together."""
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize(
     ("part", "plant"),
     [

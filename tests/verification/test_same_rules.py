@@ -118,6 +118,7 @@ def test_values_that_neither_side_is_given() -> None:
     assert have_same_rules((run(evaluations=(bare,)), run(evaluations=(bare,))))
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(
     ("old", "new", "is_same"),
     [

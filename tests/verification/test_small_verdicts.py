@@ -155,6 +155,7 @@ def test_verdicts_as_cases_for_services() -> None:
     ]
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("only", "with_whole", "looked", "left", "moved", "whole"),
     [

@@ -144,6 +144,7 @@ func.func @main(%x: tensor<1x3x!x>) -> tensor<1x3x!y> {
 """
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize(
     ("bias", "expected"),
     [("0, 0, 0", ["unsat", "sat", "sat"]), ("150, 150, 7", ["sat", "sat", "sat"])],

@@ -90,6 +90,7 @@ def claims_of(
     return list(claims)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("point", [3, -128, 127])
 @pytest.mark.parametrize("order", ["any", "memory"])
 def test_claims_mean_sums_on_the_way(order: Order, point: int) -> None:
