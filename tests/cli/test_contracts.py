@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from support.lanes import a_part
 
 from qlower.cli import main
+from qlower.cli.exit_codes import ExitCode
 from qlower.contracts import contract_names, load_contract
 
 
@@ -36,6 +38,28 @@ def test_the_list_says_what_the_files_say(capsys: pytest.CaptureFixture[str]):
         for name in a_part(contract_names(), 8, 0)
         for contract in [load_contract(name)]
     ]
+
+
+@pytest.mark.parametrize("stale", [{}, {"pages/a.md": "new", "b.md": None}])
+@pytest.mark.parametrize("check", [False, True])
+def test_pages_are_brought_up_to_date(
+    stale: dict[str, str | None],
+    check: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Or listed alone: then it is an error if there are any."""
+    module = import_module("qlower.cli.contracts")
+    monkeypatch.setattr(module, "stale_pages", lambda _: stale)
+    monkeypatch.setattr("qlower.contracts.__file__", str(tmp_path / "__init__.py"))
+    (tmp_path / "b.md").touch()
+    assert main(["contracts", "pages", *["--check"] * check]) == (
+        ExitCode.FOUND if stale and check else 0
+    )
+    assert capsys.readouterr().out == "".join(f"{tmp_path / name}\n" for name in stale)
+    texts = {file.name: file.read_text() for file in tmp_path.rglob("*.md")}
+    assert texts == ({"b.md": ""} if check or not stale else {"a.md": "new"})
 
 
 def test_show_explains(capsys: pytest.CaptureFixture[str]):

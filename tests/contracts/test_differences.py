@@ -3,6 +3,7 @@ page's refusals."""
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import Any
 
@@ -98,7 +99,8 @@ def test_a_group_has_all_layers_and_bits_in_common() -> None:
     assert Kind(1, {"a": 5, "b": 5}, {}).groups() == [["a"], ["b"]]
 
 
-def test_a_model_is_compared_layer_by_layer() -> None:
+def test_a_model_is_compared_layer_by_layer(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "qlower")
     model = small()
     kinds = rounded_layers(model)
     inputs = random_inputs(model.inputs)
@@ -107,6 +109,9 @@ def test_a_model_is_compared_layer_by_layer() -> None:
     subject = Subject("m", model, inputs)
     found = compare([subject], ["tflite", "exact"])
     assert found.contracts == ["tflite", "exact"]
+    assert [one for one in caplog.messages if one.startswith("m: ")] == [
+        *("m: tflite", "m: exact")
+    ]
     assert found.subjects == [("m", 4, len(kinds))]
     assert set(found.kinds) == set(kinds.values())
     assert sum(kind.layer_count for kind in found.kinds.values()) == len(kinds)

@@ -79,7 +79,14 @@ def test_stale_pages_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parts(5)
 def test_a_page_says_what_the_text_says():
-    page = explain(parse_contract(MINE, "mine", "mine.mlir"))
+    """A rule of its own isn't a step that it replaces, though the base has it, too."""
+    matmul = """\
+func.func @matmul(%accumulator: i32) -> i32 {
+  return %accumulator : i32
+}
+}
+"""
+    page = explain(parse_contract(MINE[:-2] + matmul, "mine", "mine.mlir"))
     assert page.startswith("# mine\n\n*mine*\n")
     assert (
         "The arithmetic of my device.\n\n## Formula\nAs tflite.\n\n"
@@ -88,6 +95,7 @@ def test_a_page_says_what_the_text_says():
     )
     assert "- `requantize`: Said where it is computed, on two lines.\n" in page
     assert "- `multiply_by_quantized_multiplier`: Not two roundings but one.\n" in page
+    assert page.count("- `matmul`\n") == 1
     assert "base: tflite\n" in page
     assert "As in tflite: `conv2d`, " in page
     assert "refused by name: `conv2d_add`, `depthwise_conv2d_add`" in page
@@ -108,6 +116,19 @@ def test_each_rule_is_named_where_it_comes_from(name: str):
     assert len(inherited) == len(set(inherited)) > 0
     assert set(inherited) <= set(contract.rules)
     assert set(contract.rules) - set(inherited) <= set(re.findall(r"`(\w+)`", own))
+
+
+def test_lines_of_a_page():
+    """Words stay whole, even those longer than a line, and of several parts."""
+    paragraph = vars(pages)["_paragraph"]
+    long, parts = "x" * 120, "-".join(["part"] * 18)
+    assert paragraph(f"{long} {parts} words {parts}", "- ") == [
+        f"- {long}",
+        f"  {parts}",
+        "  words",
+        f"  {parts}",
+    ]
+    assert paragraph("a " * 60)[0] == "a " * 47 + "a"
 
 
 def test_a_pair_of_contracts_is_found_in_either_order():

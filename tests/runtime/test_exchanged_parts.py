@@ -15,6 +15,7 @@ import pytest
 from qlower.codegen.program.compiled import Call
 from qlower.codegen.targets.resolve import host_target, resolve_target
 from qlower.kept.cache import DIRECTORY, LIMIT
+from qlower.model.layers import layer_name, layers
 from qlower.runtime import changed, objects
 from qlower.runtime.changed import KeptCall, KeptCode, KeptData, layer_tensors
 from qlower.text.parsing import parse_module
@@ -107,6 +108,38 @@ func.func @main(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>) {
     assert sizes.pop("last", 0) == 0
     assert sizes == {"first": 2, "second": 2, "third": 1, "fourth": 1}
     assert found["third"] == found["fourth"] < found["first"] == found["second"]
+
+
+CHAIN = """
+func.func @main(%y0: tensor<2xi32>) -> tensor<2xi32> {{
+  {lines}
+  return %y{count} : tensor<2xi32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("count", "number", "found"),
+    [
+        (10, 5, "34567"),  # half of them
+        (9, 5, None),
+        (6, 1, "123"),
+        (5, 1, None),
+        (6, 6, "456"),
+    ],
+)
+def test_layers_around_a_changed_one(
+    count: int, number: int, found: str | None
+) -> None:
+    """Up to two before and behind it, unless that is more than half of a model."""
+    lines = "\n".join(
+        f'%y{n} = arith.addi %y{n - 1}, %y{n - 1} : tensor<2xi32> loc("{n}")'
+        for n in range(1, count + 1)
+    )
+    module = parse_module(CHAIN.format(lines=lines, count=count))
+    ops = {layer_name(op): op for op in layers(module)}
+    near = vars(changed)["_with_neighbours"](module, {str(number): ops[str(number)]})
+    names = None if near is None else "".join(map(str, map(layer_name, layers(near))))
+    assert names == found
 
 
 @pytest.mark.parametrize("number", range(5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -20,6 +21,7 @@ from qlower.compilation.to_kernel import lower_to_kernel
 from qlower.diagnostics import QlowerError
 from qlower.dialects.kernel import NestOp, Schedule, TileAttr, TileRegistersAttr
 from qlower.kept.cache import keep_entry
+from qlower.model.layers import layer_title
 from qlower.runtime import tuning
 from qlower.runtime.tuning import check_tunable, tune
 
@@ -199,8 +201,10 @@ def test_a_nest_is_measured_where_there_is_a_choice(
     layer: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Once, if there is a folder to remember it in."""
+    caplog.set_level(logging.INFO, "qlower")
     target = host_target()
     kernel = lower_to_kernel(lower_to_arith(qlower.load(layer).module), target)
     calls = count()
@@ -218,6 +222,10 @@ def test_a_nest_is_measured_where_there_is_a_choice(
         found = INNER["_schedule"](nests(kernel)[0], target)
         assert found == (TILES[1] if possible > 1 else None)
     assert next(calls) == measures
+    told = [one for one in caplog.messages if one.startswith("tuned ")]
+    title = layer_title(nests(kernel)[0])
+    assert title is not None
+    assert told == [f"tuned {title}: {TILES[1]}"] * measures
     assert len(list(kept.glob("*.tuned"))) == (possible > 1 and folder)
 
 
