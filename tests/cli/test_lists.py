@@ -48,7 +48,7 @@ def test_names_of_a_target(capsys: Capture):
         "rows"
     ]
     assert {"option": "--cpu", "name": "cortex-m4", "has": ["vfp4d16sp"]} in rows
-    dsp = {"option": "--feature", "name": "dsp", "has": []}
+    dsp = {"option": "--features", "name": "dsp", "has": []}
     assert dsp in rows
     assert printed(capsys, "targets", "host")
     assert main(["targets", "z80"]) == 1

@@ -89,7 +89,7 @@ class NameForTarget:
     """A CPU, with the features that distinguish it for qlower, or a feature, with those
     that it implies."""
 
-    kind: str
+    option: str
     name: str
     features: tuple[str, ...]
 
@@ -98,15 +98,15 @@ def name_table(architecture: Architecture) -> Table[NameForTarget]:
     """The names that `--cpu` and `--features` accept for an architecture."""
     implied = architecture.implied
     cpus = [
-        NameForTarget("cpu", name, tuple(sorted(features)))
+        NameForTarget("--cpu", name, tuple(sorted(features)))
         for name, features in architecture.cpus.items()
     ]
     features = [
-        NameForTarget("feature", name, tuple(implied.get(name, "").split()))
+        NameForTarget("--features", name, tuple(implied.get(name, "").split()))
         for name in sorted(architecture.features)
     ]
     columns: list[Column[NameForTarget]] = [
-        Column("option", "option", lambda row: f"--{row.kind}", right=False),
+        Column("option", "option", lambda row: row.option, right=False),
         Column("name", "name", lambda row: row.name, right=False),
         Column("has", "has", lambda row: row.features, least=24, wraps=False),
     ]
