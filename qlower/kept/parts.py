@@ -46,8 +46,7 @@ def digest_of(content: Iterable[bytes]) -> bytes:
     """The hash of some texts, whose borders count."""
     digest = hashlib.sha256()
     for part in content:
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
+        digest.update(b"%d " % len(part) + part)
     return digest.digest()
 
 
