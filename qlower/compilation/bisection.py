@@ -236,7 +236,7 @@ class _Recorder(Interpreter.Listener):
     values: dict[SSAValue, Array] = field(default_factory=dict[SSAValue, Array])
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
-        if isinstance(op.parent_op(), FuncOp) and op.results:
+        if isinstance(op.parent_op(), FuncOp):
             self.values.update(zip(op.results, results, strict=True))
 
 

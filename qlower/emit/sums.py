@@ -102,8 +102,7 @@ def centred(
         return stored
     if zero_point.ndim:
         zero_point = zero_point.reshape([nest.bounds[loop] for loop in channels])
-    type = stored.type
-    offset = nest.constant(zero_point, type, channels if zero_point.ndim else ())
+    offset = nest.constant(zero_point, stored.type, channels)
     return nest.add(arith.SubiOp(stored, offset)).result
 
 
