@@ -44,9 +44,14 @@ class LiveReference:
         return {name: getattr(self, name) for name in names}
 
     @property
+    def system(self) -> str:
+        """The system's name."""
+        return _SESSIONS[self.path.suffix][0]
+
+    @property
     def name(self) -> str:
         """The system, and the file."""
-        return f"{self.path.name} ({_SESSIONS[self.path.suffix][0]})"
+        return f"{self.path.name} ({self.system})"
 
     @property
     def output(self) -> TensorSpec:

@@ -9,10 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qlower.codegen.targets.resolve import Target, host_target, resolve_target
+from qlower.codegen.targets.resolve import (
+    Target,
+    host_target,
+    resolve_target,
+    saturates_pairs,
+)
 from qlower.compilation.compilation import Compilation
 from qlower.contracts import is_contract
-from qlower.diagnostics import QlowerError
+from qlower.diagnostics import QlowerError, warn
 from qlower.dialects.qnn.attributes import module_contract
 from qlower.frontends.load import ModelOrPath, as_model
 from qlower.model import Model
@@ -118,6 +123,13 @@ def prepare(
         check_labels(source.labels, labels or Path("labels"), elements)
     if isinstance(reference, LiveReference):
         _check_output(reference, elements)
+        is_stated = reference.system == "onnxruntime" and reference.system in names
+        if is_stated and saturates_pairs():
+            warn(
+                "this processor has no VNNI: ONNX Runtime saturates pairs of products "
+                "of uint8 and int8 on it, as the contract onnxruntime-avx2 states, not "
+                "onnxruntime"
+            )
     compilations = {
         name: Compilation(
             model,

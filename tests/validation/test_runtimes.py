@@ -14,8 +14,10 @@ from support.formats.onnx_cases import weights_as_floats
 from support.machines.vnni import needs_vnni
 
 import qlower
+from qlower.codegen.llvm.binding import BINDING
 from qlower.diagnostics import QlowerError
 from qlower.files.arrays import Array
+from qlower.validation.validate import prepare
 
 
 def test_litert_is_a_reference(images: Array, tmp_path: Path):
@@ -49,6 +51,36 @@ def test_onnx_runtime_is_a_reference(tmp_path: Path):
     found = qlower.validate(path, {"x": x}, against="onnxruntime")
     assert found.examples == 12
     assert found.counts["onnxruntime"].output.differing == 0
+
+
+@pytest.mark.parametrize(
+    ("features", "is_said"),
+    [
+        ({"avx2": True}, True),
+        ({"avx2": True, "avxvnni": True}, False),
+        ({"avx512f": True, "avx512vnni": True}, False),
+        ({"avx512f": True, "avx512vnni": False}, True),
+    ],
+)
+@pytest.mark.parametrize("contract", ["onnxruntime", "onnxruntime-avx2"])
+def test_a_processor_with_other_arithmetic_is_named(
+    contract: str,
+    features: dict[str, bool],
+    is_said: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    for name in ("onnxruntime", "onnx"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    build = weights_as_floats(0)
+    path = build.save(tmp_path / "model.onnx")
+    x = np.zeros((1, 1, 3, 5, 4), np.float32)
+    monkeypatch.setattr(BINDING, "get_process_triple", lambda: "x86_64-linux-gnu")
+    monkeypatch.setattr(BINDING, "get_host_cpu_features", lambda: features)
+    prepare(path, {"x": x}, contracts=[contract], against="onnxruntime")
+    said = "as the contract onnxruntime-avx2 states" in caplog.text
+    assert said == (is_said and contract == "onnxruntime")
 
 
 @pytest.fixture

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from platform import machine
-
 import pytest
 
-from qlower.codegen.llvm.binding import BINDING
+from qlower.codegen.targets.resolve import saturates_pairs
 
-LACKS_VNNI = machine() == "x86_64" and not any(
-    BINDING.get_host_cpu_features().get(name) for name in ("avxvnni", "avx512vnni")
-)
-"""There systems' products of uint8 and int8 saturate in pairs, and their kernels of
-real numbers may sum in another order."""
+LACKS_VNNI = saturates_pairs()
+"""There systems' kernels of real numbers may sum in another order, too."""
 
 needs_vnni = pytest.mark.skipif(
     LACKS_VNNI, reason="the contract is that of CPUs with VNNI"
