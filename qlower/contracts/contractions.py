@@ -135,6 +135,7 @@ class RuledContraction:
                 **self.layer,
                 **self.factors,
                 "channel_count": np.array(result.get_shape()[-1], np.int32),
+                "gives_sums": np.array(qnn.gives_sums(self.op)),
             }
             product = chosen_product(self.contract, rule, values, self.op)
         weight = quantized_element(self.op.weight.type)

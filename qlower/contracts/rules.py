@@ -132,7 +132,11 @@ _FUSED_ADD = RuleSignature(
 # Which entry of the list `contract.product` of the contraction's rule holds.
 _LINEAR_PRODUCT = RuleSignature(
     {},
-    {**_LAYER, "channel_count": i32, "input_unsigned": i1, "weight_unsigned": i1},
+    {
+        **{**_LAYER, "channel_count": i32, "input_unsigned": i1, "weight_unsigned": i1},
+        # Whether the sums themselves are the result.
+        "gives_sums": i1,
+    },
 )
 _CONVOLUTION_PRODUCT = RuleSignature({}, {**_LINEAR_PRODUCT.constants, **DILATED})
 _BIAS_SCALES: Values = {"input_scale": f32, "weight_scale": f32}

@@ -429,7 +429,7 @@ NEVER = {
     ("xnnpack-rndnu", "log_softmax_output"),
     *product(("tosa", "tosa-double"), ["resize_bilinear"]),
     *product(["vitis-dpu"], ("mean", "adaptive_avg_pool2d")),
-    *product(["onnxruntime-avx2"], ("conv2d_with", "matmul_with")),
+    *product(["onnxruntime-avx2"], ("conv2d_with", "hybrid_linear", "matmul_with")),
     ("pytorch-nchw", "mean"),
     *product(["openvino-avx2"], ("conv2d_product", "conv2d_add_product")),
     *product(("pytorch-onednn", "pytorch-onednn-avx2"), ["hybrid_linear"]),

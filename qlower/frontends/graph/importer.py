@@ -132,6 +132,7 @@ class _GraphImporter:
             "quant" in n.kind.lower() or "QL" in n.kind for n in model.nodes
         ) or any(one.type in STORED_TYPES for one in model.constants.values())
         self.narrow: Mapping[str, str] = {}
+        self.remarks: list[str] = []
         self.lost: set[str] = set()
         """Values that are known to be no part of the module."""
 
@@ -158,7 +159,7 @@ class _GraphImporter:
         outputs = [(name, self.returned(name).ssa) for name in graph.outputs]
         module = self.builder.module(names, outputs, self.site, reading.contract)
         module.attributes[REMARKS] = ArrayAttr(
-            StringAttr(remark) for remark in reading.remarks()
+            StringAttr(remark) for remark in (*reading.remarks(), *self.remarks)
         )
         if any(self.is_open(port) for port in model.inputs):
             module.attributes[OPEN_SIZES] = UnitAttr()

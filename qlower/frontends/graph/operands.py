@@ -56,6 +56,8 @@ class Importer(Protocol):
     """Which real images lie in blocks of channels."""
     narrow: Mapping[str, str]
     """The types of real numbers of fewer bits than float32, by names."""
+    remarks: list[str]
+    """For users, on single nodes."""
 
     def value(self, name: str, site: Site) -> Value:
         """A value that is computed, or an input."""

@@ -113,10 +113,14 @@ def matmul_integer(
 ) -> Value:
     """The sums of an input's rows times a constant matrix, or times matrices of any
     other rank or another input."""
-    is_matrix = len(node.shape(number)) == 2 and len(stored[0].shape) > 1
-    if not (node.is_constant(number) and is_matrix):
+    if not node.is_constant(number) or len(node.shape(number)) != 2:
         return _product(node, stored, stored_operand(node, number, point), suffix)
-    columns = node.shape(number, rank=2)[1]
+    columns = node.shape(number)[1]
+    value, zero_point = stored
+    if len(value.shape) == 1:
+        row = node.reshaped(value, (1, *value.shape)), zero_point
+        sums = matmul_integer(node, row, number, point, suffix)
+        return node.reshaped(sums, (columns,))
     element = weights_type(node, number, point, 0, columns)
     matrix = node.array(number, "weights").T
     return times_constant(node, stored, (number, matrix), element, suffix)
@@ -171,6 +175,8 @@ def _product(node: NodeContext, lhs: Stored, rhs: Stored, suffix: str | None) ->
             f"a product of shapes {list(shapes[0])} and {list(shapes[1])}; expected"
             " matrices of fitting sizes"
         )
+    if _is_unsigned(left) and not _is_unsigned(right):
+        remark_on_pairs(node)
     leading = broadcast(node, shapes[0][:-2], shapes[1][:-2])
     rank = len(leading)
     bounds = (*leading, shapes[0][-2], shapes[1][-1], shapes[0][-1])
@@ -184,6 +190,19 @@ def _product(node: NodeContext, lhs: Stored, rhs: Stored, suffix: str | None) ->
     zeros = nest.emitter.filled(nest.output_shape, i32, 0)
     (sums,) = nest.reduce([zeros], nest.adding(product))
     return Value(sums, identity(rank + 2))
+
+
+def _is_unsigned(value: Value) -> bool:
+    return isinstance(value.element, QuantizedType) and not value.element.signed
+
+
+def remark_on_pairs(node: NodeContext) -> None:
+    """Remark on sums that ONNX Runtime makes of saturated pairs where there is no VNNI
+    (MlasGemm's U8S8 kernels), and no contract here does."""
+    node.importer.remarks.append(
+        f"{node.node.operator} {node.result()!r} has exact sums by every contract; "
+        "before VNNI ONNX Runtime saturates their products of uint8 and int8 in pairs"
+    )
 
 
 def _centred(

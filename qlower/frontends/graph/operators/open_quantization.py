@@ -34,6 +34,7 @@ from .integer_products import (
     FACTORS,
     import_conv_integer,
     matmul_integer,
+    remark_on_pairs,
     stored_operand,
 )
 from .real import body_of, elementwise, real_operand
@@ -215,6 +216,9 @@ def conv_open(node: NodeContext) -> None:
 
 
 def conv_integer_open(node: NodeContext) -> None:
+    # Filters are multiplied by pixels, in this order.
+    if (node.type_name(0), node.type_name(1)) == ("INT8", "UINT8"):
+        remark_on_pairs(node)
     node.define(_convolved(node, 1, 2, 3))
 
 
