@@ -51,14 +51,15 @@ class Reshape(Movement):
         known = math.prod(size for size in given if size != -1)
         if given.count(-1) == 1 and known > 0 and count % known == 0:
             given = tuple(count // known if size == -1 else size for size in given)
-        if min(given, default=0) < 0 or math.prod(given) != count:
+        if any(size < 0 for size in given) or math.prod(given) != count:
             raise VerifyException(
                 f"{count} elements of {list(source)} don't have shape {list(given)}"
             )
         return given
 
     def evaluate(self, *arrays: NDArray[Any]) -> NDArray[Any]:
-        return arrays[0].reshape(self.shape)
+        (source,) = arrays
+        return source.reshape(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ class Transpose(Movement):
         return tuple(source[axis] for axis in self.order)
 
     def evaluate(self, *arrays: NDArray[Any]) -> NDArray[Any]:
-        return arrays[0].transpose(self.order)
+        (source,) = arrays
+        return source.transpose(self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +109,13 @@ class Slice(Movement):
         return tuple(self.size)
 
     def evaluate(self, *arrays: NDArray[Any]) -> NDArray[Any]:
+        (source,) = arrays
         lists = (self.start, self.size, self.stride)
         box = (
             slice(start, start + size * stride, stride)
             for start, size, stride in zip(*lists, strict=True)
         )
-        return arrays[0][tuple(box)]
+        return source[tuple(box)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +197,13 @@ class Reverse(Movement):
     axis: int
 
     def result_shape(self, *shapes: Shape) -> Shape:
-        check_axis(self.axis, len(shapes[0]))
-        return shapes[0]
+        (source,) = shapes
+        check_axis(self.axis, len(source))
+        return source
 
     def evaluate(self, *arrays: NDArray[Any]) -> NDArray[Any]:
-        return np.flip(arrays[0], self.axis)
+        (source,) = arrays
+        return np.flip(source, self.axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +219,8 @@ class Tile(Movement):
         return tuple(map(math.prod, zip(source, self.multiples, strict=True)))
 
     def evaluate(self, *arrays: NDArray[Any]) -> NDArray[Any]:
-        return np.tile(arrays[0], self.multiples)
+        (source,) = arrays
+        return np.tile(source, self.multiples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +245,11 @@ class Broadcast(Movement):
         return self.shape
 
     def evaluate(self, *arrays: NDArray[Any]) -> NDArray[Any]:
+        (source,) = arrays
         order = sorted(range(len(self.axes)), key=self.axes.__getitem__)
-        sizes = dict(zip(self.axes, arrays[0].shape, strict=True))
+        sizes = dict(zip(self.axes, source.shape, strict=True))
         aligned = [sizes.get(axis, 1) for axis in range(len(self.shape))]
-        return np.broadcast_to(arrays[0].transpose(order).reshape(aligned), self.shape)
+        return np.broadcast_to(source.transpose(order).reshape(aligned), self.shape)
 
 
 def border(mode: str, size: int, low: int, high: int) -> list[int]:

@@ -69,6 +69,10 @@ func.func @main(%x: tensor<1xi8>, %y: tensor<1xi8>) {
   %g = arith.constant dense<0> : tensor<1xi16>
   %h = arith.constant dense<2> : tensor<1xi16>
   %k = arith.constant 3 : i8
+  %l = tosa.negate %x, %b, %b
+    : (tensor<1xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<1xi8>
+  %m = qnn.constant dense<7> : tensor<1xi8>
+    -> tensor<1x!quant.uniform<i8:f32, 0.5>>
   return
 }"""
 
@@ -86,9 +90,10 @@ def test_constants_are_known() -> None:
     assert integers == {
         **{"a": (3, -1), "b": (4,), "c": (5, 6), "d": (1.5,), "e": None},
         **{"g": (0,), "h": (2,), "x": None, "y": None, "k": None},
+        **{"l": None, "m": None},
     }
     known = {name for name, value in found.items() if is_constant(value.owner)}
-    assert known == set("abcdghk")
+    assert known == set("abcdghkm")
     assert known_integers("sizes", found["c"]) == (5, 6)
     with pytest.raises(VerifyException) as refused:
         known_integers("sizes", found["e"])

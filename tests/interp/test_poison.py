@@ -239,13 +239,18 @@ def test_points_of_nests() -> None:
         run_nest((3, 0), (False, True), beyond, 3)
     turned = AffineMap(2, 0, (D1, D0))
     assert run_nest((2, 3), (False, False), turned, (3, 2)).tolist() == [[1, 1]] * 3
-    for bounds in ((1 << 16, 3), (3, 1 << 16), (1 << 17, 2), (5, 13_200), (0, 7)):
+    for bounds, count in (
+        *(((1 << 16, 3), 4), ((3, 1 << 16), 3), ((1 << 17, 2), 4)),
+        *(((2, 1 << 17), 4), ((5, 13_200), 2), ((0, 7), 0)),
+    ):
         counts = np.zeros(bounds, np.int8)
         boxes = list(Loops(bounds, (False, False)).blocks())
+        assert len(boxes) == count
         for box in boxes:
             counts[box] += 1
             assert np.prod([part.stop - part.start for part in box]) <= 1 << 16
         assert (counts == 1).all()
+    assert [*Loops((3, 0), (False, True)).blocks()] == [(slice(0, 3), slice(0, 0))]
     reduction = Loops((2, 5, 3), (True, False, True))
     assert [*reduction.blocks()] == [(slice(0, 2), slice(0, 5), slice(0, 3))]
     assert [*reduction.reduction_points()] == [

@@ -723,6 +723,12 @@ def test_scales_that_are_exchanged() -> None:
     halves = {"fc/last.weight": np.full((2, 4), 0.5)}
     weight, _ = weight_specs(with_scales(given, {}, real=halves).module)
     assert weight.stored.tolist() == [[2] * 4, [1] * 4]
+    alone = TEXT.replace("%w, %b", "%w").replace(", tensor<2xi32>)", ")")
+    (weight,) = weight_specs(with_scales(model(alone), {"x": narrow}).module)
+    assert weight.stored.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert refused(lambda: with_scales(given, {"relu": wide}))[0] == (
+        "qnn.linear: a result of 8 bits does not go with an input of 16"
+    )
     assert refused(lambda: with_scales(given, {"b": narrow, "a": narrow}))[0] == (
         "the model has no 'a' to quantize"
     )

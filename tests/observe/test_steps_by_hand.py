@@ -198,6 +198,15 @@ def test_names_of_numbers_that_are_passed_on() -> None:
     assert rows["%result"].is_plain
     assert not rows["%g"].is_plain
     assert [row.is_runtime for row in rows.values()] == [False] * 3 + [True] * 6
+    unsigned = chain(
+        """
+  %u = arith.extui %x : i32 to i64
+  %result = arith.addi %u, %u : i64""",
+        {"x": (-1, "i4")},
+    )
+    (widened, last) = rows_of(unsigned)[1:]
+    assert (widened.value, widened.is_plain) == (0xFFFFFFFF, True)
+    assert last.text == "arith.addi %x, %x"
     twice_named = chain(
         """
   %v = arith.addi %x, %x : i32

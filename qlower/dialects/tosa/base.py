@@ -143,7 +143,7 @@ def constant_integers(value: SSAValue) -> tuple[int, ...] | None:
     """The elements of a constant of integers or sizes, all of them; None if the value
     is computed."""
     owner = value.owner
-    if not isinstance(owner, arith.ConstantOp | TosaOp) or not is_constant(owner):
+    if not isinstance(owner, arith.ConstantOp | TosaOp):
         return None
     dense = owner.properties.get("value", owner.properties.get("values"))
     if not isa(dense, DenseIntOrFPElementsAttr):
