@@ -329,4 +329,4 @@ class ArithFunctions(InterpreterFunctions):
 
     @implement(arith.NegfOp)
     def run_negf(self, op: arith.NegfOp, args: PythonValues) -> PythonValues:
-        return (np.negative(args[0]),)
+        return (np.negative(*args),)

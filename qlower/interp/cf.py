@@ -17,6 +17,6 @@ class CfFunctions(InterpreterFunctions):
     @implement(cf.AssertOp)
     def run_assert(self, op: cf.AssertOp, args: PythonValues) -> PythonValues:
         """Raise the op's message unless the condition holds in every lane."""
-        if not np.all(args[0]):
+        if not np.all(*args):
             raise InterpretationError(op.msg.data, op.location)
         return ()

@@ -109,4 +109,4 @@ def run_conversion(
     function: Conversion, op: Operation, args: PythonValues
 ) -> PythonValues:
     """A conversion between the op's operand and result types."""
-    return (function(args[0], op.operands[0].type, op.results[0].type),)
+    return (function(*args, *op.operand_types, *op.result_types),)

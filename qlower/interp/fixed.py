@@ -115,8 +115,8 @@ class FixedFunctions(InterpreterFunctions):
 
     @implement(ConvertOp)
     def run_convert(self, op: ConvertOp, args: PythonValues) -> PythonValues:
-        result_type = op.result.type
-        number = round_float(args[0], op.rounding.data)
+        (given,), result_type = args, op.result.type
+        number = round_float(given, op.rounding.data)
         low, high = integer_range(integer_width(result_type))
         if np.min(number, initial=0) >= low and np.max(number, initial=0) < -float(low):
             return (number.astype(dtype_of(result_type)),)
@@ -130,8 +130,8 @@ class FixedFunctions(InterpreterFunctions):
 
     @implement(SaturateOp)
     def run_saturate(self, op: SaturateOp, args: PythonValues) -> PythonValues:
-        low, high = op.bounds  # the operand, which is wider, can hold them
-        clamped = np.minimum(np.maximum(args[0], low), high)
+        (wide,), (low, high) = args, op.bounds  # which the wider operand can hold
+        clamped = np.minimum(np.maximum(wide, low), high)
         return (wrap(clamped, op.result.type),)
 
     @implement(PairDotOp)

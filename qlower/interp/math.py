@@ -174,15 +174,15 @@ class MathFunctions(InterpreterFunctions):
     @implement(math.AbsIOp)
     def run_absi(self, op: math.AbsIOp, args: PythonValues) -> PythonValues:
         """|x|; the least number stays, as it has no opposite."""
-        value_type = op.result.type
-        return (wrap(np.abs(as_signed(args[0], value_type)), value_type),)
+        (number,), value_type = args, op.result.type
+        return (wrap(np.abs(as_signed(number, value_type)), value_type),)
 
     @implement(math.CountLeadingZerosOp)
     def run_ctlz(
         self, op: math.CountLeadingZerosOp, args: PythonValues
     ) -> PythonValues:
         """The number of zero bits above the highest one bit; the width for 0."""
-        value_type = op.result.type
-        number = as_unsigned(args[0], value_type)
-        count = count_leading_zeros(number, integer_width(value_type))
+        (number,), value_type = args, op.result.type
+        bits = as_unsigned(number, value_type)
+        count = count_leading_zeros(bits, integer_width(value_type))
         return (wrap(count, value_type),)

@@ -24,8 +24,8 @@ from .values import (
 
 def run_reshape(_entry: None, op: Operation, args: PythonValues) -> PythonValues:
     """A tensor of the result's shape with the elements in the same row-major order."""
-    shape = static_shape(op.results[0].type)
-    return (rearrange(args[0], lambda elements: elements.reshape(shape)),)
+    (source,), shape = args, static_shape(*op.result_types)
+    return (rearrange(source, lambda elements: elements.reshape(shape)),)
 
 
 def gather(table: Tensor, indices: Sequence[Array]) -> Array:
@@ -97,16 +97,17 @@ class TensorFunctions(InterpreterFunctions):
     def run_extract_slice(
         self, op: tensor.ExtractSliceOp, args: PythonValues
     ) -> PythonValues:
+        (source,), shape = args, static_shape(op.result.type)
         box = static_box(op, static_shape(op.source.type))
-        shape = static_shape(op.result.type)
-        return (rearrange(args[0], lambda elements: elements[box].reshape(shape)),)
+        return (rearrange(source, lambda elements: elements[box].reshape(shape)),)
 
     @implement(tensor.InsertSliceOp)
     def run_insert_slice(
         self, op: tensor.InsertSliceOp, args: PythonValues
     ) -> PythonValues:
         box = static_box(op, static_shape(op.dest.type))
-        return (insert(args[0], args[1], box),)
+        source, destination = args
+        return (insert(source, destination, box),)
 
     @impl(tensor.PadOp)
     def run_pad(
@@ -121,7 +122,8 @@ class TensorFunctions(InterpreterFunctions):
         result = np.broadcast_to(np.asarray(filler, dtype_of(op.result.type)), shape)
         low = op.static_low.get_values()
         box = box_of(shape, low, static_shape(op.source.type), [1] * len(shape))
-        return (insert(args[0], result, box),)
+        (source,) = args
+        return (insert(source, result, box),)
 
     run_yield = yielding(tensor.YieldOp)
 

@@ -97,9 +97,10 @@ def main_function(module: ModuleOp) -> FuncOp:
             f"the module has {len(found)} functions, one of them must be called @main",
             module.location,
         )
-    if len(found[0].body.blocks) != 1:
-        raise QlowerError("the model's function must have one block", found[0].location)
-    return found[0]
+    (function,) = found
+    if len(function.body.blocks) != 1:
+        raise QlowerError("the model's function must have one block", function.location)
+    return function
 
 
 def defined_functions(module: ModuleOp) -> list[FuncOp]:

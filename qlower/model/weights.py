@@ -109,7 +109,7 @@ def weight_specs(module: ModuleOp) -> tuple[WeightSpec, ...]:
 
 def weight_values(module: ModuleOp) -> tuple[SSAValue, ...]:
     """The constants themselves, in the order of `weight_specs`."""
-    return tuple(op.results[0] for _, op in _constants(module))
+    return tuple(value for _, op in _constants(module) for value in op.results)
 
 
 def constant_real(value: SSAValue) -> Array:
@@ -143,7 +143,7 @@ def open_weights(model: Model) -> Model:
     function = main_function(module)
     block = function.body.block
     for spec, constant in _constants(module):
-        value = constant.results[0]
+        (value,) = constant.results
         argument = block.insert_arg(value.type, len(block.args))
         value.replace_all_uses_with(argument)
         block.erase_op(constant)
@@ -184,7 +184,7 @@ def with_weights(model: Model, stored: Mapping[str, Array]) -> Model:
 
 def _constants(module: ModuleOp) -> list[tuple[WeightSpec, Operation]]:
     """The weights and biases with their operations, which are read in one role."""
-    uses: dict[Operation, list[tuple[Contraction, Role]]] = {}
+    uses: dict[SSAValue, list[tuple[Contraction, Role]]] = {}
     for op in layers(module):
         if not isinstance(op, Contraction):
             continue
@@ -194,12 +194,12 @@ def _constants(module: ModuleOp) -> list[tuple[WeightSpec, Operation]]:
         ]
         for value, role in found:
             if value is not None and is_constant(value.owner):
-                assert isinstance(value.owner, Operation)
-                uses.setdefault(value.owner, []).append((op, role))
+                uses.setdefault(value, []).append((op, role))
     return [
         (_spec(constant, readers), constant)
-        for constant, readers in uses.items()
-        if len(readers) == len(list(constant.results[0].uses))
+        for value, readers in uses.items()
+        if len(readers) == len(list(value.uses))
+        and isinstance(constant := value.owner, Operation)
         and len({(role, _steps(op, role)) for op, role in readers}) == 1
     ]
 
@@ -210,7 +210,7 @@ def _spec(
     op, role = readers[0]
     scales, zero_points, axis = _steps(op, role)
     stored = stored_elements(constant)
-    element = element_type(constant.results[0].type)
+    element = element_type(*constant.result_types)
     low, high = 0, 0
     if isinstance(element, QuantizedType):
         low, high = element.storage_min, element.storage_max
@@ -257,7 +257,7 @@ def _dense(constant: Operation) -> DenseIntOrFPElementsAttr:
 def stored_elements(constant: Operation) -> Array:
     """A copy of the elements of a constant."""
     dense = _dense(constant)
-    element = element_type(constant.results[0].type)
+    element = element_type(*constant.result_types)
     size = dense.get_element_type().compile_time_size
     unsigned = isinstance(element, QuantizedType) and not element.signed
     kind = "f" if isinstance(element, Float32Type) else "u" if unsigned else "i"

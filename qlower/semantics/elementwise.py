@@ -68,15 +68,15 @@ class ElementwiseFunctions(RuleFunctions):
 
     @implement(qnn.LutOp)
     def run_lut(self, op: qnn.LutOp, args: PythonValues) -> PythonValues:
-        table = args[1].view(stored_dtype(op.result.type))
-        return (table[args[0].view(np.uint8)],)
+        stored, table = args
+        return (table.view(stored_dtype(op.result.type))[stored.view(np.uint8)],)
 
     @implement(qnn.SoftmaxOp, qnn.LogSoftmaxOp)
     def run_softmax(
         self, op: qnn.SoftmaxOp | qnn.LogSoftmaxOp, args: PythonValues
     ) -> PythonValues:
-        contract = self.contract(op)
-        stored = args[0].astype(np.int32)
+        contract, (given,) = self.contract(op), args
+        stored = given.astype(np.int32)
         values = {
             "difference": stored - stored.max(axis=-1, keepdims=True),
             **operation_values(contract, op),

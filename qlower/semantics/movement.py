@@ -50,21 +50,21 @@ class MovementFunctions(RuleFunctions):
 
     @implement(*operations_of(qnn.MovementOp))
     def run_movement(self, op: qnn.MovementOp, args: PythonValues) -> PythonValues:
-        return (op.movement.evaluate(args[0]),)
+        return (op.movement.evaluate(*args),)
 
     @implement(qnn.SplitOp)
     def run_split(self, op: qnn.SplitOp, args: PythonValues) -> PythonValues:
         parts = range(len(op.parts))
-        return tuple(op.movement(part).evaluate(args[0]) for part in parts)
+        return tuple(op.movement(part).evaluate(*args) for part in parts)
 
     @implement(qnn.ResizeOp)
     def run_resize(self, op: qnn.ResizeOp, args: PythonValues) -> PythonValues:
-        contract = self.contract(op)
+        contract, (image,) = self.contract(op), args
         rows, columns = resize_positions(contract, op)
         if op.mode == "nearest":
-            return (args[0][:, rows[0]][:, :, columns[0]],)
+            return (image[:, rows[0]][:, :, columns[0]],)
         corners = {
-            f"{vertical}_{horizontal}": args[0][:, rows[i]][:, :, columns[j]].astype(
+            f"{vertical}_{horizontal}": image[:, rows[i]][:, :, columns[j]].astype(
                 np.int32
             )
             for i, vertical in enumerate(("top", "bottom"))
@@ -80,11 +80,12 @@ class MovementFunctions(RuleFunctions):
 
     @implement(qnn.ArgMaxOp)
     def run_arg_max(self, op: qnn.ArgMaxOp, args: PythonValues) -> PythonValues:
-        positions = np.argmax(args[0], axis=op.axis).astype(dtype_of(op.result.type))
+        positions = np.argmax(*args, axis=op.axis).astype(dtype_of(op.result.type))
         return (positions.reshape(shape_of(op.result)),)
 
     @implement(quant.StorageCastOp)
     def run_storage_cast(
         self, op: quant.StorageCastOp, args: PythonValues
     ) -> PythonValues:
-        return (args[0].view(stored_dtype(op.result.type)),)
+        (stored,) = args
+        return (stored.view(stored_dtype(op.result.type)),)

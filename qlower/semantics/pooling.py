@@ -22,8 +22,8 @@ class PoolingFunctions(RuleFunctions):
 
     @implement(qnn.AvgPool2DOp)
     def run_avg_pool2d(self, op: qnn.AvgPool2DOp, args: PythonValues) -> PythonValues:
-        contract = self.contract(op)
-        image = args[0].astype(np.int32)
+        contract, (stored,) = self.contract(op), args
+        image = stored.astype(np.int32)
         # What counts: pixels of the image, and padding where it is included, as real 0.
         counted = np.ones((1, *image.shape[1:3], 1), np.int32)
         zero_point = quantized_element(op.input.type).zero_point
@@ -50,10 +50,11 @@ class PoolingFunctions(RuleFunctions):
     def run_adaptive_avg_pool2d(
         self, op: qnn.AdaptiveAvgPool2DOp, args: PythonValues
     ) -> PythonValues:
+        (image,) = args
         sums = np.zeros(shape_of(op.result), np.int64)
         rows, columns = op.windows
         for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
-            window = args[0][:, row.start : row.stop, column.start : column.stop]
+            window = image[:, row.start : row.stop, column.start : column.stop]
             sums[:, y, x] = window.sum(axis=(1, 2), dtype=np.int64)
         values = operation_values(self.contract(op), op)
         values["accumulator"] = sums.astype(np.int32)
@@ -61,9 +62,10 @@ class PoolingFunctions(RuleFunctions):
 
     @implement(qnn.MaxPool2DOp)
     def run_max_pool2d(self, op: qnn.MaxPool2DOp, args: PythonValues) -> PythonValues:
-        lowest = int(np.iinfo(args[0].dtype).min)
-        largest = np.full(shape_of(op.result), lowest, args[0].dtype)
-        for _, view in op.sums.views(args[0], op.kernel, lowest):
+        (image,) = args
+        lowest = int(np.iinfo(image.dtype).min)
+        largest = np.full(shape_of(op.result), lowest, image.dtype)
+        for _, view in op.sums.views(image, op.kernel, lowest):
             largest = np.maximum(largest, view)
         values = operation_values(self.contract(op), op)
         low, high = int(values["output_min"]), int(values["output_max"])
@@ -71,8 +73,8 @@ class PoolingFunctions(RuleFunctions):
 
     @implement(qnn.MeanOp, qnn.SumOp)
     def run_reduction(self, op: qnn.ReductionOp, args: PythonValues) -> PythonValues:
-        contract = self.contract(op)
-        addends = args[0].astype(np.int32)
+        contract, (stored,) = self.contract(op), args
+        addends = stored.astype(np.int32)
         values, total = operation_values(contract, op), "accumulator"
         if "sum" in contract.rule(op.kind).values:
             total, rule = "sum", contract.rule(f"{op.kind}_addend")
@@ -82,24 +84,27 @@ class PoolingFunctions(RuleFunctions):
 
     @implement(qnn.ProductOp)
     def run_product(self, op: qnn.ProductOp, args: PythonValues) -> PythonValues:
+        (stored,) = args
         values = operation_values(self.contract(op), op)
         last = range(-len(op.axes), 0)
-        factors = np.moveaxis(args[0].astype(np.int32), sorted(op.axes), last)
+        factors = np.moveaxis(stored.astype(np.int32), sorted(op.axes), last)
         factors = factors.reshape((*shape_of(op.result), -1))
         product = centred(factors[..., 0], op.input)
+        step, end = op.rules
         for place in range(1, factors.shape[-1]):
             values |= {"product": product, "input": factors[..., place]}
-            product = self.evaluate(op, op.rules[0], values, product.shape)
-        return self.finish(op, op.rules[1], {**values, "product": product}, op.result)
+            product = self.evaluate(op, step, values, product.shape)
+        return self.finish(op, end, {**values, "product": product}, op.result)
 
     @implement(qnn.L2NormalizeOp)
     def run_l2_normalize(
         self, op: qnn.L2NormalizeOp, args: PythonValues
     ) -> PythonValues:
-        squares = np.square(centred(args[0], op.input).astype(np.int64))
+        (stored,) = args
+        squares = np.square(centred(stored, op.input).astype(np.int64))
         values = {
             **operation_values(self.contract(op), op),
-            "input": args[0].astype(np.int32),
+            "input": stored.astype(np.int32),
             "accumulator": squares.sum(axis=-1, keepdims=True).astype(np.int32),
         }
         return self.finish(op, "l2_normalize", values, op.result)

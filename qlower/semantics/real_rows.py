@@ -29,14 +29,15 @@ class RealRowFunctions(RuleFunctions):
             name: value[..., np.newaxis] if value.ndim else value
             for name, value in row_values(op).items()
         }
+        image, *parameters = args
         outer, depth = op.loops
         size = math.prod(depth)
-        values["input"] = seen_rows(op, args[0])
+        values["input"] = seen_rows(op, image)
         values["turn"] = np.arange(1, size + 1, dtype=np.float32)
         if isinstance(op, qnn.RealNormalizeOp):
-            given = {**UNGIVEN, **dict(zip(qnn.PARAMETERS, args[1:], strict=False))}
+            given = {**UNGIVEN, **dict(zip(qnn.PARAMETERS, parameters, strict=False))}
             for name, array in given.items():
-                whole = np.broadcast_to(array, args[0].shape)
+                whole = np.broadcast_to(array, image.shape)
                 values[name] = whole.reshape((*outer, size))
         (result,) = self.contract(op).rule(op.rules[0]).evaluate(values)
         size = size if result.shape[-1] > 1 else 1
