@@ -310,15 +310,15 @@ INDEX = """func.func @main(%x: tensor<4x5xindex>) -> tensor<4x5xindex> {{
 }}"""
 
 
-@pytest.mark.parametrize("loop", [0, 1, 2])
+@pytest.mark.parametrize("loop", [0, 1, 2, -1])
 def test_the_index_of_a_loop(loop: int) -> None:
     module = parse_module(INDEX.format(loop=loop))
-    if loop < 2:
+    if loop in (0, 1):
         verify_module(module)
         return
     with pytest.raises(QlowerError) as caught:
         verify_module(module)
-    assert caught.value.message == "linalg.index: loop 2 of 2 loops"
+    assert caught.value.message == f"linalg.index: loop {loop} of 2 loops"
 
 
 def test_an_index_without_a_loop() -> None:

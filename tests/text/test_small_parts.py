@@ -204,6 +204,8 @@ def test_the_limit_is_met_exactly(size: int, monkeypatch: pytest.MonkeyPatch) ->
     text = ", ".join("1" * size) if size < 4 else "x"
     expansion = Expansion(text)
     expansion._aliases["#a"] = aliases._Alias(size, 0)  # pyright: ignore
+    for _ in range(2):  # which are no aliases
+        assert expansion.enter("") is None
     fault = expansion.enter("#a")
     assert (fault is None) == (size <= 10)
 
@@ -227,6 +229,9 @@ def test_depth_of_an_alias_is_that_of_its_definition() -> None:
         expansion.leave()
     expansion.define("#a", before, 0, 0)
     assert expansion.enter("#b") is None  # not defined
+    before = expansion.start()
+    expansion.define("#c", before, 0, 0)
+    assert expansion._aliases["#c"].depth == 0  # pyright: ignore
     expansion.leave()
     for _ in range(DEEPEST - 101):
         assert expansion.enter("") is None
