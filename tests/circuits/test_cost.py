@@ -50,11 +50,19 @@ def test_outputs_that_differ_are_those_of_sums(monkeypatch: pytest.MonkeyPatch) 
     any_circuit: Any = object()
     monkeypatch.setattr(
         *(cost, "_cost"),
-        lambda _, name, total: Cost(name, any_circuit, None, total, ""),
+        lambda _, name, total: Cost(
+            name, any_circuit if name == "tflm" else None, None, total, "floats"
+        ),
     )
     subject = Subject("digits", as_model(DIGITS / "digits.mlir"), {})
-    (row,) = cost.costs(subject, ["tflm"]).rows
-    assert row.difference == Disagreement(400, 4, 1)
+    for names in (["tflm"], ["tflm", "exact"]):
+        row, *others = cost.costs(subject, names).rows
+        assert row.difference == Disagreement(400, 4, 1)
+        assert [one.contract for one in others] == names[1:]
+    with pytest.raises(QlowerError) as caught:
+        cost.costs(subject, ["exact"])
+    assert caught.value.message == "no contract has a requantizer of integers"
+    assert caught.value.notes == ("exact: floats",)
 
 
 @pytest.mark.long
