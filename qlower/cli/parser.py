@@ -76,7 +76,7 @@ class ArgumentParser(argparse.ArgumentParser):
         argparse passes unknown arguments to the outermost parser, whose help doesn't
         list that command's options.
         """
-        space = argparse.Namespace() if namespace is None else namespace
+        space = namespace or argparse.Namespace()
         parsed, unknown = super().parse_known_args(args, space)
         if unknown:
             options = [word.split("=")[0] for word in unknown if word.startswith("-")]
