@@ -81,7 +81,7 @@ def compilation(name: str) -> Compilation:
 def test_native_code(name: str, compilation: Compilation):
     """Every input for this machine; of models of many kinds, and of all of them in the
     long run, three at one of its other levels."""
-    if name in WITH_A_SMALLER_ONE and not is_asked_for(LARGE_VARIABLE):
+    if name in (*WITH_A_SMALLER_ONE, *LARGEST) and not is_asked_for(LARGE_VARIABLE):
         pytest.skip("a smaller model has the same operators")
     inputs, references = inputs_of(name), references_of(name)
     function = compilation.function()

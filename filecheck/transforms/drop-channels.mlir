@@ -127,6 +127,20 @@ func.func @moved(%x: tensor<1x2x2x1x!x>) -> tensor<1x1x!y> {
   return %r : tensor<1x1x!y>
 }
 
+// Through a reshape that adds dimensions: it says its shape, too.
+// CHECK-LABEL: func.func @raised
+// CHECK:       tensor.expand_shape {{.*}} output_shape [1, 1, 1, 1] : tensor<1x1xi8> into tensor<1x1x1x1xi8>
+// CHECK:       kernel.nest window parallel [1, 1, 1, 1] reduction [1, 1, 1]
+func.func @raised(%x: tensor<1x2x!x>) -> tensor<1x1x1x1x!y> {
+  %w = qnn.constant dense<[[2, 3], [0, 0]]> : tensor<2x2xi8> -> tensor<2x2x!w>
+  %b = arith.constant dense<[40, 8]> : tensor<2xi32>
+  %y = qnn.linear %x, %w, %b : (tensor<1x2x!x>, tensor<2x2x!w>, tensor<2xi32>) -> tensor<1x2x!y>
+  %f = qnn.reshape %y : (tensor<1x2x!y>) -> tensor<1x1x1x2x!y>
+  %v = qnn.constant dense<[[[[1, 3]]]]> : tensor<1x1x1x2xi8> -> tensor<1x1x1x2x!w>
+  %r = qnn.conv2d %f, %v {stride = [1, 1], pad = [0, 0, 0, 0], dilation = [1, 1]} : (tensor<1x1x1x2x!y>, tensor<1x1x1x2x!w>) -> tensor<1x1x1x1x!y>
+  return %r : tensor<1x1x1x1x!y>
+}
+
 // Groups divide the channels that they read among two loops: all of these stay.
 // CHECK-LABEL: func.func @groups
 // CHECK-NOT:   kept_channels

@@ -219,6 +219,7 @@ def pools(
     return compare_layers(compilation, count_kernels(compilation.object), folder)
 
 
+@pytest.mark.parts(5)
 def test_a_kernel_is_counted_and_compared(tmp_path: Path) -> None:
     first, last = pools(tmp_path)
     assert (first.layer, last.layer) == ("first", "last")

@@ -106,7 +106,7 @@ def check_levels(here: Compilation, x: Array, levels: Sequence[str], name: str) 
             np.testing.assert_array_equal(output, right, err_msg=where)
 
 
-@pytest.mark.parts(52)
+@pytest.mark.parts(208)
 @needs_models
 @pytest.mark.parametrize("contract", contract_names())
 def test_contracts_give_the_bits_of_this_machine(contract: str):

@@ -95,6 +95,7 @@ def external(code: CompiledObject) -> set[str]:
     return read_object(code.object_bytes).external_symbols
 
 
+@pytest.mark.parts(4)
 def test_integers_need_nothing_on_a_microcontroller():
     """No library, no runtime, and no floats that proofs would bring in."""
     code = digits("thumbv7em", "tflm")

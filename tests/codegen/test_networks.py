@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("verify_each")
 LEVELS = sorted(levels())
 
 
-@pytest.mark.parts(10)
+@pytest.mark.parts(50)
 @pytest.mark.parametrize("seed", range(10))
 def test_random_networks(seed: int):
     check_network(seed)

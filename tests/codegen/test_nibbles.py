@@ -223,7 +223,7 @@ def layer(operator: str, bits: int, random: np.random.Generator) -> bytes:
     return builder.build([x], [y])
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("operator", ["FULLY_CONNECTED", "CONV_2D"])
 def test_flash(operator: str, tmp_path: Path):
     """Layers of a TFLite file: the interpreter's bits from half of the constants."""

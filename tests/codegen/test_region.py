@@ -327,7 +327,7 @@ def test_float_operations(level: str, bits: int):
     check(level, module([type, type], bodies), [a, b], want)
 
 
-@pytest.mark.parts(48)
+@pytest.mark.parts(54)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("to", [8, 32, 64])

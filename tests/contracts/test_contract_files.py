@@ -633,7 +633,7 @@ def read_alone(definition: Definition, rule: str) -> Mapping[str, Rule]:
     return read_rules(definition.part(functions_of(rule, definition.outlines)))
 
 
-@pytest.mark.parts(24)
+@pytest.mark.parts(53)
 @pytest.mark.parametrize("name", ["_steps", *contract_names()])
 def test_contracts_that_come_with_qlower_verify(name: str):
     """They are known to, and aren't verified when they are read."""

@@ -89,6 +89,7 @@ def test_all_that_a_register_can_hold(
 SIDES = ("esp-dl-esp32", "esp-dl-s3")
 
 
+@pytest.mark.parts(4)
 def test_verify_finds_an_input_that_fills_a_lane() -> None:
     (verdict,) = equal(*SIDES, conv(1)).layers
     assert verdict.verdict == "differs"

@@ -316,7 +316,7 @@ SYSTEMS: Mapping[str, tuple[type[System], Formulas]] = {
 }
 
 
-@pytest.mark.parts(12)
+@pytest.mark.parts(36)
 @pytest.mark.parametrize(
     ("contract", "rule"),
     [(name, rule) for name, (_, formulas) in SYSTEMS.items() for rule in formulas],

@@ -68,7 +68,7 @@ def test_a_base_is_not_read_to_be_named() -> None:
     assert "whole" not in vars(origin.definition)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("name", ["tflite", "_reals", "_steps", "_glibc"])
 def test_whether_there_are_rules(name: str) -> None:
     rules = load_contract(name).rules

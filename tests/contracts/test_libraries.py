@@ -92,7 +92,7 @@ def model_of(function: str, count: int, element: AnyFloat = f32) -> qlower.Model
     return qlower.Model(ModuleOp([main]))
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(18)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_it_is_the_library_s(function: str) -> None:
     count = FUNCTIONS[function]

@@ -105,7 +105,7 @@ func.func @matmul(%accumulator: i32) -> i32 {
     assert page.startswith("# mine\n\n*(no summary)*\n")
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("name", ["hls4ml", "max78000", "xnnpack-rndnu", "tosa-double"])
 def test_each_rule_is_named_where_it_comes_from(name: str):
     """An inherited one once, whatever other bases have it, too."""

@@ -147,7 +147,7 @@ def numbers(
     return values.astype(np.float32)
 
 
-@pytest.mark.parts(144)
+@pytest.mark.parts(156)
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_level_gives_the_same_bits(name: str, contract: str):

@@ -114,6 +114,7 @@ def _bits(values: object) -> NDArray[np.int32]:
     return np.asarray(values, np.float32).view(np.int32)
 
 
+@pytest.mark.parts(5)
 def test_a_planted_order_is_named(tmp_path: Path):
     """Sums in another order are found, told apart by their order, and not called
     equal."""
@@ -187,7 +188,7 @@ def island() -> bytes:
     return builder.build([x], [y])
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_the_kernels_of_an_island_are_identified(contract: str, tmp_path: Path):
     """Each kind of LiteRT's kernels is named alone, and ONNX Runtime, from what each

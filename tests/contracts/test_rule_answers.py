@@ -408,7 +408,7 @@ def test_write(request: pytest.FixtureRequest):
         (ANSWERS / FUNCTIONS / f"{name}.txt").write_text(text + "\n")
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("half", [0, 1], ids=["even", "odd"])
 @pytest.mark.parametrize("root", FAMILIES)
 def test_answers(root: str, half: int):
@@ -501,7 +501,7 @@ def accepted_rules() -> set[tuple[str, str]]:
     }
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_functions_of_contracts(name: str):
     """One by one, at values that rules give them, or never do."""
@@ -513,6 +513,7 @@ def test_numbers_are_those_of_the_text():
     assert numbers_of_libraries() == expected
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_functions_of_libraries(name: str):
     """Also those that are compared with the C library where it is there."""

@@ -188,7 +188,7 @@ def check_random_layers(
             check(executor.run(inputs, {})[0], expected, f"seed {seed}, {name}")
 
 
-@pytest.mark.parts(36)
+@pytest.mark.parts(108)
 @pytest.mark.parametrize("kernels", SYSTEMS)
 @pytest.mark.parametrize("layer", EDGE_LAYERS)
 def test_edge_layers(layer: str, kernels: str, tmp_path: Path):

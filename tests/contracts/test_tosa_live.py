@@ -72,7 +72,7 @@ def check_random_layers(
         check(path, model, input_sets, contract, f"seed {seed}", turn)
 
 
-@pytest.mark.parts(18)
+@pytest.mark.parts(54)
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("layer", EDGE_LAYERS)
 def test_edge_layers(layer: str, contract: str, tmp_path: Path):

@@ -78,7 +78,7 @@ def test_tables(operator: str, scales: tuple[float, float], tmp_path: Path) -> N
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(12)
 @pytest.mark.skipif(
     find_spec("ai_edge_litert") is None, reason="ai_edge_litert is not installed"
 )

@@ -12,6 +12,7 @@ from support.layers.small_model import SMALL_MODEL
 SCRIPT = Path(__file__).parents[2] / "examples" / "benchmark" / "estimates.py"
 
 
+@pytest.mark.parts(4)
 def test_kernels_have_a_ratio(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,7 +82,7 @@ def test_layers_alone_are_those_of_a_loop_over_layers() -> None:
         assert row.carried.differing == np.count_nonzero(apart)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize("sides", [("tflite", "tflite"), ("interp", "jit")])
 def test_nothing_differs(
     sides: tuple[str, str], capsys: pytest.CaptureFixture[str]

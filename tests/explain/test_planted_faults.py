@@ -97,7 +97,7 @@ def check(model: qlower.Model, layer: str, fault: str, folder: Path) -> None:
         assert all(row.text.startswith(step) for row in parting.rows)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 @pytest.mark.parametrize(("turn", "layer"), [(0, "depthwise"), (1, "pointwise")])
 def test_a_fault_in_a_small_network(turn: int, layer: str, tmp_path: Path) -> None:
     for fault in list(FAULTS)[turn::2]:

@@ -63,7 +63,7 @@ def test_errors_add_up_to_the_result(test: RunTest) -> None:
             assert "<table>" in trace._repr_html_() or not trace.chains  # pyright: ignore[reportPrivateUsage]
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(
     "test", [test for test in TESTS if "exact" in test.contracts], ids=str
 )

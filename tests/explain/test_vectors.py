@@ -54,6 +54,7 @@ def test_everything_is_shown_that_can_be(made: qlower.Vectors) -> None:
         assert {"saturates low", "saturates high"} <= shown.keys()
 
 
+@pytest.mark.parts(5)
 def test_outputs_are_those_of_native_code(made: qlower.Vectors) -> None:
     model = qlower.load(DIGITS)
     for layer in made.layers:
@@ -77,6 +78,7 @@ def test_accumulators_are_sums_of_products(made: qlower.Vectors) -> None:
     np.testing.assert_array_equal(layer.arrays["accumulator"], expected)
 
 
+@pytest.mark.parts(5)
 def test_an_addition_sees_every_pair_of_codes() -> None:
     types = [quantized([64, 64], scale) for scale in (0.1, 0.2, 0.3)]
     model = make_model(types[:2], lambda a, b: [qnn.AddOp(a, b, types[2]).result])

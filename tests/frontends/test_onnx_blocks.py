@@ -158,6 +158,7 @@ def test_zeros_of_products_have_no_sign(tmp_path: Path) -> None:
     assert (found < 0).any()
 
 
+@pytest.mark.parts(5)
 def test_as_written_nothing_lies_in_blocks(tmp_path: Path) -> None:
     chain = Chain(0, 16)
     chain.pool("AveragePool")

@@ -179,6 +179,7 @@ def named(constants: Mapping[str, Array]) -> list[Any]:
     return [numpy_helper.from_array(value, name) for name, value in constants.items()]
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("per_column", [False, True])
 def test_dynamic_quantize_matmul(per_column: bool, tmp_path: Path) -> None:
     constants = named(dynamic_parameters(10, 70, 23, per_column))

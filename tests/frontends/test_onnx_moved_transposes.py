@@ -95,6 +95,7 @@ class Net:
             np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("channels", [16, pytest.param(48, marks=pytest.mark.long)])
 def test_transposes_cancel(channels: int, tmp_path: Path) -> None:
     net = Net(0, channels)

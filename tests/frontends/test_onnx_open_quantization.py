@@ -74,7 +74,7 @@ PLACES: dict[str, tuple[tuple[int, ...], dict[str, int]]] = {
 """The shape of scales for a tensor [3, 5, 8], and the attributes."""
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("type", TYPES)
 def test_dequantize(type: str, place: str, tmp_path: Path) -> None:

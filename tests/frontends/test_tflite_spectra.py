@@ -53,7 +53,7 @@ def rows(size: int, seed: int) -> NDArray[np.float32]:
     return x.reshape(2, ROWS // 2, 1, size)
 
 
-@pytest.mark.parts(8)
+@pytest.mark.parts(16)
 @pytest.mark.parametrize(
     ("size", "length"),
     [

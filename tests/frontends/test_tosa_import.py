@@ -43,6 +43,7 @@ def test_names_and_shapes(file: Path):
     assert batch.outputs[0].shape == (3, 16)
 
 
+@pytest.mark.parts(4)
 def test_unsigned_values(file: Path):
     x = np.random.default_rng(0).integers(0, 256, (1, 4, 4, 4)).astype(np.uint8)
     sums = 3 * (x.astype(np.int64) - 128).sum(-1).reshape(1, 16) - 40

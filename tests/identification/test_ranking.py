@@ -195,7 +195,7 @@ def explained(
     ]
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(12)
 @pytest.mark.parametrize(
     ("model", "by", "kept"),
     [

@@ -66,6 +66,7 @@ def wanted_bytes(path: Path, frames: list[np.ndarray]) -> list[bytes]:
     return [b"".join(a.tobytes() for a in run(x, state=state)) for x in frames]
 
 
+@pytest.mark.parts(3)
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_a_program_with_two_streams(path: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"

@@ -54,6 +54,7 @@ def test_every_file_of_the_compiler_counts(
     objects.own_code.cache_clear()
 
 
+@pytest.mark.parts(5)
 def test_where_other_packages_have_contracts_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -163,7 +163,7 @@ def test_an_imported_model_names_the_same_files(name: str):
     np.testing.assert_array_equal(run("out/imported.mlir"), first)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(10)
 def test_qlower_opt_finds_them_too(name: str):
     """In its input and its output, and in the files of --dump-ir."""
     if not name.endswith(".mlir"):

@@ -309,6 +309,7 @@ def test_litert_shows_all_of_its_tensors(
     assert all(row.carried is not None for row in found.layers)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.skipif(
     find_spec("onnx") is None or find_spec("onnxruntime") is None,
     reason="onnx or onnxruntime is not installed",

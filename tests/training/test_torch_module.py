@@ -50,6 +50,7 @@ def moved(module: Any, share: float = 0.3) -> Any:
     return module
 
 
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     "contract",
     ["pow2-shift", *(pytest.param(name, marks=pytest.mark.long) for name in CONTRACTS)],

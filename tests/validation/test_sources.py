@@ -50,7 +50,7 @@ def reals(folder: Path, images: Array, labels: Array) -> None:
     np.savez(folder / "x.npz", image=(images.astype(np.float32) + 128) / 255, y=labels)
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     "write", [folder_of_shards, one_file, compressed, parquet, reals]
 )

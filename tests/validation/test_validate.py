@@ -100,6 +100,7 @@ def test_interrupted_work_goes_on(
         run(job, resume=state)
 
 
+@pytest.mark.parts(4)
 def test_layers_and_metrics(model: Path, stored: Path):
     def metric(
         outputs: tuple[Array, ...], classes: frozenset[int] | None

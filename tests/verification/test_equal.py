@@ -57,6 +57,7 @@ func.func @conv2d(%accumulator: i32, %input_unsigned: i1, %output_zero_point: i3
 a float32, which is 128 of the 31-bit integer's."""
 
 
+@pytest.mark.parts(5)
 @pytest.mark.parametrize(
     "layer", ["conv1", pytest.param("depthwise", marks=pytest.mark.long)]
 )

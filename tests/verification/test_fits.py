@@ -31,6 +31,7 @@ KEYWORDS = models_directory() / "micro_kws_m_fp32_onnx" / "model.onnx"
 ASKED = EXAMPLES / "fbgemm-overflow" / "asked.mlir"
 
 
+@pytest.mark.parts(5)
 def test_widths_are_those_of_sums_in_the_order() -> None:
     loaded = qlower.load(DIGITS)
     (op,) = (op for op in layers(loaded.module) if isinstance(op, qnn.LinearOp))

@@ -122,6 +122,7 @@ def by_tflm(name: str, model: Model, contract: str | None) -> Computed:
     return Computed("tflm", model, "tflm")
 
 
+@pytest.mark.parts(5)
 def test_sums_of_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every sum is tried, without the bias, which takes more bits than they do."""
     path = words(tmp_path / "y.mlir", 4, "7FC0812A05F911EE33D208B0", "<-99:500>")

@@ -70,7 +70,7 @@ def test_results_of_any_sums(count: int) -> None:
     assert np.array_equal(code(8, -1 << 50).at(sums), expected)
 
 
-@pytest.mark.parts(6)
+@pytest.mark.parts(8)
 @pytest.mark.parametrize("dtype", ["i1", "u1"])
 @pytest.mark.parametrize("size", [2, 3, 10, 300])
 def test_rows_have_every_byte_beside_every_maximum(size: int, dtype: str) -> None:

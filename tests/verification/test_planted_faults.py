@@ -93,6 +93,7 @@ def test_a_fault_of_a_softmax_is_found(
     assert row.verdict == "differs"
 
 
+@pytest.mark.parts(4)
 def test_what_is_not_decided_of_a_softmax_is_said() -> None:
     (row,) = native(DIGITS, {"host": host_target()}, only=["probabilities"]).layers
     assert row.verdict == "undecided"

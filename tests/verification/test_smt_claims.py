@@ -58,6 +58,7 @@ def by_channel(claims: Claims) -> dict[str, Claim]:
     return {channel: claim for claim in claims for _, channel in claim.of}
 
 
+@pytest.mark.parts(5)
 def test_results_without_steps_are_told_apart(tmp_path: Path) -> None:
     """A channel's number, and 0: only what is claimed to be equal says which."""
     for name, result in (("one", "%channel"), ("zero", "%zero")):
