@@ -92,7 +92,7 @@ class _Writer(TableWriter):
     def _operator(
         self, op: Operation, number: int, names: Mapping[SSAValue, str]
     ) -> int:
-        result = op.results[0]
+        (result,) = op.results
         inputs = [
             self._constant(op, index, f"{names[result]}_{index}")
             if is_constant(operand.owner)

@@ -200,7 +200,8 @@ def _halved(sums: Summing[T], lanes: Sequence[T]) -> T:
     while len(lanes) > 1:
         half = len(lanes) // 2
         lanes = [sums.add(lanes[at], lanes[at + half]) for at in range(half)]
-    return lanes[0]
+    (total,) = lanes
+    return total
 
 
 def _sixteens(sums: Summing[T]) -> T:
@@ -210,7 +211,8 @@ def _sixteens(sums: Summing[T]) -> T:
     lanes = [sums.add(lanes[at + 8], lanes[at]) for at in range(8)]
     while len(lanes) > 1:
         lanes = [sums.add(*lanes[at : at + 2]) for at in range(0, len(lanes), 2)]
-    return lanes[0]
+    (total,) = lanes
+    return total
 
 
 def _vectors(sums: Summing[T]) -> T:

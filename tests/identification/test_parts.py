@@ -14,7 +14,7 @@ import pytest
 import qlower
 from qlower.contracts import load_contract
 from qlower.contracts.family import Arithmetic
-from qlower.dialects.qnn import Conv2DOp
+from qlower.dialects.qnn import Conv2DOp, SoftmaxOp
 from qlower.identification import replay as replaying
 from qlower.identification import search as searching
 from qlower.identification.batches import batched, is_positional, largest
@@ -236,6 +236,24 @@ def test_rules_that_ask_for_places() -> None:
     for value in ("element", "element_count"):
         plain.rules["requantize"].values = ["input", value]
         assert is_positional(op, plain)
+    # One rule of several is enough.
+    softmax = parse_module(
+        """func.func @main(%x: tensor<1x!quant.uniform<i8:f32, 0.5>>) {
+          %y = qnn.softmax %x : (tensor<1x!quant.uniform<i8:f32, 0.5>>)
+            -> tensor<1x!quant.uniform<i8:f32, 0.00390625:-128>>
+          return
+        }"""
+    )
+    (several,) = layers(softmax)
+    assert isinstance(several, SoftmaxOp)
+    assert len(several.rules) > 1
+    assert not is_positional(softmax, plain)
+    for name in several.rules:
+        rules = {one: SimpleNamespace(values=["input"]) for one in several.rules}
+        mixed: Any = SimpleNamespace(rules=rules)
+        assert not is_positional(several, mixed)
+        rules[name].values.append("element")
+        assert is_positional(several, mixed)
     without: Any = SimpleNamespace(rules={})
     assert not is_positional(op, without)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from xdsl.builder import ImplicitBuilder
@@ -75,6 +78,10 @@ def test_models_have_names_and_are_verified() -> None:
     assert ports == [(name, (2, 3)) for name in names]
     assert main_function(model.module).arg_attrs is not None
     assert [layer_name(op) for op in layers(model.module)] == ["relu_0"]
+    assert str(model).endswith("\n  1 layer: 1 relu")
+    model.check_runs_elsewhere()
+    with pytest.raises(QlowerError, match="is read by its signature"):
+        replace(model, signature_name="f", path=Path("m.tflite")).check_runs_elsewhere()
     assert [*value_names(model.module).values()] == ["input0", "input1", "relu_0"]
     assert [layer_name(op) for op in layers(make_module([ROWS], relu))] == [None]
     with pytest.raises(QlowerError, match="does not verify"):

@@ -239,3 +239,9 @@ def test_a_result_is_its_table() -> None:
     assert result.render(9) == own.render(width=9) != own.render()
     assert vars(Tabled)["_repr_html_"](result) == own.render("html")
     assert result.to_dict() == {"rows": [{"k0": 1, "k1": "words of it"}]}
+
+
+def test_heads_go_on_in_the_next_line_where_texts_are_cut() -> None:
+    name = column(0, "two words", least=5, wraps=False)
+    lines = table([("some text",)], name).render(width=5).splitlines()
+    assert lines == ["two", "words", "-----", "so…xt"]

@@ -12,14 +12,18 @@ from xdsl.dialects.builtin import (
     AnyDenseElement,
     BytesAttr,
     DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
     TensorType,
     f16,
     f32,
     f64,
     i32,
 )
+from xdsl.ir import Attribute
 
 from qlower.diagnostics import QlowerError
+from qlower.text.constants import dense_of_bytes
 from qlower.text.floats import only_as_bytes
 from qlower.text.parsing import parse_module
 
@@ -86,3 +90,26 @@ def test_bits_of_numbers_in_text(value: str, message: str) -> None:
         parse_module(text)
     if "typed" in message:
         assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("type", "data", "message"),
+    [
+        (TensorType(i32, (2,)), bits(1, 2), ""),
+        (TensorType(f32, ()), bits(SIGNALING), ""),
+        (TensorType(i32, (2,)), bits(1), "a resource of 4 bytes, tensor<2xi32> has 8"),
+        (TensorType(IntegerType(4), (2,)), b"ab", "resources of i4 are not supported"),
+        (i32, bits(1), "resources of i32 are not supported"),
+        (
+            TensorType(IndexType(), (1,)),
+            bits(1, 0),
+            "resources of tensor<1xindex> are not supported",
+        ),
+    ],
+)
+def test_resources(type: Attribute, data: bytes, message: str) -> None:
+    if not message:
+        assert dense_of_bytes(type, data).data.data == data
+        return
+    with pytest.raises(ValueError, match=re.escape(message)):
+        dense_of_bytes(type, data)

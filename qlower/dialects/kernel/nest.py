@@ -317,11 +317,9 @@ class NestOp(IRDLOperation):
             raise VerifyException("the result of a nest is always stored")
         if self.buffers is not None and BoxAttr() in self.buffers:
             users = [use.operation for result in self.res for use in result.uses]
-            if len(self.res) != 1 or not (
-                len(users) == 1
-                and isinstance(users[0], CopyOp)
-                and users[0].takes_whole_source
-            ):
+            copies = [user for user in users if isinstance(user, CopyOp)]
+            whole = [copy for copy in copies if copy.takes_whole_source]
+            if not len(self.res) == len(users) == len(whole) == 1:
                 raise VerifyException("no box: a lone copy must take the whole result")
         verify_maps(
             [verified_shape(value) for value in (*self.inputs, *self.res)],
