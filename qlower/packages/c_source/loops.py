@@ -100,7 +100,7 @@ def linear(strides: Sequence[int], first: int, counters: Sequence[str]) -> str:
         if stride
     ]
     if first > 0 or not terms:
-        terms.append(str(first))
+        terms.append(str(max(first, 0)))
     return " + ".join(terms) + (f" - {-first}" if first < 0 else "")
 
 
