@@ -337,6 +337,19 @@ def test_files_that_hold_nothing_to_map(tmp_path: Path) -> None:
         assert reason in caught.value.message
 
 
+def test_what_is_packed_and_damaged_is_not_mapped(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, x=ARRAYS["plain"])
+    with zipfile.ZipFile(path) as archive:
+        (member,) = archive.infolist()
+    data = bytearray(path.read_bytes())
+    lengths = struct.unpack_from("<2H", data, member.header_offset + 26)
+    data[member.header_offset + 30 + sum(lengths)] = 7  # no kind of block
+    path.write_bytes(data)
+    with pytest.raises(QlowerError, match="invalid block type"):
+        map_array(MappedFile(path, "x.npy"))
+
+
 def test_arrays_of_several_files_have_their_names(tmp_path: Path) -> None:
     np.save(tmp_path / "a.b.npy", ARRAYS["plain"])
     np.savez(tmp_path / "z.npz", x=ARRAYS["plain"], y=ARRAYS["words"])

@@ -46,6 +46,8 @@ HARMLESS = re.compile(r"[\w.:+#/-]+")
             ["block_1/conv", "block_2/conv"],
         ),
         (["m/conv/Relu;x", "m/conv/Relu;y"], ["x", "y"]),
+        # What both have says nothing about either.
+        (["a", "a;a/c"], ["a", "c"]),
         (["a b", "a  b"], ["a_b", "a_b#2"]),
         # A step on the way to a layer.
         (["m/add/Add/reshape", "m/add/Add"], ["add/reshape", "add"]),
