@@ -110,6 +110,19 @@ def test_floats_are_refused_by_name() -> None:
     assert "tflite" in str(error.value)
 
 
+def test_a_float_that_no_step_takes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.mlir"
+    path.write_text("""func.func @real_linear(%sum: f32) -> f32 {
+  return %sum : f32
+}""")
+    with pytest.raises(QlowerError) as caught:
+        open_function(load_contract(str(path)), "real_linear")
+    assert caught.value.message == (
+        "rule real_linear of contract own computes in floats, a circuit has integers "
+        "only"
+    )
+
+
 def test_ports_take_what_their_steps_have_results_for() -> None:
     rule = open_function(load_contract("tflite"), "conv2d")
     ends = {
