@@ -151,18 +151,25 @@ def test_blocks_of_an_axis(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "at"),
-    [((3, 4), (1, 1)), ((2, 4), (0, 0)), ((3, 3), (1, 0)), ((2, 3), ())],
+    [
+        ((2, 3, 4), (0, 1, 1)),
+        ((2, 2, 4), (0, 0, 0)),
+        ((3, 2, 4), (1, 0, 0)),
+        ((2, 3, 3), (0, 1, 0)),
+        ((3, 2, 3), (0, 0, 0)),
+        ((2, 2, 3), (0, 0, 0)),
+    ],
 )
 def test_a_border_around_what_is_there(
-    shape: tuple[int, int], at: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    shape: tuple[int, ...], at: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before it, after it, or nowhere."""
+    """Before it, after it, or nowhere, along some of its axes."""
     monkeypatch.setattr(CopyOp, "box_is_written", True)
-    box = Box((2, 3), (2, 3), shape, at=at, fill="7")
+    sizes = (2, 2, 3)
+    box = Box(sizes, sizes, shape, at=at, fill="7")
     found, wanted = run(box, "i32", [None])
-    row, column = at or (0, 0)
     inside = wanted[AROUND:-AROUND].reshape(shape)
-    inside[row : row + 2, column : column + 3] = 99
+    inside[tuple(slice(a, a + b) for a, b in zip(at, sizes, strict=True))] = 99
     np.testing.assert_array_equal(found, wanted)
 
 
