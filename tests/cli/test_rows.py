@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from qlower.cli.rows import add_rows
+from qlower.cli.rows import KINDS, add_rows
 
 ROWS = """
 models MODEL[=FILE] +  one model or more,
@@ -70,3 +70,45 @@ def test_help() -> None:
     text = " ".join(parser().format_help().split())
     assert "one model or more, in lines that go on" in text
     assert "output: --at LEVEL the one that is meant" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("share", "0.9", 0.9),
+        ("share", "90%", 0.9),
+        ("share", "100%", 1.0),
+        ("share", "0", 0.0),
+        ("share", "1", 1.0),
+        ("share", "1.01", "'1.01' is not a share: 0.9, or 90%"),
+        ("share", "-1%", "'-1%' is not a share: 0.9, or 90%"),
+        ("share", "most", "'most' is not a share: 0.9, or 90%"),
+        ("share", "nan", "'nan' is not a share: 0.9, or 90%"),
+        ("names", "a,b", ["a", "b"]),
+        ("names", "a", ["a"]),
+        ("names", "", []),
+        ("sizes", "224x112", (224, 112)),
+        ("sizes", "", ()),
+        ("numbers", "1,-2.5", (1.0, -2.5)),
+        ("bytes", "65536", 65536),
+        ("bytes", "64k", 65536),
+        ("bytes", "3M", 3 << 20),
+        ("bytes", "1G", "'1G' is no number of bytes, such as 65536 or 64K"),
+        ("bytes", "", "'' is no number of bytes, such as 65536 or 64K"),
+        ("bytes", "K", "'K' is no number of bytes, such as 65536 or 64K"),
+    ],
+)
+def test_what_texts_are_read_as(kind: str, text: str, value: object) -> None:
+    if isinstance(value, str):
+        with pytest.raises(argparse.ArgumentTypeError) as caught:
+            KINDS[kind](text)
+        assert str(caught.value) == value
+    else:
+        assert KINDS[kind](text) == value
+
+
+@pytest.mark.parametrize("words", ["m", "--output o", "m --output o --order most"])
+def test_what_is_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args(words.split())
+    assert "error: " in capsys.readouterr().err
