@@ -22,6 +22,7 @@ from qlower.contracts.calls import (
 from qlower.contracts.products import EXACT, IN_TURN, PRODUCTS
 from qlower.contracts.rules import FREELY_TYPED, RULES, is_of_words
 from qlower.diagnostics import QlowerError
+from qlower.dialects.copying import copy_operation
 from qlower.interp.values import Array
 from qlower.text.verification import verify_module
 
@@ -196,9 +197,7 @@ def _copy(function: FuncOp) -> FuncOp:
         copy.name_hint = argument.name_hint
         copies[argument] = copy
     for op in function.body.block.ops:
-        block.add_op(
-            op.clone(copies) if op.regions else op.clone_without_regions(copies)
-        )
+        block.add_op(copy_operation(op, copies))
     whole = function.clone_without_regions()
     whole.body.add_block(block)
     return whole

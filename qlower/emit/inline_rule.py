@@ -26,6 +26,7 @@ from qlower.contracts import Rule, load_contract
 from qlower.contracts.tables import table_size
 from qlower.contracts.walk import ROWS, walk_function
 from qlower.diagnostics import QlowerError
+from qlower.dialects.copying import copy_operation
 from qlower.interp import evaluate_function, make_interpreter
 from qlower.interp.values import Array
 from qlower.model.nests import Nest, extract, to_index
@@ -167,9 +168,7 @@ class _Inliner:
             for value, operand in zip(operands, op.operands, strict=True)
         ]
         mapped = dict(zip(op.operands, values, strict=True))
-        # twice as fast for an operation without regions, as nearly all are
-        copy = (op.clone if op.regions else op.clone_without_regions)(mapped)
-        return self._nest.add(copy).results
+        return self._nest.add(copy_operation(op, mapped)).results
 
 
 def _is_nothing(value: Value) -> bool:

@@ -11,6 +11,8 @@ from typing import TypeVar
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from qlower.dialects.copying import copy_operation
+
 OpT = TypeVar("OpT", bound=Operation)
 
 
@@ -27,7 +29,10 @@ def clone_in_order(
         for inner in copy.walk():
             inner.location = inner.location if location is None else location
         return copy
-    copy = op.clone_without_regions(values)
+    if op.regions:
+        copy = op.clone_without_regions(values)
+    else:
+        copy = copy_operation(op, values)
     if location is not None:
         copy.location = location
     for source, region in zip(op.regions, copy.regions, strict=True):

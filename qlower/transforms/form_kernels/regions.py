@@ -20,6 +20,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from qlower.diagnostics import QlowerError
+from qlower.dialects.copying import copy_operation
 from qlower.dialects.kernel import IndexOp, YieldOp
 from qlower.model.nests import constant
 
@@ -77,9 +78,7 @@ def inline(
             mapped[op.result] = index.results[0]
             into.add_op(index)
         else:
-            # twice as fast for an operation without regions, as nearly all are
-            clone = op.clone if op.regions else op.clone_without_regions
-            into.add_op(clone(mapped))
+            into.add_op(copy_operation(op, mapped))
     return tuple(mapped.get(result, result) for result in results)
 
 
