@@ -69,7 +69,8 @@ def test_values(words: str, name: str, value: object) -> None:
 def test_help() -> None:
     text = " ".join(parser().format_help().split())
     assert "one model or more, in lines that go on" in text
-    assert "output: --at LEVEL the one that is meant" in text
+    assert "--pair A B two words" in text
+    assert " output: --at LEVEL the one that is meant" in text
 
 
 @pytest.mark.parametrize(
