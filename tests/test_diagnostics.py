@@ -244,3 +244,9 @@ def test_warnings_are_given_once_within_the_block(
         for text in ("a", "a"):
             warn(text)
     assert caplog.messages == [f"warning: {text}" for text in "abaa"]
+
+
+def test_an_error_has_its_message_alone_as_an_argument() -> None:
+    error = QlowerError("no", UnknownLoc(), help="yes")
+    assert error.args == ("no",)
+    assert repr(error) == "QlowerError('no')"

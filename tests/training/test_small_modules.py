@@ -178,6 +178,10 @@ def test_threads_share_examples() -> None:
         a, b = one.stored_layers(*given), many.stored_layers(*given)
         assert a.keys() == b.keys() == {"y", "s"}
         assert all(torch.equal(a[name], b[name]) for name in a)
+    # Rows that are no examples aren't shared.
+    given = drawn(2, 4), drawn(2, 4)
+    rows = (Module(pair(2), "exact", threads=n).stored(*given) for n in (1, 3))
+    assert all(torch.equal(a, b) for a, b in zip(*rows, strict=True))
 
 
 X, XX = "tensor<1x4x!x>", "tensor<1x1x4x!x>"
