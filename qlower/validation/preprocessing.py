@@ -176,7 +176,7 @@ def _resized(picture: Image, sizes: tuple[int, ...]) -> Image:
         height, width = sizes
     else:
         scale = sizes[0] / min(picture.size)
-        width, height = (max(1, round(side * scale)) for side in picture.size)
+        width, height = (round(side * scale) for side in picture.size)
     return picture.resize((width, height), Resampling.BILINEAR)
 
 
