@@ -408,7 +408,7 @@ def test_write(request: pytest.FixtureRequest):
         (ANSWERS / FUNCTIONS / f"{name}.txt").write_text(text + "\n")
 
 
-@pytest.mark.parts(4)
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("half", [0, 1], ids=["even", "odd"])
 @pytest.mark.parametrize("root", FAMILIES)
 def test_answers(root: str, half: int):
