@@ -133,7 +133,10 @@ _FUSED_ADD = RuleSignature(
 _LINEAR_PRODUCT = RuleSignature(
     {},
     {
-        **{**_LAYER, "channel_count": i32, "input_unsigned": i1, "weight_unsigned": i1},
+        **_LAYER,
+        "channel_count": i32,
+        "input_unsigned": i1,
+        "weight_unsigned": i1,
         # Whether the sums themselves are the result.
         "gives_sums": i1,
     },
