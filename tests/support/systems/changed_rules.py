@@ -199,7 +199,10 @@ SYSTEMS = {
         run_ncnn,
         {
             "conv2d": (
-                ("@store(@fused(%accumulator)", "@store(@in_two_steps(%accumulator)"),
+                (
+                    "@store(@real_fused(%accumulator, @step)",
+                    "@store(@real_in_two_steps(%accumulator, @step)",
+                ),
                 ("else @round_by_adding_half(%steps)", "else half_even(%steps)"),
                 (
                     "@step_of(1.0 / %input_scale, 1.0 / %weight_scale)",
@@ -208,12 +211,15 @@ SYSTEMS = {
             ),
             "depthwise_conv2d": (
                 (
-                    "%real = @fused(%accumulator) if %fuses",
-                    "%real = @fused(%accumulator) if not %fuses",
+                    "@real_fused(%accumulator, @step) if %fuses",
+                    "@real_fused(%accumulator, @step) if not %fuses",
                 ),
             ),
             "linear": (
-                ("@store(@in_two_steps(%accumulator)", "@store(@fused(%accumulator)"),
+                (
+                    "@store(@real_in_two_steps(%accumulator, @step)",
+                    "@store(@real_fused(%accumulator, @step)",
+                ),
             ),
         },
         signs=(True,),
@@ -233,10 +239,10 @@ SYSTEMS = {
                         "fma(%sum * %weight_scale, @ratio, @float_bias)",
                     ),
                     (
-                        "f32(@shift)\n"
-                        "  %steps = (%real_bias - %shifted * %input_scale)",
-                        "%input_scale\n"
-                        "  %steps = (%real_bias - %shifted * f32(@shift))",
+                        "f32(@shift)\n  %result = @plus_zero_point("
+                        "(%real_bias - %shifted * %input_scale)",
+                        "%input_scale\n  %result = @plus_zero_point("
+                        "(%real_bias - %shifted * f32(@shift))",
                     ),
                 ),
             ),
