@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,6 +35,12 @@ def test_rules_with_ports(contract: str, tmp_path: Path) -> None:
         values = usual(drawn(circuit, 4000, 1))
         results = simulated(circuit, values, tmp_path)
         np.testing.assert_array_equal(results, interpreted(circuit, values))
+
+
+def test_no_two_modules_have_one_name() -> None:
+    names = vars(import_module("qlower.circuits.make"))["_Names"]()
+    wanted = ["a", "a_2", "a_3", "b", "a_2_2", "a_4"]
+    assert [names.new(name) for name in ("a", "a", "a", "b", "a_2", "a")] == wanted
 
 
 def usual(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -380,6 +380,23 @@ def test_results_of_another_type(operator: str, operands: list[ArrayLike]) -> No
     expect_refusal(data, "'y0': type UINT8 is not supported together with INT8")
 
 
+@pytest.mark.parametrize(
+    ("operator", "shape", "message"),
+    [
+        ("DEPTH_TO_SPACE", (4, 4, 6), "6 channels are not a multiple of 2 squared"),
+        ("SPACE_TO_DEPTH", (3, 4, 8), "an image of [3, 4] has no blocks of 2"),
+        ("SPACE_TO_DEPTH", (4, 3, 8), "an image of [4, 3] has no blocks of 2"),
+    ],
+)
+def test_images_without_blocks(
+    operator: str, shape: tuple[int, int, int], message: str
+) -> None:
+    sizes = "x".join(map(str, (1, *shape)))
+    block: dict[str, Option] = {"block_size": 2}
+    data = model(operator, [f"int8 {sizes}"], f"int8 {sizes}", options=block)()
+    expect_refusal(data, message)
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_selection_from_other_types(number: int) -> None:
     operands: list[ArrayLike] = ["bool 4", "int8 4", "int8 4"]

@@ -323,3 +323,23 @@ def test_an_exported_program() -> None:
 def test_an_object_that_is_no_program() -> None:
     with pytest.raises(QlowerError, match="takes an ExportedProgram, not Linear"):
         qlower.from_torch(torch.nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize("name", ["float16", "int16"])
+def test_constants_of_other_types(name: str) -> None:
+    class Sum(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("term", torch.ones(4, dtype=getattr(torch, name)))
+
+        def forward(self, x: Any) -> Any:
+            y = torch.quantize_per_tensor(x + self.term, 0.1, 3, torch.quint8)
+            return y.dequantize()
+
+    module = import_module("torch.fx").symbolic_trace(Sum())
+    with pytest.raises(QlowerError) as caught:
+        qlower.from_fx(module, torch.zeros(2, 4))
+    assert caught.value.message.endswith(
+        f"term: constants of type {name} are not supported; expected one of float32,"
+        " int32, int64, bool"
+    )

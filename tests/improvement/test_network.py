@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from qlower.diagnostics import QlowerError
 from qlower.frontends.load import named
 from qlower.text.parsing import parse_module
 
@@ -57,3 +58,14 @@ def test_what_is_judged(
     found = sensitivity.rounding_layers(network)
     assert list(found) == rounding
     assert found["fc"] == "linear"
+
+
+def test_an_operation_without_a_real_function() -> None:
+    axis = f"!quant.uniform<i8:f32:1, {{{', '.join(['0.5'] * 4)}}}>"
+    body = f"  %y = qnn.requantize %x : ({RAW}) -> tensor<1x4x{axis}>"
+    module = parse_module(
+        f"func.func @main(%x: {RAW}) -> tensor<1x4x{axis}> {{\n{body}\n"
+        f"  return %y : tensor<1x4x{axis}>\n}}"
+    )
+    with pytest.raises(QlowerError, match="must be f32, or quantized per tensor"):
+        network_room.Network(named(module, None), "exact", {})
