@@ -15,7 +15,7 @@ def operand(*strides: int, edges: bool = False) -> SimpleNamespace:
     return SimpleNamespace(strides=strides, edges=("edge",) if edges else ())
 
 
-# Loops of 6, 8 and 3 steps, the last of which is contiguous in the results.
+# Loops of 6, 8 and 3 steps; the last one is contiguous in the results.
 ROWS, FLAT = operand(1, 0, 0), operand(0, 1, 0)
 
 

@@ -102,7 +102,7 @@ def test_what_is_measured_or_of_others_is_not_looked_up(
 
 @dataclass(frozen=True)
 class Code:
-    """What is kept of code: of which content, here, and from what it was made."""
+    """Kept code that says what it is made of, and what it was made from."""
 
     content: tuple[bytes, ...]
     before: bytes = b""

@@ -54,9 +54,12 @@ def in_turn(levels: Mapping[str, Target], turn: int) -> dict[str, Target]:
 def cases_of_turn(
     test: str, cases: Sequence[str], parts: int, turn: int
 ) -> frozenset[str]:
-    """One in so many of a test's cases, the next turn's others. They are drawn by their
-    names, so that no parameter is the same in all. A test of fewer cases than parts has
-    one in as many turns, and none in the others; which turns, its name decides."""
+    """The cases of a test that run in this turn: one in `parts`, others in the next.
+
+    They are drawn by their names, so that no parameter is the same in all. A test with
+    fewer cases than parts has one in as many turns, which its name decides, and none in
+    the others.
+    """
     first = crc32(test.encode()) if len(cases) < parts else 0
     drawn = sorted(cases, key=lambda case: crc32(case.encode()))
     return frozenset(

@@ -103,9 +103,10 @@ def resolve_target(
 def saturates_pairs() -> bool:
     """Whether this machine is x86-64 without VNNI, where systems multiply bytes by
     `vpmaddubsw`, which saturates the sum of two products of uint8 and int8."""
-    is_x86 = BINDING.get_process_triple().split("-")[0] in X86.names
-    present = BINDING.get_host_cpu_features() if is_x86 else {}
-    return is_x86 and not (present.get("avxvnni") or present.get("avx512vnni"))
+    if architecture_of(BINDING.get_process_triple()) is not X86:
+        return False
+    present = BINDING.get_host_cpu_features()
+    return not (present.get("avxvnni") or present.get("avx512vnni"))
 
 
 def resolve_levels(
