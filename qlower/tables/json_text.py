@@ -16,7 +16,7 @@ def json_text(data: Mapping[str, object]) -> str:
     """The object as text, with its `schema`. Infinities and NaN, which JSON hasn't, are
     null."""
     whole = {"schema": SCHEMA, **data}
-    return json.dumps(_finite(whole), indent=1)
+    return json.dumps(_finite(whole), indent=1, allow_nan=False)
 
 
 def _finite(data: object) -> object:
