@@ -18,9 +18,7 @@
 // # Quirks
 // - int8 chains are those of convolutions alone: ncnn adds, pools and concatenates real numbers.
 // # Not matched
-// - Before AVX-512 depthwise convolutions have no FMA: their products and sums round twice with
-//   every kernel. Of 540,400 codes of kernels of 3x3 two differ (AMD EPYC, AVX2), of real outputs
-//   the last bits of a fifth.
+// - Before AVX-512 depthwise convolutions have no FMA: `ncnn-avx2`.
 // - With `use_packing_layout`, which is on by default, a depthwise convolution of 8n channels
 //   multiplies by `rcpps`, the processor's approximate reciprocal, which AMD and Intel compute
 //   differently: 0.03 to 0.2 % of its outputs differ. Others differ only in where r2 is for r1.

@@ -155,7 +155,7 @@ def test_whole_rules_mean_what_the_interpreter_computes(name: str) -> None:
 
 
 NOT_COMPARED = {
-    *("ncnn", "ncnn-arm64", "openvino", "openvino-avx2"),
+    *("ncnn", "ncnn-arm64", "ncnn-avx2", "openvino", "openvino-avx2"),
     "tvm-relay-shift",
     *("pytorch-fbgemm", "pytorch-fbgemm-avx2", "pytorch-nchw", "pytorch-x86"),
 }

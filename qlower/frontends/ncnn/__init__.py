@@ -1,8 +1,8 @@
 """ncnn's `.param` files, with the weights of the `.bin` file of the same name.
 
-A module computes what ncnn's int8 layers compute on x86: the contract `ncnn`. Layers
-whose results are real numbers give such, and those behind them quantize again, as ncnn
-does. A dimension of images comes before ncnn's own.
+A module computes what ncnn's int8 layers compute on x86-64 with AVX-512: the contract
+`ncnn`. Layers whose results are real numbers give such, and those behind them quantize
+again, as ncnn does. A dimension of images comes before ncnn's own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .reader import DOMAIN, read_model
 __all__ = ["FORMAT"]
 
 REMARK = (
-    "ncnn 1.0 gives the same bits on x86-64 with FMA, with options.use_packing_layout"
-    " off and one thread"
+    "ncnn 1.0 gives the same bits on x86-64 with AVX-512, `use_packing_layout` off"
+    " and one thread; before AVX-512 depthwise convolutions of 3x3 round once more"
 )
 
 LAYERS = {**quantized.LAYERS, **plain.LAYERS}

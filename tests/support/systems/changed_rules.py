@@ -43,7 +43,8 @@ class System:
     be, `zero_points` they may have; `changes` make mutants by the rule in which they
     show, of the contract `changed` where that isn't the system's own. A fused
     activation is ReLU, or one of `activations`. Models are in QDQ form if it has that.
-    A chosen layer has at most `channels`.
+    A chosen layer has at most `channels`. The system computes so on processors of this
+    `level` of `machine_levels`, and not on those of a level `below` which it lies.
     """
 
     package: str
@@ -59,6 +60,8 @@ class System:
     contract: str | None = None
     in_sequence: bool = False
     in_qdq: bool = False
+    level: str = "avx512vnni"
+    below: str | None = None
 
 
 STORED_TWICE = ("fma(%real, %used, %shift)", "%real * %used + %shift")
@@ -226,6 +229,22 @@ SYSTEMS = {
         zero_points=False,
         kinds=("conv2d", "depthwise_conv2d", "linear"),
         takes=has_single_outputs,
+    ),
+    "ncnn-avx2": System(
+        "ncnn",
+        run_ncnn,
+        {
+            "depthwise_conv2d": (
+                ("arith.constant false", "arith.constant true"),
+                ("arith.constant false", "%kernel_height == 3"),
+            ),
+        },
+        signs=(True,),
+        zero_points=False,
+        kinds=("conv2d", "depthwise_conv2d", "linear"),
+        takes=has_single_outputs,
+        level="x86-64-v3",
+        below="x86-64-v4",
     ),
     "mnn": System(
         "_tools",

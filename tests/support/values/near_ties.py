@@ -26,7 +26,7 @@ from support.layers.random_modules import RandomLayer
 from support.systems.phone_systems import One, one_of
 from support.values.rule_values import Layer, LayerValues
 
-WITHOUT_ZERO_POINTS = ("ncnn", "ncnn-arm64")
+WITHOUT_ZERO_POINTS = ("ncnn", "ncnn-arm64", "ncnn-avx2")
 """Contracts that refuse what has one."""
 
 REFUSING = (
