@@ -154,6 +154,8 @@ class Reach:
     def __init__(self, reach: Path, tree: Path) -> None:
         self._tree = tree
         self.seconds: dict[str, float] = {}
+        self.starting: set[str] = set()
+        """Those that start processes which import the product."""
         self._tests: defaultdict[Place, set[str]] = defaultdict(set)
         self._blocks: defaultdict[tuple[str, str], set[Place]] = defaultdict(set)
         self._breadth: defaultdict[str, int] = defaultdict(lambda: 1)
@@ -169,6 +171,8 @@ class Reach:
                 continue  # Its parameters have changed.
             if seconds:
                 self.seconds[test] = seconds
+            else:
+                self.starting.add(test)
             of_function = test.partition("[")[0]
             breadth = sum(len(b) for f in found.values() for b in f.values())
             self._breadth[of_function] = max(self._breadth[of_function], breadth)

@@ -85,6 +85,8 @@ class Task:
     tests: Sequence[str]
     of: int
     seconds: float
+    apart: Sequence[str] = ()
+    """Those of the tests that start processes, which import the product anew."""
 
 
 _tree = Path()
@@ -111,10 +113,13 @@ def try_mutant(task: Task) -> Verdict:
     it was: a function of tests that fails there, too, is left out."""
     while (verdict := _with_mutant(task)).is_killed and not _is_honest(verdict, task):
         function = verdict.test.partition("[")[0]
-        left = [test for test in task.tests if test.partition("[")[0] != function]
+        left, apart = (
+            [test for test in tests if test.partition("[")[0] != function]
+            for tests in (task.tests, task.apart)
+        )
         if len(left) == len(task.tests):
             return _verdict(task, f"unreliable {verdict.test}", verdict.shown)
-        task = replace(task, tests=left)
+        task = replace(task, tests=left, apart=apart)
     return verdict
 
 
@@ -122,8 +127,11 @@ def _with_mutant(task: Task) -> Verdict:
     if not task.mutant.file.endswith(".mlir"):
         work = partial(_planted, task)
         answer = in_process(_tree, work, 3 * task.seconds) if task.tests else "passed"
-        # Commands that tests start in processes of their own haven't seen it.
-        if answer not in (UNPLANTED, "passed"):
+        if answer == "passed" and task.apart:
+            anew = partial(_failing_anew, task.apart)
+            with changed(_tree, task.mutant):
+                answer = in_process(_tree, anew, 3 * task.seconds)
+        if answer != UNPLANTED:
             return _verdict(task, answer, len(task.tests))
     with changed(_tree, task.mutant):
         return _shown(task)
@@ -223,7 +231,8 @@ def run(mutants: Sequence[Mutant], options: Options) -> dict[int, Verdict]:
             or known.how == "unreliable"
             or (not known.is_killed and len(tests) > known.shown)
         ):
-            tasks.append(Task(number, mutant, tests, of, options.seconds))
+            apart = [test for test in tests if test in reach.starting]
+            tasks.append(Task(number, mutant, tests, of, options.seconds, apart))
     # So that those that are done at any time are of all rooms.
     random.Random(options.seed).shuffle(tasks)
     for verdict in _tried(tasks, options):
