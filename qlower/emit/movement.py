@@ -43,7 +43,7 @@ def padded(
     elements."""
     nest = Nest(emit, movement.result_shape(shape_of(value)))
     first = [AffineConstantExpr(0)] * len(shape_of(around))
-    (whole,) = nest.build([nest.input(around, first)])
+    whole = nest.build_one(nest.input(around, first))
     return _inserted(emit, movement, value, whole)
 
 
@@ -59,13 +59,13 @@ def taken(emit: Emitter, value: SSAValue, places: Sequence[Sequence[int]]) -> SS
             AffineDimExpr(loop) * (step or 0) + axis[0]
             for loop, (axis, step) in enumerate(zip(places, steps, strict=True))
         ]
-        return nest.build([nest.input(value, indices)])[0]
+        return nest.build_one(nest.input(value, indices))
     wanted = {
         loop: [np.array(axis)]
         for loop, axis in enumerate(places)
         if list(axis) != list(range(shape[loop]))
     }
-    return nest.build([*elements_at(nest, value, wanted)])[0]
+    return nest.build_one(*elements_at(nest, value, wanted))
 
 
 def elements_at(
@@ -138,7 +138,7 @@ def _transpose(emit: Emitter, movement: moves.Transpose, value: SSAValue) -> SSA
     order = movement.order
     nest = Nest(emit, movement.result_shape(shape_of(value)))
     loops = [order.index(axis) for axis in range(nest.parallel)]
-    return nest.build([nest.input(value, loops)])[0]
+    return nest.build_one(nest.input(value, loops))
 
 
 def _slice(emit: Emitter, movement: moves.Slice, value: SSAValue) -> SSAValue:
@@ -154,7 +154,7 @@ def _tile(emit: Emitter, movement: moves.Tile, value: SSAValue) -> SSAValue:
     pairs = zip(movement.multiples, shape_of(value), strict=True)
     bounds = [bound for pair in pairs for bound in pair]
     nest = Nest(emit, bounds)
-    repeated = nest.build([nest.input(value, range(1, len(bounds), 2))])[0]
+    repeated = nest.build_one(nest.input(value, range(1, len(bounds), 2)))
     return reshape(emit, repeated, movement.result_shape(shape_of(value)))
 
 
@@ -164,7 +164,7 @@ def _reverse(emit: Emitter, movement: moves.Reverse, value: SSAValue) -> SSAValu
     indices: list[SSAValue | int] = [*range(len(shape))]
     last = nest.add(scalar_constant(shape[axis] - 1, IndexType())).result
     indices[axis] = nest.add(arith.SubiOp(last, nest.add(IndexOp(axis)).result)).result
-    return nest.build([extract(nest, value, indices)])[0]
+    return nest.build_one(extract(nest, value, indices))
 
 
 def _broadcast(emit: Emitter, movement: moves.Broadcast, value: SSAValue) -> SSAValue:
@@ -173,7 +173,7 @@ def _broadcast(emit: Emitter, movement: moves.Broadcast, value: SSAValue) -> SSA
         AffineConstantExpr(0) if size == 1 else axis
         for axis, size in zip(movement.axes, shape_of(value), strict=True)
     ]
-    return nest.build([nest.input(value, indices)])[0]
+    return nest.build_one(nest.input(value, indices))
 
 
 _EMIT: Mapping[type[Movement], Emit] = {

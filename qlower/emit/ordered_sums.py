@@ -111,17 +111,18 @@ def chain(
         nest.window(sorted(hidden))
     seen = factors.seen(nest, loops)
     init = emit.filled(nest.output_shape, f32, 0.0) if start is None else start
-    return nest.reduce([init], accumulate(nest, seen, fused=fused))[0]
+    return nest.reduce_one(init, accumulate(nest, seen, fused=fused))
 
 
 def accumulate(nest: Nest, factors: Sequence[SSAValue], *, fused: bool) -> Combine:
     """The step that adds a term, which is one number or the product of two."""
 
     def combine(sums: Sequence[BlockArgument]) -> Sequence[SSAValue]:
+        (total,) = sums
         if fused:
             one, other = factors
-            return [nest.add(FmaOp(one, other, sums[0])).result]
-        return [nest.add(arith.AddfOp(sums[0], _term(nest, factors))).result]
+            return [nest.add(FmaOp(one, other, total)).result]
+        return [nest.add(arith.AddfOp(total, _term(nest, factors))).result]
 
     return combine
 
@@ -245,7 +246,7 @@ class NestSums(Summing[SSAValue]):
         among = range(self.count) if among is None else among
         at = self._terms.lane_axis
         lanes = NestSums(self._emit, _Lanes(self._terms, count, among))
-        (sums,) = lanes.nest.build([build(lanes)])
+        sums = lanes.nest.build_one(build(lanes))
         before, after = range(at), range(at, len(self._terms.shape))
         return [
             self.nest.input(sums, [*before, AffineConstantExpr(lane), *after])
@@ -271,7 +272,7 @@ class NestSums(Summing[SSAValue]):
         total, *others = group
         for term in others:
             total = _add(nest, total, term)
-        (sums,) = nest.reduce([init], lambda sums: [_add(nest, total, sums[0])])
+        sums = nest.reduce_one(init, lambda sums: [_add(nest, total, *sums)])
         return self._here(sums)
 
     def before(self, end: int, one: SSAValue, other: SSAValue) -> SSAValue:
@@ -298,7 +299,7 @@ class NestSums(Summing[SSAValue]):
         """The terms of a nest's last loop added in turn, from 0."""
         factors = self._terms.read(nest, loops, place)
         init = self._emit.filled(nest.output_shape, self._terms.type, 0)
-        return nest.reduce([init], accumulate(nest, factors, fused=fused))[0]
+        return nest.reduce_one(init, accumulate(nest, factors, fused=fused))
 
     def _term(self, nest: Nest, place: AffineExpr) -> SSAValue:
         return _term(nest, self._terms.read(nest, self._loops(), place))
@@ -322,7 +323,7 @@ def sums_in(
     if order.build is None:
         return chain(emit, factors, start, fused=order.fused)
     sums = NestSums(emit, factors, start, block)
-    return sums.nest.build([order.build(sums)])[0]
+    return sums.nest.build_one(order.build(sums))
 
 
 def _term(nest: Nest, factors: Sequence[SSAValue]) -> SSAValue:

@@ -53,10 +53,10 @@ def reduced_by(
     """The elements of a nest combined by an operation on two, from `neutral` on."""
 
     def step(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return nest.add(combine(accumulators[0], value)).results
+        return nest.add(combine(*accumulators, value)).results
 
     init = nest.emitter.filled(nest.output_shape, value.type, neutral)
-    return nest.reduce([init], step)[0]
+    return nest.reduce_one(init, step)
 
 
 def ranges_of_rows(emit: Emitter, values: SSAValue) -> Sequence[SSAValue]:
@@ -87,7 +87,7 @@ def ranges_of_rows(emit: Emitter, values: SSAValue) -> Sequence[SSAValue]:
 def summed(nest: Nest, value: SSAValue) -> SSAValue:
     """The sum of the elements of a nest, from 0 on."""
     init = nest.emitter.filled(nest.output_shape, value.type, 0)
-    return nest.reduce([init], nest.adding(value))[0]
+    return nest.reduce_one(init, nest.adding(value))
 
 
 def first_of_largest(

@@ -107,7 +107,7 @@ class RowNests:
 
     def _mapped(self, function: FuncOp, shape: Sequence[int]) -> SSAValue:
         nest = Nest(self.emit, shape)
-        return nest.build(self.results(function, nest, _loops(shape)))[0]
+        return nest.build_one(*self.results(function, nest, _loops(shape)))
 
     def _made(self, helper: FuncOp, operands: Sequence[Value]) -> Sequence[SSAValue]:
         """Tensors of a helper's results, for each row or each element: made once."""
@@ -147,7 +147,7 @@ class RowNests:
         nest = self._reducing()
         factors = self.results(helper, nest, _loops(self.shape))
         init = self.emit.filled(self.outer, factors[0].type, 0)
-        return nest.reduce([init], accumulate(nest, factors, fused=fused))[0]
+        return nest.reduce_one(init, accumulate(nest, factors, fused=fused))
 
     def _summed(self, helper: FuncOp) -> SSAValue:
         name, order = order_of(helper, self.constants)
@@ -174,7 +174,7 @@ class RowNests:
         if loops[at : at + taps] != _loops(self.shape)[rank:]:
             nest = Nest(self.emit, self.shape)
             nest.window(range(len(self.shape)))
-            (tensor,) = nest.build([_element(nest, x, _loops(self.shape))])
+            tensor = nest.build_one(_element(nest, x, _loops(self.shape)))
             loops, at = _loops(self.shape), rank
         sizes = shape_of(tensor)
         if joined:
@@ -199,7 +199,7 @@ class RowNests:
             )
             sums.first = -first * size % order.aligned
             sums.columns = int(self.constants.get("kernel_width", UNREAD))
-            (part,) = sums.nest.build([order.build(sums)])
+            part = sums.nest.build_one(order.build(sums))
             if period == 1 or rows == 1:
                 return part
             if total is None:
@@ -244,7 +244,8 @@ class _Terms:
 
     @property
     def type(self) -> Attribute:
-        return self.helper.function_type.outputs.data[0]
+        (type,) = self.helper.function_type.outputs.data
+        return type
 
     @property
     def lane_axis(self) -> int:
@@ -255,7 +256,7 @@ class _Terms:
 
     def read(self, nest: Nest, loops: Loops, place: AffineExpr) -> Sequence[SSAValue]:
         if self.period > 1:
-            loops = [loops[0] * self.period + self.first]
+            loops = [loop * self.period + self.first for loop in loops]
         (term,) = self.rows.results(self.helper, nest, [*loops, place])
         return [term] * (1 + self.squares)
 

@@ -111,12 +111,13 @@ def multiply_accumulate(nest: Nest, a: SSAValue, b: SSAValue) -> Combine:
     sum has, where they have less."""
 
     def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        wide = accumulators[0].type
+        (total,) = accumulators
+        wide = total.type
         if not isa(wide, IntegerType):
             product = nest.add(arith.MulfOp(a, b)).result
-            return [nest.add(arith.AddfOp(accumulators[0], product)).result]
+            return [nest.add(arith.AddfOp(total, product)).result]
         product = widen(nest, nest.add(arith.MuliOp(a, b)).result, wide)
-        return [nest.add(arith.AddiOp(accumulators[0], product)).result]
+        return [nest.add(arith.AddiOp(total, product)).result]
 
     return combine
 

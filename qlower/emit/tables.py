@@ -25,4 +25,4 @@ def looked_up(emit: Emitter, stored: SSAValue, table: SSAValue) -> SSAValue:
     nest = Nest(emit, shape_of(stored))
     element = nest.input(stored, range(nest.parallel))
     code = nest.add(arith.ExtUIOp(element, i32)).result
-    return nest.build([extract(nest, table, [to_index(nest, code)])])[0]
+    return nest.build_one(extract(nest, table, [to_index(nest, code)]))

@@ -74,7 +74,7 @@ def reshape(emit: Emitter, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         # xDSL's reshaping ops don't do scalars.
         nest = Nest(emit, target)
         first = [AffineConstantExpr(0)] * len(source)
-        return nest.build([nest.input(value, first)])[0]
+        return nest.build_one(nest.input(value, first))
     if (groups := _grouping(source, target)) is not None:
         return _collapse(emit, value, groups, target)
     if (groups := _grouping(target, source)) is not None:
@@ -105,7 +105,8 @@ def _expand(
 
 
 def _grouping(large: Sequence[int], small: Sequence[int]) -> Groups | None:
-    """The runs of `large` dimensions that multiply to `small` ones; None if none do."""
+    """The runs of `large` dimensions that multiply to the `small` ones, one at least;
+    None if none do."""
     groups: list[list[int]] = []
     index = 0
     for size in small:
@@ -119,8 +120,7 @@ def _grouping(large: Sequence[int], small: Sequence[int]) -> Groups | None:
             return None
         groups.append(group)
     # What is left over must be of size 1, and joins the last group.
-    if any(size != 1 for size in large[index:]) or (index < len(large) and not groups):
-        return None if groups or any(size != 1 for size in large) else []
-    if groups:
-        groups[-1].extend(range(index, len(large)))
+    if any(size != 1 for size in large[index:]):
+        return None
+    groups[-1].extend(range(index, len(large)))
     return groups

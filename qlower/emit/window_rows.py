@@ -106,7 +106,7 @@ def _gathered(
     sizes = {**products.result, **products.depth}
     bounds = [sizes[loop] for loop in loops]
     steps = operand.steps
-    strides = [steps.get(loop, 0) for loop in loops]
+    strides = [steps[loop] for loop in loops]
     varying = [at for at, size in enumerate(bounds) if size > 1]
     whole = np.cumprod([1, *bounds[:0:-1]])[::-1].tolist()
     is_whole = math.prod(bounds) == math.prod(operand.shape)
@@ -124,4 +124,4 @@ def _gathered(
     x = read_operand(
         nest, operand, value, {n: AffineDimExpr(at) for at, n in enumerate(loops)}
     )
-    return nest.build([x])[0]
+    return nest.build_one(x)

@@ -218,6 +218,11 @@ class Nest:
             output_maps = [range(self.parallel)] * len(results)
         return self._finish(results, inits, output_maps)
 
+    def build_one(self, result: SSAValue) -> SSAValue:
+        """`build` for one result."""
+        (built,) = self.build([result])
+        return built
+
     def reduce(
         self,
         inits: Sequence[SSAValue],
@@ -230,12 +235,17 @@ class Nest:
         results = combine(accumulators)
         return self._finish(results, inits, [range(self.parallel)] * len(inits))
 
+    def reduce_one(self, init: SSAValue, combine: Combine) -> SSAValue:
+        """`reduce` for one accumulator."""
+        (reduced,) = self.reduce([init], combine)
+        return reduced
+
     def adding(self, value: SSAValue) -> Combine:
         """The step that adds an integer or a float to one accumulator."""
         add = arith.AddiOp if isa(value.type, IntegerType) else arith.AddfOp
 
         def combine(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-            operands = [accumulators[0], value]
+            operands = [*accumulators, value]
             return self.add(
                 add.create(operands=operands, result_types=[value.type])
             ).results

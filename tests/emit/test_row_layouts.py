@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.layers.built import built
 from xdsl.dialects.builtin import TensorType, UnknownLoc, f32
-from xdsl.ir import Block
+from xdsl.ir import Block, SSAValue
 
 from qlower.dialects.types import shape_of
 from qlower.emit.ordered_sums import Factors
@@ -84,3 +85,37 @@ def test_layouts(name: str) -> None:
     found = as_rows(emit, Factors(products, lhs, given))
     assert (shape_of(found.lhs), shape_of(found.rhs)) == (rows, weights)
     assert found.products.rhs.shape == weights
+
+
+MOVED = {
+    # whether the image's elements move, and the weights'
+    "conv": (True, True),
+    "one place": (False, False),
+    "one place, one result": (False, False),
+    "groups": (True, True),
+    "groups at one place": (True, False),
+    "depthwise": (True, False),
+    "several a channel": (True, False),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+@pytest.mark.parametrize("known", [None, 0, 1])
+def test_elements_that_stay(name: str, known: int | None) -> None:
+    """An operand whose elements lie in this order gets another shape, no more; known
+    elements that move are a new constant, others are moved by a nest that has the
+    sizes of all its loops."""
+    sums, first, second, *_ = CASES[name]
+    products = Products.of(sums, first, second)
+
+    def rows(emit: Emitter, lhs: SSAValue, rhs: SSAValue) -> list[SSAValue]:
+        found = as_rows(emit, Factors(products, lhs, rhs))
+        return [found.lhs, found.rhs]
+
+    shapes = products.lhs.shape, products.rhs.shape
+    arrays = [np.zeros(shape, np.float32) for shape in shapes]
+    _, made = built(rows, *arrays, known=[] if known is None else [known])
+    nests = sum(moves and side != known for side, moves in enumerate(MOVED[name]))
+    assert made.count("linalg.generic") == nests
+    assert made.count("tensor.empty") == 2 * nests
+    assert made.count("arith.constant") == (known is not None and MOVED[name][known])
