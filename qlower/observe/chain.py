@@ -183,10 +183,10 @@ class Chain:
             return name
         nudge = self.steps[self.nudges[number]]
         given, added = (int(self.steps[operand].value) for operand in nudge.operands)
-        sign = 1 if isinstance(nudge.op, arith.AddiOp) else -1
+        moved = added if isinstance(nudge.op, arith.AddiOp) else -added
         if name == "floor":
-            return "half_up" if sign * added > 0 else "half_down"
-        return "half_away" if sign * added * given >= 0 else "half added, toward_zero"
+            return "half_up" if moved > 0 else "half_down"
+        return "half_away" if moved * given >= 0 else "half added, toward_zero"
 
     def rounds(self, number: int) -> Fraction | None:
         """The exact quotient that a step divides and rounds."""

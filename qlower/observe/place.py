@@ -52,11 +52,12 @@ def parse_place(module: ModuleOp, text: str) -> Place:
         raise QlowerError(
             f"{name!r} means {len(found)} layers ({', '.join(found[:3])})"
         )
-    (op,) = (op for op in layers(module) if layer_name(op) == found[0])
+    (layer,) = found
+    (op,) = (op for op in layers(module) if layer_name(op) == layer)
     shape = shape_of(op.results[0])
     if numbers is None:
-        return Place(found[0], None if shape else ())
-    axes = layer_axes(module).get(found[0], "")
+        return Place(layer, None if shape else ())
+    axes = layer_axes(module).get(layer, "")
     named = axes or " " * len(shape)
     legal = ", ".join(
         f"{axis} 0 to {extent - 1}".strip()
@@ -66,7 +67,7 @@ def parse_place(module: ModuleOp, text: str) -> Place:
     if index is None:
         wanted = ",".join(f"{axis}=0" for axis in axes)
         raise QlowerError(
-            f"[{numbers}] is no index of {found[0]!r}",
+            f"[{numbers}] is no index of {layer!r}",
             help=f"write [{wanted}], in any order"
             if axes
             else f"its axes have no names; its indices are [{legal}]",
@@ -75,10 +76,10 @@ def parse_place(module: ModuleOp, text: str) -> Place:
         0 <= at < extent for at, extent in zip(index, shape, strict=False)
     ):
         raise QlowerError(
-            f"{found[0]!r} has no element {show(index)}",
+            f"{layer!r} has no element {show(index)}",
             help=f"indices of its result are [{legal}]",
         )
-    return Place(found[0], index)
+    return Place(layer, index)
 
 
 def _index(text: str, axes: str) -> Index | None:

@@ -125,15 +125,17 @@ def _row(chain: Chain, number: int, names: _Names) -> Row:
 def _is_plain(chain: Chain, number: int) -> bool:
     """Whether a step is exact, and leaves a number as it is or is made at compile
     time."""
-    step, error = chain.steps[number], chain.errors[number]
-    if not step.is_runtime:
+    if not chain.steps[number].is_runtime:
+        error = chain.errors[number]
         return not error or abs(error) < SMALLEST_TOLD
-    return step.op is not None and not error and _source(chain, number) is not None
+    return _source(chain, number) is not None
 
 
 def _source(chain: Chain, number: int) -> int | None:
     """The operand that a step, computed at run time, passes on as it is."""
     step = chain.steps[number]
+    if step.op is None or chain.errors[number]:
+        return None
     runtime = [n for n in step.operands if chain.steps[n].is_runtime]
     if isinstance(step.op, WIDENING):
         return runtime[0]
@@ -164,10 +166,7 @@ class _Names:
 
     def seen(self, number: int) -> str:
         """The name of the step that people see in its place."""
-        while _is_plain(self._chain, number):
-            source = _source(self._chain, number)
-            if source is None:
-                break
+        while (source := _source(self._chain, number)) is not None:
             number = source
         return self._names[number]
 

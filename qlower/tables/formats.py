@@ -62,7 +62,7 @@ def plain(table: Table[Row], width: int | None = None) -> str:
         body[-1:] = [[rule], body[-1]]
     below = [*table.notes, *_legend(table, lines)]
     if left_out:
-        titles = ", ".join(dict.fromkeys(column.title or "" for column in left_out))
+        titles = ", ".join(dict.fromkeys(column.head for column in left_out))
         below.append(f"Hidden on a narrow terminal: {titles}; {table.whole} has all.")
     below = _within(below, width)
     rows = chain.from_iterable(body)
@@ -159,8 +159,8 @@ def html(table: Table[Row]) -> str:
         parts.append(f"<{group}>")
         parts += [_html_line(columns, line, cell) for line in lines]
         parts.append(f"</{group}>")
-    if foot:
-        parts += ["<tfoot>", _html_line(columns, foot[0], "td"), "</tfoot>"]
+    for line in foot:
+        parts += ["<tfoot>", _html_line(columns, line, "td"), "</tfoot>"]
     parts.append("</table>")
     return "\n".join([*parts, *(f"<p>{_escape_html(text)}</p>" for text in below)])
 
@@ -179,7 +179,7 @@ def _for_people(table: Table[Row]) -> list[Column[Row]]:
 
 def _lines(table: Table[Row], columns: Sequence[Column[Row]] | None = None) -> Lines:
     shown = _for_people(table) if columns is None else columns
-    lines = [[printable(column.title or "") for column in shown]]
+    lines = [[printable(column.head) for column in shown]]
     lines += [[printable(column.text(row)) for column in shown] for row in table.rows]
     if table.total is not None:
         sums = [_sum(table, column) for column in shown]
@@ -199,11 +199,7 @@ def _sum(table: Table[Row], column: Column[Row]) -> str:
 def _widths(lines: Lines, limit: int | None = None) -> list[int]:
     """The characters of each column; with a limit, titles may take several lines."""
     return [
-        max(
-            *map(len, title.split() if limit is not None else [title]),
-            *map(len, texts),
-            0,
-        )
+        max(map(len, (*([title] if limit is None else title.split()), *texts, "")))
         for title, *texts in zip(*lines, strict=True)
     ]
 

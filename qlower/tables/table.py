@@ -55,6 +55,11 @@ class Column(Generic[Row]):
     rank: int = 0
 
     @property
+    def head(self) -> str:
+        """The title for people; empty where it is for programs alone."""
+        return self.title or ""
+
+    @property
     def is_right(self) -> bool:
         """Whether cells are aligned on the right."""
         return self.right and self.least is None

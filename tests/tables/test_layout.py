@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from qlower.tables.formats import markdown, shorten
+from qlower.tables.formats import markdown, shorten, wrapped
 from qlower.tables.json_text import json_text
 from qlower.tables.table import Cell, Column, Table, Tabled, counted, show_cell
 
@@ -145,6 +145,39 @@ def test_sums_are_of_whole_numbers() -> None:
     right = table([(1,), (2,)], column(0, "a", sums=True), total="all")
     assert right.render().splitlines()[-1].strip() == "all"
     assert table([], column(0, "a", right=False), total="all").render().endswith("all")
+
+
+def test_a_total_stands_first_where_all_columns_are_on_the_right() -> None:
+    summed = table([(1, 2)], column(0, "abc"), column(1, "b", sums=True), total="all")
+    assert summed.render().splitlines()[-1] == "all  2"
+
+
+def test_a_column_without_a_title() -> None:
+    """Also without rows, and on a terminal."""
+    columns = (column(0, ""), column(1, "two words"))
+    for width, lines in (
+        (None, ["  two words", "-----------"]),
+        (11, ["    two", "  words", "-------"]),
+    ):
+        assert table([], *columns).render(width=width).splitlines() == lines
+    assert [one.head for one in (*columns, column(2, None))] == ["", "two words", ""]
+
+
+def test_spaces_at_the_end_of_a_text_that_fits_stay() -> None:
+    lines = table([("ab ",)], column(0, "n")).render().splitlines()
+    assert lines == ["  n", "---", "ab"]
+
+
+def test_markdown_ends_with_its_last_row() -> None:
+    assert markdown(table([(1,)], column(0, "n"))) == "|  n |\n| -: |\n|  1 |"
+
+
+def test_long_words_stay_whole() -> None:
+    """Also at hyphens, as in names; later lines are indented."""
+    lines = ["  abcdefghij", "      bcd-ef"]
+    assert wrapped("  abcdefghij bcd-ef", 10) == lines
+    text = table([("abcdef bcd-e d",)], column(0, "n", least=4)).render(width=4)
+    assert text.splitlines()[2:] == ["ab…f", "bc…e", "d"]
 
 
 def test_words_are_explained_where_they_occur() -> None:
