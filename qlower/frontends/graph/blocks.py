@@ -115,7 +115,7 @@ class Blocks:
         is_standard = not node.node.domain or kind in ("Gelu", "QuickGelu")
         if not self.is_optimized or not is_standard or len(node.node.outputs) != 1:
             return
-        result = node.node.outputs[0]
+        result = node.node.result
         if kind in STARTING or kind in GLOBAL:
             starts = self.starts if kind in STARTING else self.pools
             if isinstance(node.given().element, Float32Type) and starts(node):

@@ -49,7 +49,7 @@ class Moving:
         """Return whether transposes move behind a node from its operands in `moved`,
         to which they are alike; the others are constants. None where that is not
         known."""
-        result = node.node.outputs[0]
+        result = node.node.result
         if result not in self.leading:
             return False
         given = [number for number in range(node.count) if node.name(number) in moved]

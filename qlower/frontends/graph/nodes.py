@@ -107,7 +107,7 @@ class Graph:
     def only_user(self, node: Node, kind: str | None = None) -> Node | None:
         """The only user of a node's first result, which the model doesn't return; None
         for one of another `kind`, if that is given."""
-        value = node.outputs[0]
+        value = node.result
         users = self.users(value)
         if len(users) != 1 or self.is_returned(value):
             return None
@@ -290,7 +290,7 @@ def hoist_constants(graph: Graph, nodes: Iterable[Node]) -> None:
         constant = _constant_of(graph, node)
         if constant is not None:
             graph.remove(node)
-            graph.constants.setdefault(node.outputs[0], constant)
+            graph.constants.setdefault(node.result, constant)
 
 
 def _constant_of(graph: Graph, node: Node) -> Constant | None:

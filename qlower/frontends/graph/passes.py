@@ -13,7 +13,7 @@ def remove_identities(graph: Graph) -> None:
         if any(graph.users(value) for value in node.outputs[1:]):
             continue
         if not any(graph.is_returned(value) for value in node.outputs):
-            graph.replace_uses(node.outputs[0], node.inputs[0])
+            graph.replace_uses(node.result, node.inputs[0])
             graph.remove(node)
 
 
@@ -40,7 +40,7 @@ def separate_dequantizers(graph: Graph) -> None:
         uses = graph.uses(value)
         for user, number in uses if graph.is_returned(value) else uses[1:]:
             copy = conversion(graph, DEQUANTIZE, node, node.inputs[0], value)
-            graph.set_input(user, number, copy.outputs[0])
+            graph.set_input(user, number, copy.result)
 
 
 def conversion(graph: Graph, kind: str, like: Node, value: str, base: str) -> Node:

@@ -51,7 +51,7 @@ def find_group(graph: Graph, operator: Node) -> Group:
     users = [user for value in operator.outputs for user in graph.users(value)]
     activation = None
     if len(users) == 1 and graph.is_activation(users[0]):
-        bounded = users[0].outputs[0]
+        bounded = users[0].result
         if len(graph.users(bounded)) == 1 and not graph.is_returned(bounded):
             activation = users[0]
     last = activation or operator

@@ -16,7 +16,7 @@ def float_remarks(graph: Graph, unfused: Mapping[Node, str]) -> list[str]:
     kept = [node for node in unfused if node in graph.nodes]
     found: list[str] = []
     for node in kept[:MOST_GROUPS]:
-        name = node.name or node.outputs[0]
+        name = node.name or node.result
         found.append(f"{node.operator} {name!r} runs on float32: {unfused[node]}")
     if len(kept) > MOST_GROUPS:
         found.append(f"{len(kept) - MOST_GROUPS} more operators run on float32")

@@ -73,6 +73,11 @@ class Node:
         return Node(*made, self.spelled)
 
     @property
+    def result(self) -> str:
+        """The name of the first result."""
+        return self.outputs[0]
+
+    @property
     def operator(self) -> str:
         """The operator's name in the file, with a domain that isn't ONNX's own."""
         if self.spelled:

@@ -57,7 +57,7 @@ def _read_graph(graph: Graph, options: ImportOptions) -> Reading:
     if other is not None:
         subject = f"node {other.index} {graph.written_operator(other)}"
         raise Site(graph.model.filename, other.index, subject).error(
-            f"ONNX Runtime's optimizer replaces {other.outputs[0]!r}, which takes"
+            f"ONNX Runtime's optimizer replaces {other.result!r}, which takes"
             " dequantized FLOAT16, by another operator, which is not supported",
             help="--qdq as-written reads the model so",
         )

@@ -97,7 +97,7 @@ def fuse(graph: Graph, qdq: str = INTEGER) -> dict[Node, str]:
 
 def _replace(graph: Graph, group: Group, fused: Fused) -> None:
     node = group.operator
-    quantized = [quantizer.outputs[0] for quantizer in group.quantizers]
+    quantized = [quantizer.result for quantizer in group.quantizers]
     graph.remove(*group.members, node)
     outputs = quantized or node.outputs
     graph.add(

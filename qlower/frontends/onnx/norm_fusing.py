@@ -25,14 +25,13 @@ def _site(graph: Graph, node: Node) -> Site:
 
 def _parameter(
     graph: Graph, node: Node, value: str, ranks: Mapping[str, int]
-) -> tuple[str, int | None] | None:
-    """The vector that a node of a normalization takes with `value`, and its length."""
+) -> tuple[str, tuple[int | None, ...] | None] | None:
+    """The vector that a node of a normalization takes with `value`, and its shape."""
     name = other(node, value)
     if ranks.get(name) != 1:
         return None
     known = graph.constants.get(name) or graph.inputs.get(name)
-    shape = known and known.shape
-    return name, None if shape is None else shape[0]
+    return name, known and known.shape
 
 
 def _axis(graph: Graph, mean: Node) -> int | None:
@@ -93,7 +92,7 @@ class _Root:
 
 def _root(graph: Graph, value: str) -> _Root | None:
     root = inner(graph, value, "Sqrt")
-    addition = root and inner(graph, root.inputs[0], "Add")
+    addition = root and inner(graph, *root.inputs, "Add")
     if root is None or addition is None:
         return None
     for operand in addition.inputs:
@@ -115,7 +114,7 @@ class _Distances:
 
     @property
     def values(self) -> list[str]:
-        return [node.outputs[0] for node in self.nodes]
+        return [node.result for node in self.nodes]
 
 
 def _distances(graph: Graph, value: str) -> _Distances | None:
@@ -124,8 +123,7 @@ def _distances(graph: Graph, value: str) -> _Distances | None:
     node = maker(graph, value, "Sub")
     if node is None:
         return None
-    for number in (0, 1):
-        x, average = node.inputs[1 - number], node.inputs[number]
+    for x, average in (node.inputs, reversed(node.inputs)):
         mean, users = maker(graph, average, "ReduceMean"), graph.users(average)
         if not mean or mean.inputs[0] != x or graph.is_returned(average):
             continue
@@ -159,13 +157,13 @@ def fuse_layer_normalization(
             break
     else:
         return
-    scale = _parameter(graph, product, quotient.outputs[0], ranks)
-    bias = _parameter(graph, offset, product.outputs[0], ranks)
+    scale = _parameter(graph, product, quotient.result, ranks)
+    bias = _parameter(graph, offset, product.result, ranks)
     if scale is None or bias is None:
         return
     if not _are_of_rows(graph, [found.mean, root.mean], ranks):
         return
-    if None in (scale[1], bias[1]):
+    if scale[1] in (None, (None,)) or bias[1] in (None, (None,)):
         raise _site(graph, offset).error(
             f"the lengths of {scale[0]!r} and {bias[0]!r} are not known: ONNX Runtime"
             " fuses the normalization if they are equal",
@@ -194,7 +192,7 @@ def fuse_simplified_layer_normalization(
         return
     if graph.scalar(root.power.inputs[1]) != 2:
         return
-    scale = _parameter(graph, product, quotient.outputs[0], ranks)
+    scale = _parameter(graph, product, quotient.result, ranks)
     if scale is None or not _are_of_rows(graph, [root.mean], ranks):
         return
     epsilon = root.epsilon(graph, operands=(0, 1))

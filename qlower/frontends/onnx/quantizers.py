@@ -53,7 +53,7 @@ def _convert(graph: Graph, node: Node, quantizer: Quantizer) -> None:
         graph.add_constant(node.inputs[0], quantizer.scale.reshape(())),
         graph.add_constant(node.inputs[0], np.zeros((), dtype)),
     ]
-    codes = [graph.fresh(node.outputs[0])]
+    codes = [graph.fresh(node.result)]
     graph.remove(node)
     graph.add(node.like(QUANTIZE, [node.inputs[0], *steps], codes))
     graph.add(node.like(DEQUANTIZE, [*codes, *steps], node.outputs))
@@ -80,8 +80,8 @@ def _store(graph: Graph, node: Node, constant: Reals, quantizer: Quantizer) -> N
         _replace(graph, node, quantizer.reals(codes))
         return
     operands = [
-        graph.add_constant(node.outputs[0], stored),
-        graph.add_constant(node.outputs[0], scale.reshape(-1 if axes else ())),
+        graph.add_constant(node.result, stored),
+        graph.add_constant(node.result, scale.reshape(-1 if axes else ())),
     ]
     graph.remove(node)
     attributes = {"axis": axes[0]} if axes else {}
@@ -101,6 +101,6 @@ def _stored(quantizer: Quantizer, codes: Reals) -> Array | None:
 
 
 def _replace(graph: Graph, node: Node, reals: Reals) -> None:
-    graph.replace_uses(node.outputs[0], graph.add_constant(node.outputs[0], reals))
-    if not graph.is_returned(node.outputs[0]):
+    graph.replace_uses(node.result, graph.add_constant(node.result, reals))
+    if not graph.is_returned(node.result):
         graph.remove(node)

@@ -54,22 +54,22 @@ def _fuse_gelu(graph: Graph, erf: Node) -> None:
     product that is multiplied by the sum for `x / 2`)."""
     if erf.kind != "Erf":
         return
-    argument = inner(graph, erf.inputs[0], "Div")
+    argument = inner(graph, *erf.inputs, "Div")
     addition = taker(graph, erf, "Add")
     product = addition and taker(graph, addition, "Mul")
     if not (argument and addition and product):
         return
-    is_one = is_near(graph, other(addition, erf.outputs[0]), 1.0)
+    is_one = is_near(graph, other(addition, erf.result), 1.0)
     if not is_one or not is_near(graph, argument.inputs[1], SQRT_2):
         return
-    x, rest = argument.inputs[0], other(product, addition.outputs[0])
+    x, rest = argument.inputs[0], other(product, addition.result)
     gone = [argument, erf, addition, product]
     maker_of_x = graph.producer(x)
     if rest == x:
         if maker_of_x is not None and maker_of_x.kind == "Mul":
             return
         last = taker(graph, product, "Mul")
-        if last is None or times(graph, last, 0.5) != product.outputs[0]:
+        if last is None or times(graph, last, 0.5) != product.result:
             return
         gone.append(last)
     else:
@@ -88,8 +88,8 @@ def _fuse_quick_gelu(graph: Graph, sigmoid: Node) -> None:
     product = taker(graph, sigmoid, "Mul")
     if product is None:
         return
-    x, alpha, gone = sigmoid.inputs[0], 1.0, [sigmoid, product]
-    rest = other(product, sigmoid.outputs[0])
+    (x,), alpha, gone = sigmoid.inputs, 1.0, [sigmoid, product]
+    rest = other(product, sigmoid.result)
     scaling = inner(graph, x, "Mul")
     if rest != x:
         factor = None if scaling is None else scalar(graph, other(scaling, rest))
@@ -141,7 +141,7 @@ def _scale_product(
     for kind in ("Mul", "Div"):
         after = taker(graph, node, kind)
         found = after and _scale_of(graph, after, ranks)
-        if after and found and found[0] == node.outputs[0]:
+        if after and found and found[0] == node.result:
             alpha, last = np.float32(alpha * found[1]), after
     if operands == node.inputs and last is node:
         return

@@ -93,8 +93,8 @@ def shared_zero_points(graph: Graph) -> list[str]:
     kept = [
         node
         for node in points
-        if not graph.users(node.outputs[0])
-        or any(one.kind not in ABSORBING for one in graph.users(node.outputs[0]))
+        if not graph.users(node.result)
+        or any(one.kind not in ABSORBING for one in graph.users(node.result))
     ]
     named: list[str] = []
     for output in graph.outputs:
@@ -126,7 +126,7 @@ def _is_signed(graph: Graph) -> bool:
 def _has_pairs(graph: Graph) -> bool:
     """Whether any operator takes what a node dequantizes."""
     return any(
-        node.kind == DEQUANTIZE and graph.users(node.outputs[0]) for node in graph.nodes
+        node.kind == DEQUANTIZE and graph.users(node.result) for node in graph.nodes
     )
 
 
@@ -143,7 +143,7 @@ def remarks(graph: Graph, unfused: Mapping[Node, str], session: str) -> list[str
     elsewhere = [n for n in sums if n.attributes.get("axis", -1) not in (-1, 2)]
     ranks = find_ranks(graph) if elsewhere else dict[str, int]()
     moved = [
-        repr(node.outputs[0])
+        repr(node.result)
         for node in elsewhere
         if [ranks.get(value) for value in node.inputs[:2]] == [3, 3]
     ]

@@ -29,27 +29,27 @@ def propagate(graph: Graph) -> None:
 
 def _propagate_forward(graph: Graph, source: Node) -> None:
     """DQ, move becomes DQ, move, Q, DQ, and so on behind what follows."""
-    value = source.outputs[0]
+    value = source.result
     while not graph.is_returned(value):
         uses = graph.uses(value)
         if len(uses) != 1 or uses[0][1] != 0 or not _is_crossed(uses[0][0]):
             return
         moving = uses[0][0]
-        moved = moving.outputs[0]
+        moved = moving.result
         later = graph.uses(moved)
         behind = [(user, at) for user, at in later if user.kind != QUANTIZE]
         if later and (graph.is_returned(moved) or not behind):
             return
         if later:
             quantized = conversion(graph, QUANTIZE, source, moved, moved)
-            real = conversion(graph, DEQUANTIZE, source, quantized.outputs[0], moved)
+            real = conversion(graph, DEQUANTIZE, source, quantized.result, moved)
             for user, at in behind:
-                graph.set_input(user, at, real.outputs[0])
-            value = real.outputs[0]
+                graph.set_input(user, at, real.result)
+            value = real.result
         else:
             graph.set_output(moving, 0, graph.fresh(moved))
-            quantized = conversion(graph, QUANTIZE, source, moving.outputs[0], moved)
-            operands = [quantized.outputs[0], *source.inputs[1:]]
+            quantized = conversion(graph, QUANTIZE, source, moving.result, moved)
+            operands = [quantized.result, *source.inputs[1:]]
             graph.add(moving.like(DEQUANTIZE, operands, [moved], source.attributes))
             return
 
@@ -75,8 +75,8 @@ def _propagate_backward(graph: Graph, source: Node) -> None:
         ):
             return
         quantized = conversion(graph, QUANTIZE, source, value, value)
-        real = conversion(graph, DEQUANTIZE, source, quantized.outputs[0], value)
-        graph.set_input(moving, 0, real.outputs[0])
+        real = conversion(graph, DEQUANTIZE, source, quantized.result, value)
+        graph.set_input(moving, 0, real.result)
 
 
 def _is_crossed(node: Node) -> bool:
@@ -217,8 +217,8 @@ def remove_inverse_pairs(graph: Graph) -> None:
         user = graph.only_user(node, QUANTIZE)
         if user is None or not same_step(graph, user, node):
             continue
-        if not graph.is_returned(user.outputs[0]):
-            graph.replace_uses(user.outputs[0], node.inputs[0])
+        if not graph.is_returned(user.result):
+            graph.replace_uses(user.result, node.inputs[0])
             graph.remove(user, node)
 
 

@@ -50,7 +50,7 @@ def fold_quantized(graph: Graph) -> None:
             stored = np.clip(np.nan_to_num(steps) + zero_point, low, high)
         array = stored.astype(np.int8 if type == "INT8" else np.uint8)
         graph.remove(node)
-        graph.constants[node.outputs[0]] = Constant(type, array.shape, array)
+        graph.constants[node.result] = Constant(type, array.shape, array)
 
 
 def constant_array(graph: Graph, value: str) -> Array | None:
@@ -82,7 +82,7 @@ def remove_neutral(graph: Graph) -> None:
     (noop_elimination.cc, CanRemoveNode in graph_utils.cc)."""
     ranks = None
     for node in graph.of_kind(*NEUTRAL):
-        if not is_whole(node) or graph.is_returned(node.outputs[0]):
+        if not is_whole(node) or graph.is_returned(node.result):
             continue
         for number in (1,) if node.kind in ("Sub", "Div") else (0, 1):
             value, kept = node.inputs[number], node.inputs[1 - number]
@@ -91,7 +91,7 @@ def remove_neutral(graph: Graph) -> None:
                 continue
             ranks = ranks or find_ranks(graph)
             if ranks[value] <= ranks.get(kept, 0):
-                graph.replace_uses(node.outputs[0], kept)
+                graph.replace_uses(node.result, kept)
                 graph.remove(node)
                 break
 
@@ -102,7 +102,7 @@ def divide_once(graph: Graph) -> None:
         product = taker(graph, node, "Mul") if is_whole(node) else None
         if product is None or graph.scalar(node.inputs[0]) != 1:
             continue
-        operands = [other(product, node.outputs[0]), node.inputs[1]]
+        operands = [other(product, node.result), node.inputs[1]]
         graph.remove(node, product)
         graph.add(node.like("Div", operands, product.outputs))
 
@@ -168,7 +168,7 @@ def share_results(graph: Graph) -> None:
     ONNX Runtime may keep one for both."""
     known: dict[tuple[object, ...], Node] = {}
     for node in graph.ordered():
-        if len(node.outputs) != 1 or graph.is_returned(node.outputs[0]):
+        if len(node.outputs) != 1 or graph.is_returned(node.result):
             continue
         sources = [graph.producer(value) for value in node.inputs]
         if node.kind == DEQUANTIZE or (
@@ -183,7 +183,7 @@ def share_results(graph: Graph) -> None:
         )
         first = known.setdefault(key, node)
         if first is not node:
-            graph.replace_uses(node.outputs[0], first.outputs[0])
+            graph.replace_uses(node.result, first.result)
             graph.remove(node)
 
 
@@ -207,7 +207,7 @@ def add_biases(graph: Graph) -> None:
             continue
         if addition.inputs[0] == addition.inputs[1]:
             continue
-        number = 1 - addition.inputs.index(node.outputs[0])
+        number = 1 - addition.inputs.index(node.result)
         bias = _constant_shape(graph, addition.inputs[number])
         if bias not in ((weights[1],), (1, weights[1])):
             continue

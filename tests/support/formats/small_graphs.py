@@ -1,8 +1,9 @@
 """Graphs of a few nodes, made of lines such as `a, b = Kind x y axis:1`; an operand `_`
-is left out."""
+is left out, and attributes are Python's numbers and tuples without spaces."""
 
 from __future__ import annotations
 
+from ast import literal_eval
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ def graph(lines: str, outputs: str = "", **arrays: Any) -> Graph:
         results, _, operation = line.partition(" = ")
         kind, *operands = operation.split()
         attributes = {
-            name: int(value)
+            name: literal_eval(value)
             for name, _, value in (one.partition(":") for one in operands if ":" in one)
         }
         names = ["" if one == "_" else one for one in operands if ":" not in one]
@@ -37,3 +38,16 @@ def shown(built: Graph) -> list[str]:
         f"{', '.join(node.outputs)} = {node.kind} {' '.join(node.inputs)}"
         for node in built.nodes
     ]
+
+
+def kept(text: str) -> list[str]:
+    """The nodes of a text that nothing has changed."""
+    return shown(graph(text))
+
+
+def changed(text: str, changes: str) -> str:
+    """The text with other lines for the same results, and new lines at the end."""
+    lines = {line.partition(" =")[0]: line for line in text.strip().splitlines()}
+    for line in filter(None, changes.split("; ")):
+        lines[line.partition(" =")[0]] = line
+    return "\n".join(lines.values())
