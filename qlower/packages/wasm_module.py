@@ -182,7 +182,7 @@ def assembled(module: bytes, added: Mapping[int, bytes]) -> bytes:
     """The module with more sections, in their order."""
     result, pending = module[:8], sorted(added.items())
     for number, body in sections(module):
-        while pending and number and _place(pending[0][0]) < _place(number):
+        while pending and _place(pending[0][0]) < _place(number):
             result += _section(*pending.pop(0))
         result += _section(number, body)
     return result + b"".join(_section(*rest) for rest in pending)
