@@ -48,7 +48,8 @@ def ranks(
         precedes = steps.logical("or", precedes, after)
     counted = steps.step(arith.ExtUIOp(precedes, i32))
     zeros = emit.filled((*rows, size), i32, 0)
-    return nest.reduce([zeros], lambda before: [steps.add(before[0], counted)])[0]
+    (counts,) = nest.reduce([zeros], nest.adding(counted))
+    return counts
 
 
 def of_ranks(
@@ -99,9 +100,11 @@ def running_sums(
     init = emit.filled(shape, value.type, start)
 
     def add(before: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [steps.select(counts, steps.add(before[0], value), before[0])]
+        (total,) = before
+        return [steps.select(counts, steps.add(total, value), total)]
 
-    return nest.reduce([init], add)[0]
+    (sums,) = nest.reduce([init], add)
+    return sums
 
 
 def place_of_extreme(

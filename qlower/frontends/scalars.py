@@ -222,7 +222,7 @@ def mapped(emit: Emitter, compute: Compute, *values: SSAValue) -> SSAValue:
     call: Steps = compute
     nest = Nest(emit, shape_of(values[0]))
     elements = [nest.input(value, range(len(shape_of(value)))) for value in values]
-    return nest.build([call(Scalars(nest), *elements)])[0]
+    return nest.build_one(call(Scalars(nest), *elements))
 
 
 def folded(
@@ -243,7 +243,8 @@ def folded(
     if before is not None:
         element = before(steps, element)
     init = emit.filled(nest.output_shape, element.type, start)
-    return nest.reduce([init], lambda before: [compute(steps, before[0], element)])[0]
+    (made,) = nest.reduce([init], lambda made: [compute(steps, made[0], element)])
+    return made
 
 
 def nearest(nest: Nest, index: SSAValue, size: int) -> SSAValue:

@@ -48,7 +48,8 @@ class ElementwiseFunctions(RuleFunctions):
         for (name, operand), stored in zip(named_operands(op), args, strict=True):
             is_real = element_type(operand.type) == f32
             values[name] = stored if is_real else stored.astype(np.int32)
-        return self.finish(op, mapping_rule(op), values, op.results[0])
+        (result,) = op.results
+        return self.finish(op, mapping_rule(op), values, result)
 
     @implement(qnn.CompareOp)
     def run_compare(self, op: qnn.CompareOp, args: PythonValues) -> PythonValues:

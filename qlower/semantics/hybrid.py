@@ -44,11 +44,12 @@ class HybridFunctions(RuleFunctions):
             },
             x.shape,
         )
+        (result,) = op.results
         values = {
             "accumulator": op.sums.evaluate(codes - point, weight).astype(np.int32),
-            "input_scale": np.broadcast_to(scale, shape_of(op.results[0])),
+            "input_scale": np.broadcast_to(scale, shape_of(result)),
             **hybrid_values(op),
         }
         if bias:
-            values["real_bias"] = bias[0]
-        return self.finish(op, op.kind, values, op.results[0])
+            (values["real_bias"],) = bias
+        return self.finish(op, op.kind, values, result)

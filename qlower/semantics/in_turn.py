@@ -29,7 +29,8 @@ def sums_in_turn(
     from and the stored factors."""
     rule, values = contract.rule("accumulate"), turn_values(op)
     wide = quantized_element(op.operands[0].type).storage_width > 8
-    start = np.broadcast_to(start, shape_of(op.results[0]))
+    (result,) = op.results
+    start = np.broadcast_to(start, shape_of(result))
     products = (
         code.astype(np.int64) * factor for code, factor in columns(op, first, second)
     )
@@ -38,7 +39,9 @@ def sums_in_turn(
     def accumulate(total: Array, product: Array, number: int) -> Array:
         place = np.array((number - 1) % depth, np.int32)
         given = {**values, "accumulator": total, "input_channel": place}
-        return rule.evaluate({**given, "product": product.astype(total.dtype)})[0]
+        given["product"] = product.astype(total.dtype)
+        (left,) = rule.evaluate(given)
+        return left
 
     start = start.astype(np.int64 if wide else np.int32)
     return accumulated(products, start, group_of(contract, op), accumulate)
@@ -75,8 +78,9 @@ def columns(op: Product, stored: Array, weight: Array) -> Iterator[Column]:
             yield from ((image[..., k, None], w) for k, w in enumerate(weight.T))
         case qnn.DepthwiseConv2DOp():
             image = np.repeat(image, op.multiplier, axis=3)
-            for tap, view in op.sums.views(image, weight.shape[1:3], 0):
-                yield view, weight[0, *tap]
+            (taps,) = weight
+            for tap, view in op.sums.views(image, taps.shape[:2], 0):
+                yield view, taps[tap]
         case qnn.Conv2DOp():
             depth, repeats = weight.shape[3], len(weight) // op.groups
             firsts = np.repeat(np.arange(op.groups) * depth, repeats)

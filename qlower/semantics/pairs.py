@@ -39,8 +39,9 @@ def pair_sums(op: Contraction, product: str, stored: Array, weight: Array) -> Ar
             return _sum(columns, zero, points)
         case qnn.DepthwiseConv2DOp():
             image = np.repeat(codes, op.multiplier, axis=3)
-            views = op.sums.views(image, weight.shape[1:3], zero)
-            columns = [(view, weight[0, *tap]) for tap, view in views]
+            (taps,) = weight
+            views = op.sums.views(image, taps.shape[:2], zero)
+            columns = [(view, taps[tap]) for tap, view in views]
             return _sum(columns, zero, points)
         case qnn.Conv2DOp():
             depth = weight.shape[3]

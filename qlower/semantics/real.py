@@ -36,11 +36,13 @@ class RealFunctions(RuleFunctions):
         name = order_of(contract, op)
         products, order = ordered_products(name, op), ORDERS[name]
         lhs, rhs, *bias = args
-        shape = shape_of(op.results[0])
+        (result,) = op.results
+        shape = shape_of(result)
         start: Array | None = None
         if starts_from_bias(contract, op):
             loops = tuple(products.result.values())
-            start = np.broadcast_to(bias[0], shape).reshape(loops)
+            (whole,) = bias
+            start = np.broadcast_to(whole, shape).reshape(loops)
         factors = seen_factors(op, products, lhs, rhs)
         sums = ArraySums(factors, tuple(products.depth.values()), start)
         if order.build is not None:
@@ -48,8 +50,8 @@ class RealFunctions(RuleFunctions):
         total = sums.ordered(order)
         values = {"sum": total.reshape(shape), **real_values(op)}
         if start is None and bias:
-            values["real_bias"] = bias[0]
-        return self.finish(op, op.kind, values, op.results[0])
+            (values["real_bias"],) = bias
+        return self.finish(op, op.kind, values, result)
 
 
 def seen_factors(

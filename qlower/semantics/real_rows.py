@@ -39,10 +39,11 @@ class RealRowFunctions(RuleFunctions):
             for name, array in given.items():
                 whole = np.broadcast_to(array, image.shape)
                 values[name] = whole.reshape((*outer, size))
-        (result,) = self.contract(op).rule(op.rules[0]).evaluate(values)
-        size = size if result.shape[-1] > 1 else 1
-        whole = np.broadcast_to(result, (*outer, size)).astype(np.float32)
-        return (whole.reshape(shape_of(op.results[0])),)
+        (rule,), (result,) = op.rules, op.results
+        (found,) = self.contract(op).rule(rule).evaluate(values)
+        size = size if found.shape[-1] > 1 else 1
+        whole = np.broadcast_to(found, (*outer, size)).astype(np.float32)
+        return (whole.reshape(shape_of(result)),)
 
 
 def seen_rows(op: qnn.RealRowsOp, array: Array) -> Array:

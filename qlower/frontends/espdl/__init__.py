@@ -69,7 +69,7 @@ def _import_relu(node: NodeContext) -> None:
 
 
 def _store(node: NodeContext, nest: Nest, code: SSAValue, like: Value) -> None:
-    (codes,) = nest.build([code])
+    codes = nest.build_one(code)
     numbers = range(len(node.node.inputs))
     ssa = node.meant(codes, node.quantization(*numbers[-2:]), "codes")
     node.define(Value(ssa, like.order))

@@ -145,7 +145,7 @@ def _define(
 ) -> None:
     """Make the codes of a nest the node's result of this shape."""
     narrow = nest.add(TruncIOp(stored, element.storage_type)).result
-    (codes,) = nest.build([narrow])
+    codes = nest.build_one(narrow)
     result = Value(node.meant(codes, element, "cast"), identity(len(nest.bounds)))
     node.define(node.reshaped(result, shape))
 

@@ -99,7 +99,7 @@ def _import_relu(node: NodeContext) -> None:
         nest = node.nest(shape_of(value.ssa))
         code = nest.input(node.plain(value), range(nest.parallel))
         zero = Scalars(nest).constant(0, code.type)
-        (codes,) = nest.build([nest.add(MaxSIOp(code, zero)).result])
+        codes = nest.build_one(nest.add(MaxSIOp(code, zero)).result)
         node.define(replace(value, ssa=node.meant(codes, value.element, "codes")))
     else:
         raise node.unsupported("slope of int8", slope, 0)

@@ -88,7 +88,7 @@ def _coded(
         place = row_major_index(nest, loops)
         last = call_function(nest, CONTRACT, "is_in_tail", place, *sizes)
     code = call_function(nest, CONTRACT, "coded", element, scale, last)
-    (codes,) = nest.build([Scalars(nest).cast(code, IntegerType(8))])
+    codes = nest.build_one(Scalars(nest).cast(code, IntegerType(8)))
     step = None if suffix is None else f"{suffix}/codes"
     return Value(node.meant(codes, _code_type(scale), step), real.order)
 
@@ -162,7 +162,7 @@ def _real(
         name, size = ACTIVATIONS[kind]
         factors = tuple(node.number_list("activation_params")[:size]) if size else ()
         real = activation(node, name, factors)(nest, [real])
-    (result,) = nest.build([real])
+    result = nest.build_one(real)
     return Value(result, order, is_real=True)
 
 

@@ -103,7 +103,7 @@ def _bounds(node: NodeContext) -> tuple[Array, Array]:
 
 
 def _store(node: NodeContext, nest: Nest, code: SSAValue, order: Order) -> None:
-    (codes,) = nest.build([Scalars(nest).cast(code, IntegerType(8))])
+    codes = nest.build_one(Scalars(nest).cast(code, IntegerType(8)))
     _define(node, Value(node.meant(codes, _result(node), "codes"), order))
 
 

@@ -64,11 +64,11 @@ class LoweredContraction:
         if not offset.any():
             if bias is None:
                 return lowering.emit.filled(shape, type, 0)
-            return nest.build([bias])[0]
+            return nest.build_one(bias)
         start = nest.constant(offset, type)
         if bias is not None:
             start = nest.add(arith.AddiOp(bias, start)).result
-        return nest.build([start])[0]
+        return nest.build_one(start)
 
     def computed_bias(self, nest: Nest) -> Mapping[str, SSAValue]:
         """The computed bias that a rule which adds it itself receives, at each
@@ -109,7 +109,7 @@ class LoweredContraction:
         """A real bias that isn't constant as integers, by the rule quantize_bias."""
         nest = Nest(self.lowering.emit, shape_of(bias))
         value = nest.input(self.lowering.value(bias), (0,))
-        return nest.build([self._converted(nest, "quantize_bias", real_bias=value)])[0]
+        return nest.build_one(self._converted(nest, "quantize_bias", real_bias=value))
 
     def _converted(self, nest: Nest, rule: str, **bias: SSAValue) -> SSAValue:
         return self.lowering.apply_rule(nest, rule, bias, self.ruled.factors)

@@ -58,7 +58,7 @@ def lower_compare(lowering: Lowering, op: qnn.CompareOp) -> SSAValue:
     )
     signed = "" if op.predicate in ("eq", "ne") else "s"
     comparison = arith.CmpiOp(lhs, rhs, f"{signed}{op.predicate}")
-    return nest.build([nest.add(comparison).result])[0]
+    return nest.build_one(nest.add(comparison).result)
 
 
 def lower_tabulated(lowering: Lowering, op: qnn.TabulatedOp) -> SSAValue:

@@ -93,7 +93,7 @@ def _quantized(lowering: Lowering, op: qnn.HybridOp) -> _Codes:
     if not has_point:
         constants["input_zero_point"] = np.zeros((), np.int32)
     code = lowering.apply_rule(nest, "hybrid_code", runtime, constants)
-    (stored,) = nest.build([narrow(nest, code, i8, unsigned=False)])
+    stored = nest.build_one(narrow(nest, code, i8, unsigned=False))
     return _Codes(stored, found["input_scale"], found.get("input_zero_point"))
 
 

@@ -146,7 +146,7 @@ class Lowering(LoweredFunction):
         result = self.apply_rule(nest, name, runtime, constants)
         if isinstance(type := element_type(stored.type), QuantizedType):
             result = self.narrow(nest, result, type)
-        return nest.build([result])[0]
+        return nest.build_one(result)
 
     def apply_rule(
         self,

@@ -57,7 +57,7 @@ class _Pairs(LoweredContraction):
             gathered = Structured("".join([*seen, *summed]), structure.words)
             gather = Nest(lowering.emit, [bounds[loop] for loop in gathered.loops])
             places = gathered.places(structure.axes[0], bounds, sums.steps)
-            (codes,) = gather.build([gather.input(codes, places)])
+            codes = gather.build_one(gather.input(codes, places))
             depth = math.prod(bounds[loop] for loop in summed)
             codes = lowering.reshape(codes, (*(bounds[loop] for loop in seen), depth))
         weights = weights.reshape([bounds[loop] for loop in weight])
@@ -154,7 +154,7 @@ class _Pairs(LoweredContraction):
             nest = Nest(self.lowering.emit, shape_of(stored))
             scalar = nest.input(stored, range(nest.parallel))
             sign = nest.add(scalar_constant(-128, i8)).result
-            (stored,) = nest.build([nest.add(arith.XOrIOp(scalar, sign)).result])
+            stored = nest.build_one(nest.add(arith.XOrIOp(scalar, sign)).result)
         low, high = self.op.sums.padding()
         return self.lowering.pad(stored, low, high, filler)
 

@@ -117,7 +117,7 @@ def lower_max_pool2d(lowering: Lowering, op: qnn.MaxPool2DOp) -> SSAValue:
     high = nest.constant(values["output_max"], i32)
     wide = nest.add(arith.MaxSIOp(wide, low)).result
     wide = nest.add(arith.MinSIOp(wide, high)).result
-    return nest.build([lowering.narrow(nest, wide, type)])[0]
+    return nest.build_one(lowering.narrow(nest, wide, type))
 
 
 def lower_mean(lowering: Lowering, op: qnn.ReductionOp) -> SSAValue:

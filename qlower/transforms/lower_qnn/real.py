@@ -60,7 +60,7 @@ def _whole(lowering: Lowering, bias: SSAValue, shape: Sequence[int]) -> SSAValue
     if shape_of(bias) == tuple(shape):
         return bias
     nest = Nest(lowering.emit, shape)
-    return nest.build([nest.input(bias, broadcast_indices(shape_of(bias), shape))])[0]
+    return nest.build_one(nest.input(bias, broadcast_indices(shape_of(bias), shape)))
 
 
 def _gives_its_sum(rule: Rule) -> bool:

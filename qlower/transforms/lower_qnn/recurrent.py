@@ -34,7 +34,7 @@ def lower_lstm(lowering: Lowering, op: qnn.LstmOp) -> Sequence[SSAValue]:
     wide = accumulator_type(op.input)
     bias = lowering.value(op.bias)
     start = Nest(lowering.emit, (batch, steps, len(qnn.GATES) * units))
-    (biases,) = start.build([start.input(bias, [2])])
+    biases = start.build_one(start.input(bias, [2]))
     of_inputs = _sums(
         lowering, lowering.value(op.input), op.input, op.input_weight, biases
     )
@@ -89,7 +89,7 @@ def _gates(
         "state_sum": nest.input(of_state, (0, 1, 2)),
     }
     gate = lowering.apply_rule(nest, op.rules[-1], runtime, lstm_gate_values(op))
-    return nest.build([gate])[0]
+    return nest.build_one(gate)
 
 
 def _step(
@@ -149,7 +149,7 @@ def lower_svdf(lowering: Lowering, op: qnn.SvdfOp) -> Sequence[SSAValue]:
         (0, 0, places - 1),
     )
     nest = Nest(lowering.emit, (batch, units))
-    (biases,) = nest.build([nest.input(lowering.value(op.bias), [1])])
+    biases = nest.build_one(nest.input(lowering.value(op.bias), [1]))
     split = (units, filters // units, places)
     nest = Nest(lowering.emit, (batch, *split), reductions=2)
     x = nest.input(lowering.reshape(memory, (batch, *split)), (0, 1, 2, 3))
@@ -168,7 +168,7 @@ def lower_svdf(lowering: Lowering, op: qnn.SvdfOp) -> Sequence[SSAValue]:
     moved = lowering.emit.filled(shape, storage_type(op.state.type.element_type), 0)
     if places > 1:
         nest = Nest(lowering.emit, (batch, filters, places - 1))
-        (rest,) = nest.build([nest.input(memory, (0, 1, AffineDimExpr(2) + 1))])
+        rest = nest.build_one(nest.input(memory, (0, 1, AffineDimExpr(2) + 1)))
         moved = lowering.emit.inserted(rest, moved, (0, 0, 0))
     return result, moved
 

@@ -29,7 +29,7 @@ def lower_compare(lowering: Lowering, op: stablehlo.CompareOp) -> SSAValue:
         if op.direction not in (Direction.EQ, Direction.NE):
             name = f"{'u' if integer == i1 else 's'}{name}"
         found = nest.add(arith.CmpiOp(lhs, rhs, name)).result
-    return nest.build([found])[0]
+    return nest.build_one(found)
 
 
 def lower_select(lowering: Lowering, op: stablehlo.SelectOp) -> SSAValue:
@@ -40,4 +40,4 @@ def lower_select(lowering: Lowering, op: stablehlo.SelectOp) -> SSAValue:
         nest.input(lowering.value(operand), broadcast_indices(shape_of(operand), shape))
         for operand in op.operands
     )
-    return nest.build([nest.add(arith.SelectOp(condition, *values)).result])[0]
+    return nest.build_one(nest.add(arith.SelectOp(condition, *values)).result)

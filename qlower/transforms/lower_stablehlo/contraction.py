@@ -53,7 +53,7 @@ def _contract(
             return number
         nest = Nest(emit, shape_of(op.output))
         value = nest.input(number, range(nest.parallel))
-        return nest.build([lowering.quantized(nest, value, op.output.type)])[0]
+        return nest.build_one(lowering.quantized(nest, value, op.output.type))
     factors = (Factor.quantized(first, op.lhs), Factor.quantized(second, op.rhs))
     total = sum_products(emit, sums, factors, from_zero(emit, i32))
     nest = Nest(emit, shape_of(op.output))
@@ -71,4 +71,4 @@ def _contract(
     value = lowering.inline(
         nest, "exact_product", {"accumulator": accumulator}, constants
     )
-    return nest.build([lowering.quantized(nest, value, op.output.type)])[0]
+    return nest.build_one(lowering.quantized(nest, value, op.output.type))

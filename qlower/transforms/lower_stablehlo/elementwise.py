@@ -63,7 +63,7 @@ def lower_binary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
             nest.input(lowering.value(operand), range(nest.parallel))
             for operand in op.input
         ]
-        return nest.build([nest.add(INTEGRAL[kind](*integers)).results[0]])[0]
+        return nest.build_one(nest.add(INTEGRAL[kind](*integers)).results[0])
     types = [quantization(value.type) for value in (*op.input, op.output)]
     nest = Nest(lowering.emit, shape_of(op.output))
     loops = range(nest.parallel)
@@ -77,10 +77,10 @@ def lower_binary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
         total = lowering.inline(
             nest, "sum_of_merged", {"lhs": lhs, "rhs": rhs}, constants
         )
-        return nest.build([lowering.narrow(nest, total, op.output.type)])[0]
+        return nest.build_one(lowering.narrow(nest, total, op.output.type))
     operands = [lowering.real(nest, operand, loops) for operand in op.input]
     real = nest.add(BINARY[kind](*operands)).results[0]
-    return nest.build([lowering.quantized(nest, real, op.output.type)])[0]
+    return nest.build_one(lowering.quantized(nest, real, op.output.type))
 
 
 def lower_unary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
@@ -107,7 +107,7 @@ def lower_unary(lowering: Lowering, op: stablehlo.ElementwiseOp) -> SSAValue:
         )
     real = lowering.real(nest, source, loops)
     value = lowering.inline(nest, f"real_{kind}", {"x": real}, {})
-    return nest.build([lowering.quantized(nest, value, op.output.type)])[0]
+    return nest.build_one(lowering.quantized(nest, value, op.output.type))
 
 
 def _table(kind: str, op: stablehlo.ElementwiseOp) -> Array:
@@ -132,10 +132,10 @@ def lower_clamp(lowering: Lowering, op: stablehlo.ClampOp) -> SSAValue:
     )
     if op.is_integral:
         above = nest.add(arith.MaxSIOp(x, least)).result
-        return nest.build([nest.add(arith.MinSIOp(above, most)).result])[0]
+        return nest.build_one(nest.add(arith.MinSIOp(above, most)).result)
     above = nest.add(arith.MaximumfOp(x, least)).result
     inside = nest.add(arith.MinimumfOp(above, most)).result
-    return nest.build([lowering.quantized(nest, inside, op.output.type)])[0]
+    return nest.build_one(lowering.quantized(nest, inside, op.output.type))
 
 
 def lower_shift(lowering: Lowering, op: stablehlo.ShiftOp) -> SSAValue:
@@ -157,7 +157,7 @@ def lower_shift(lowering: Lowering, op: stablehlo.ShiftOp) -> SSAValue:
     if op.kind != "shift_right_arithmetic":
         is_within = nest.add(arith.CmpiOp(places, last, "ule")).result
         shifted = nest.add(arith.SelectOp(is_within, shifted, zero)).result
-    return nest.build([shifted])[0]
+    return nest.build_one(shifted)
 
 
 SHIFTS: Mapping[str, Callable[[SSAValue, SSAValue], Operation]] = {
@@ -187,7 +187,7 @@ def lower_convert(lowering: Lowering, op: stablehlo.ConvertOp) -> SSAValue:
         made = arith.TruncIOp(value, target)
     else:
         made = (arith.ExtUIOp if source == i1 else arith.ExtSIOp)(value, target)
-    return nest.build([nest.add(made).results[0]])[0]
+    return nest.build_one(nest.add(made).results[0])
 
 
 def lower_quantize(lowering: Lowering, op: stablehlo.UniformQuantizeOp) -> SSAValue:
@@ -199,17 +199,17 @@ def lower_quantize(lowering: Lowering, op: stablehlo.UniformQuantizeOp) -> SSAVa
     loops = range(nest.parallel)
     if source is None:
         real = lowering.real(nest, op.input, loops)
-        return nest.build([lowering.quantized(nest, real, op.output.type)])[0]
+        return nest.build_one(lowering.quantized(nest, real, op.output.type))
     stored = lowering.stored(nest, op.input, loops)
     constants = {
         **parameters("input", op.input.type),
         **result_parameters(op.output.type),
     }
     code = lowering.inline(nest, "merged_and_clamped", {"stored": stored}, constants)
-    return nest.build([lowering.narrow(nest, code, op.output.type)])[0]
+    return nest.build_one(lowering.narrow(nest, code, op.output.type))
 
 
 def lower_dequantize(lowering: Lowering, op: stablehlo.UniformDequantizeOp) -> SSAValue:
     """Quantized to real."""
     nest = Nest(lowering.emit, shape_of(op.output))
-    return nest.build([lowering.real(nest, op.input, range(nest.parallel))])[0]
+    return nest.build_one(lowering.real(nest, op.input, range(nest.parallel)))

@@ -50,7 +50,7 @@ def lower_gather(lowering: Lowering, op: stablehlo.GatherOp) -> SSAValue:
         for term in terms[1:]:
             index = nest.add(arith.AddiOp(index, term)).result
         indices.append(index)
-    return nest.build([extract(nest, lowering.value(op.operand), indices)])[0]
+    return nest.build_one(extract(nest, lowering.value(op.operand), indices))
 
 
 def _start(

@@ -46,16 +46,17 @@ def _combined(
 ) -> SSAValue:
     """The elements of a nest combined by the body, from the operand `init` on."""
     start = Nest(lowering.emit, shape_of(op.output))
-    (initial,) = start.build([start.input(lowering.value(op.init), [])])
+    initial = start.build_one(start.input(lowering.value(op.init), []))
     combine = INTEGRAL[op.step.removeprefix("stablehlo.")]
 
     def step(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        operands = [accumulators[0], value]
+        operands = [*accumulators, value]
         return nest.add(
             combine.create(operands=operands, result_types=[value.type])
         ).results
 
-    return nest.reduce([initial], step)[0]
+    (combined,) = nest.reduce([initial], step)
+    return combined
 
 
 def lower_iota(lowering: Lowering, op: stablehlo.IotaOp) -> SSAValue:

@@ -39,9 +39,9 @@ def _with_bias(lowering: Lowering, sums: SSAValue, bias: SSAValue) -> SSAValue:
     nest = Nest(lowering.emit, shape_of(sums))
     loop = AffineConstantExpr(0) if shape_of(bias) == (1,) else nest.parallel - 1
     element = nest.input(sums, range(nest.parallel))
-    return nest.build(
-        [nest.add(arith.AddfOp(element, nest.input(bias, [loop]))).result]
-    )[0]
+    return nest.build_one(
+        nest.add(arith.AddfOp(element, nest.input(bias, [loop]))).result
+    )
 
 
 def lower_transpose_conv2d(lowering: Lowering, op: tosa.TransposeConv2DOp) -> SSAValue:
@@ -96,9 +96,9 @@ def _convolve(
         nest = Nest(lowering.emit, shape)
         if shape_of(bias) == (1,):
             one = lowering.read(nest, op.bias, [AffineConstantExpr(0)])
-            return nest.build([one])[0]
+            return nest.build_one(one)
         by_loop = reshape(lowering.emit, bias, [shape[loop] for loop in channels])
-        return nest.build([nest.input(by_loop, channels)])[0]
+        return nest.build_one(nest.input(by_loop, channels))
 
     factors = (
         _factor(lowering.value(op.input), "input_zp", op.input_zp),

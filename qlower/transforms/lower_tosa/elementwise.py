@@ -37,7 +37,7 @@ def lower_elementwise(lowering: Lowering, op: tosa.ElementwiseOp) -> SSAValue:
         lowering.read(nest, operand, broadcast_indices(shape_of(operand), result))
         for operand in op.operands
     ]
-    return nest.build([COMPUTE[op.kind](nest, op, elements)])[0]
+    return nest.build_one(COMPUTE[op.kind](nest, op, elements))
 
 
 def _by(kind: type[Operation]) -> Compute:

@@ -34,7 +34,7 @@ def lower_gather(lowering: Lowering, op: tosa.GatherOp) -> SSAValue:
     number = nest.add(arith.MaxSIOp(number, first)).result
     number = nest.add(arith.MinSIOp(number, last)).result
     element = extract(nest, lowering.value(op.values), [0, to_index(nest, number), 2])
-    return nest.build([element])[0]
+    return nest.build_one(element)
 
 
 def lower_scatter(lowering: Lowering, op: tosa.ScatterOp) -> SSAValue:
@@ -47,9 +47,10 @@ def lower_scatter(lowering: Lowering, op: tosa.ScatterOp) -> SSAValue:
     given = nest.input(lowering.value(op.input), (0, 3, 2))
 
     def replaced(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
-        return [nest.add(arith.SelectOp(is_named, given, accumulators[0])).result]
+        return [nest.add(arith.SelectOp(is_named, given, *accumulators)).result]
 
-    return nest.reduce([lowering.value(op.values_in)], replaced)[0]
+    (scattered,) = nest.reduce([lowering.value(op.values_in)], replaced)
+    return scattered
 
 
 def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
@@ -64,7 +65,8 @@ def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
             loop: [np.where(2 * rest >= whole, above, below)]
             for loop, (below, above, rest, whole) in ((1, rows), (2, columns))
         }
-        return nest.build([*elements_at(nest, image, nearest)])[0]
+        (pixel,) = elements_at(nest, image, nearest)
+        return nest.build_one(pixel)
     type = element_type(op.output.type)
     is_real = isinstance(type, AnyFloat)
     multiply = arith.MulfOp if is_real else arith.MuliOp
@@ -86,7 +88,7 @@ def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
     total, *others = terms
     for term in others:
         total = nest.add(add(total, term)).result
-    return nest.build([total])[0]
+    return nest.build_one(total)
 
 
 def _positions(op: tosa.ResizeOp, axis: int) -> tuple[Array, Array, Array, int]:

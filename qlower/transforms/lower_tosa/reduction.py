@@ -40,7 +40,7 @@ def lower_avg_pool2d(lowering: Lowering, op: tosa.AvgPool2DOp) -> SSAValue:
     if is_real:
         count = nest.constant(counts.astype(np.float32), element)
         quotient = nest.add(arith.DivfOp(nest.input(total, range(4)), count))
-        return nest.build([quotient.result])[0]
+        return nest.build_one(quotient.result)
     low, high = integer_range(integer_width(element))
     average = lowering.inline(
         nest,
@@ -54,7 +54,7 @@ def lower_avg_pool2d(lowering: Lowering, op: tosa.AvgPool2DOp) -> SSAValue:
             "output_max": array(high),
         },
     )
-    return nest.build([narrow(nest, average, element)])[0]
+    return nest.build_one(narrow(nest, average, element))
 
 
 def lower_max_pool2d(lowering: Lowering, op: tosa.MaxPool2DOp) -> SSAValue:

@@ -48,7 +48,7 @@ def lower_rescale(lowering: Lowering, op: tosa.RescaleOp) -> SSAValue:
         offset = nest.add(scalar_constant(output_zp, i32)).result
         scaled = nest.add(arith.AddiOp(scaled, offset)).result
     target = signless(element_type(op.output.type))
-    return nest.build([narrow(nest, scaled, target, unsigned=unsigned)])[0]
+    return nest.build_one(narrow(nest, scaled, target, unsigned=unsigned))
 
 
 def _numbers(
@@ -88,7 +88,7 @@ def lower_clamp(lowering: Lowering, op: tosa.ClampOp) -> SSAValue:
         ).result
     if most < high:
         x = nest.add(minimum(x, nest.add(scalar_constant(most, element)).result)).result
-    return nest.build([x])[0]
+    return nest.build_one(x)
 
 
 def lower_table(lowering: Lowering, op: tosa.TableOp) -> SSAValue:
@@ -98,7 +98,7 @@ def lower_table(lowering: Lowering, op: tosa.TableOp) -> SSAValue:
     table = lowering.value(op.table)
     if element_type(op.input1.type) == i8:
         index = nest.add(arith.ExtSIOp(stored, i32)).result
-        return nest.build([_entry(nest, table, index, 128)])[0]
+        return nest.build_one(_entry(nest, table, index, 128))
     wide = nest.add(arith.ExtSIOp(stored, i32)).result
     position = lowering.step("tosa_table_position")
     index, fraction = inline_rule(position, {"input1": wide}, {}, nest)
@@ -107,7 +107,7 @@ def lower_table(lowering: Lowering, op: tosa.TableOp) -> SSAValue:
         for offset in (256, 257)
     )
     values = {"below": below, "above": above, "fraction": fraction}
-    return nest.build([lowering.inline(nest, "tosa_table_between", values, {})])[0]
+    return nest.build_one(lowering.inline(nest, "tosa_table_between", values, {}))
 
 
 def _entry(nest: Nest, table: SSAValue, index: SSAValue, offset: int) -> SSAValue:

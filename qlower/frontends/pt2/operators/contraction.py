@@ -76,7 +76,7 @@ def import_residual_conv(node: NodeContext) -> None:
         number(nest, result.scale),
         number(nest, result.zero_point),
     )
-    (codes,) = nest.build([nest.add(arith.TruncIOp(found, i8)).result])
+    codes = nest.build_one(nest.add(arith.TruncIOp(found, i8)).result)
     define_image(node, node.meant(codes, result), image, False)
 
 
@@ -138,7 +138,7 @@ def _real(node: NodeContext, sums: SSAValue) -> SSAValue:
     """The real values of accumulators along the last dimension, with the bias."""
     nest = node.nest(shape_of(sums))
     elements = _elements(node, nest, sums)
-    return nest.build([call_function(nest, CONTRACT, "real_contraction", *elements)])[0]
+    return nest.build_one(call_function(nest, CONTRACT, "real_contraction", *elements))
 
 
 def _elements(node: NodeContext, nest: Nest, sums: SSAValue) -> list[SSAValue]:

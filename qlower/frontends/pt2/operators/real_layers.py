@@ -263,7 +263,7 @@ def import_quantized_rows(node: NodeContext) -> None:
     element = nest.input(matrix, (0, 1))
     code = call_function(nest, CONTRACT, "hybrid_code", element, factor, point)
     real = call_function(nest, CONTRACT, "real_code", code, scale, point)
-    _define_rows(node, nest.build([real])[0], value.shape)
+    _define_rows(node, nest.build_one(real), value.shape)
 
 
 IMPORTERS = {

@@ -125,7 +125,7 @@ def import_gru(node: NodeContext) -> None:
         update = SIGMOID(steps, steps.add(update, most))
         new = tanh(steps, steps.add(new, steps.multiply(hidden, reset)))
         before = nest.input(state, (0, 1))
-        (state,) = nest.build([BETWEEN_STATES(steps, before, new, update)])
+        state = nest.build_one(BETWEEN_STATES(steps, before, new, update))
         return [state], [state]
 
     _finish(layer, 1, inputs, step)

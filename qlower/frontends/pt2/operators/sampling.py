@@ -62,7 +62,7 @@ def import_interpolated(node: NodeContext) -> None:
         for share in (np.float32(1) - after, after):
             shares.append(nest.constant(share, f32, (loop,)))
     pixels = elements_at(nest, image.ssa, ends)
-    (result,) = nest.build([compute(Scalars(nest), *pixels, *shares)])
+    result = nest.build_one(compute(Scalars(nest), *pixels, *shares))
     node.define(Value(result, order, is_real=True))
 
 
