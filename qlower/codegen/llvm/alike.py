@@ -225,17 +225,17 @@ def _kind(column: Sequence[_Number]) -> str:
 
 
 def _weakest(arguments: Sequence[str]) -> str:
-    """Arguments with the attributes that they have in all of several functions."""
-    common = {
-        attribute
-        for attribute in ("noalias", "readonly")
-        if len({text.count(f" {attribute} ") for text in arguments}) == 1
-    }
+    """Arguments with the attributes that each has in all of several functions: what one
+    layer overwrites is elsewhere in another."""
+    columns = zip(*(text.split(", ") for text in arguments), strict=True)
+    return ", ".join(map(_weakened, columns))
 
+
+def _weakened(argument: Sequence[str]) -> str:
     def kept(found: re.Match[str]) -> str:
-        return found[0] if found[0].strip() in common else ""
+        return found[0] if all(f"{found[0]} " in one for one in argument) else ""
 
-    return _WEAKENED.sub(kept, arguments[0])
+    return _WEAKENED.sub(kept, argument[0])
 
 
 def _recalled(text: str, tables: Mapping[str, tuple[str, str]]) -> str:
