@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.values.stored import random_stored
 from xdsl.dialects.arith import AddiOp, ConstantOp
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import TensorType, i8, i32
 from xdsl.ir import Block, Region, SSAValue
 
 from qlower.codegen.program import work
@@ -164,3 +164,29 @@ def test_which_numbers_chunks_multiply(
 ) -> None:
     """A last chunk that overlaps the one before multiplies no number again."""
     assert layout(16).positions(length).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("bounds", "strides", "step"),
+    [
+        ((4, 4, 8), (72, 8, 0), 2),
+        ((4, 1, 8), (72, 3, 0), 18),
+        ((1, 1, 8), (72, 8, 0), 1),
+        ((4, 4, 8), (0, 12, 1), 3),
+        ((4, 4, 8), (-8, 16, 1), 4),
+        ((4, 4, 8), (2, 16, 1), 1),
+    ],
+)
+def test_the_distance_of_windows(
+    bounds: tuple[int, ...], strides: tuple[int, ...], step: int
+) -> None:
+    """In pixels of 4 bytes, along loops that go on and aren't the channels'."""
+    (image,) = Block(arg_types=[TensorType(i8, (9, 18, 4))]).args
+    nest = SimpleNamespace(
+        bounds=[*bounds, 3], parallel=bounds, op=SimpleNamespace(inputs=[None, image])
+    )
+    operand = SimpleNamespace(strides=[*strides, 1])
+    products: Any = SimpleNamespace(
+        nest=nest, lane=2, activation=SimpleNamespace(index=1, operand=operand)
+    )
+    assert vars(work)["_step"](products) == step

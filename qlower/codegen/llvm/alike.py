@@ -91,7 +91,7 @@ class _Body:
         found = _HEAD.fullmatch(self.head)
         assert found is not None
         parts = found[1], _WEAKENED.sub("", found[2]), found[3]
-        return (*parts, *self.texts, *(number.type for number in self.numbers))
+        return (*parts, *self.texts)
 
 
 def _renamed(text: str) -> str:

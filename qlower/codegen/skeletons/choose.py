@@ -99,7 +99,7 @@ class Skeletons:
                 assert self.weights is not None
                 contraction = self.products.on(nest)
                 if schedule is None:
-                    widened = self._widened(contraction)
+                    widened = self._widened(contraction, self.weights)
                     if widened is not None:
                         return widened
                 plan = None
@@ -120,47 +120,46 @@ class Skeletons:
             case None:
                 return plan_pair(self.target, nest) or plan_loops(self.target, nest)
 
-    def _widened(self, contraction: Contraction) -> WidenedPlan | None:
+    def _widened(
+        self, contraction: Contraction, weights: Weights
+    ) -> WidenedPlan | None:
         """The contraction by a routine, where one pays and has memory."""
-        if self.weights is None or not _may_have_scratch(contraction.nest):
+        if not _may_have_scratch(contraction.nest):
             return None
-        return plan_widened(self.target, contraction, self.weights)
+        return plan_widened(self.target, contraction, weights)
 
     def channels_of_tile(self) -> int:
         """The unit of a part of a contraction's channels, in vector registers."""
-        assert isinstance(self.products, Contraction)
         assert self.weights is not None
-        schedule = self.products.nest.op.schedule
-        vectors = plan_vectors(self.target, self.products, self.weights, schedule)
-        return vectors.channels
+        products = self.weights.contraction
+        schedule = products.nest.op.schedule
+        return plan_vectors(self.target, products, self.weights, schedule).channels
 
     def estimated_schedule(self) -> Schedule | None:
         """The best way to cut a contraction, by estimate; None for any other nest, and
         where a routine takes all rows and channels."""
-        if not isinstance(self.products, Contraction) or self.weights is None:
+        if self.weights is None:
             return None
-        if self._widened(self.products) is not None:
+        products = self.weights.contraction
+        if self._widened(products, self.weights) is not None:
             return None
-        if plan_tiles(self.target, self.products, None) is not None:
+        if plan_tiles(self.target, products, None) is not None:
             return TileRegistersAttr()
-        plan = plan_vectors(self.target, self.products, self.weights, None)
+        plan = plan_vectors(self.target, products, self.weights, None)
         return TileAttr(plan.tiling.height, plan.tiling.width)
 
     def schedules(self) -> list[Schedule]:
         """All ways to cut a contraction, the best by estimate first."""
-        best = self.estimated_schedule()
-        if not isinstance(self.products, Contraction) or self.weights is None:
+        if self.weights is None:
             return []
-        found: list[Schedule] = self._tiles(self.products, self.weights)
-        if possible_tiles(self.target, self.products) is not None:
+        products, best = self.weights.contraction, self.estimated_schedule()
+        tilings = tile_candidates(self.target, products, self.weights)
+        found: list[Schedule] = [TileAttr(one.height, one.width) for one in tilings]
+        if possible_tiles(self.target, products) is not None:
             found.insert(0, TileRegistersAttr())
         if best is not None:
             found.insert(0, best)
         return list(dict.fromkeys(found))
-
-    def _tiles(self, products: Contraction, weights: Weights) -> list[Schedule]:
-        tilings = tile_candidates(self.target, products, weights)
-        return [TileAttr(tiling.height, tiling.width) for tiling in tilings]
 
 
 def emit_nest(f: Function, target: Target, skeleton: Skeleton, nest: LoopNest) -> None:

@@ -175,13 +175,13 @@ class Weights:
     """
 
     def __init__(self, contraction: Contraction) -> None:
-        self._contraction = contraction
+        self.contraction = contraction
         self._packed: dict[WeightLayout, Factors] = {}
 
     def factors(self, layout: WeightLayout) -> Factors:
         """The numbers that lie in memory."""
         if layout not in self._packed:
-            self._packed[layout] = constant_factors(self._contraction, layout)
+            self._packed[layout] = constant_factors(self.contraction, layout)
         return self._packed[layout]
 
     @property
@@ -192,20 +192,20 @@ class Weights:
     @property
     def uses(self) -> int:
         """The pixels that each of them is multiplied for."""
-        bounds = self._contraction.nest.bounds
-        return prod(bounds[loop] for loop in self._contraction.pixels)
+        bounds = self.contraction.nest.bounds
+        return prod(bounds[loop] for loop in self.contraction.pixels)
 
     @property
     def _data(self) -> bytes:
         """A byte for each."""
-        data = self._contraction.weight.operand.data
+        data = self.contraction.weight.operand.data
         assert data is not None
         return data
 
     @cached_property
     def are_nibbles(self) -> bool:
         """Whether 4 bits hold each, as it is stored."""
-        return are_nibbles(self._contraction.weight)
+        return are_nibbles(self.contraction.weight)
 
 
 def constant_factors(contraction: Contraction, dot: WeightLayout) -> Factors:
