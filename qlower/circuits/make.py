@@ -137,14 +137,14 @@ class Circuits(Tabled[Circuit]):
             Column("needed", "bits_needed", lambda row: row.bits[1], sums=True),
             Column("saved", "saved", lambda row: _share(*row.bits)),
         ]
-        written, needed = np.sum(
-            [one.bits for one in self.circuits] or [[0, 0]], axis=0
-        )
-        notes = [
-            "bits: of all inputs and steps, in the types of the contract's text and in "
-            f"the circuit; {_share(written, needed)} are saved.",
-            *(f"{name}: {why}" for name, why in self.refused),
-        ]
+        notes = [f"{name}: {why}" for name, why in self.refused]
+        if self.circuits:
+            written, needed = np.sum([one.bits for one in self.circuits], axis=0)
+            notes.insert(
+                0,
+                "bits: of all inputs and steps, in the types of the contract's text "
+                f"and in the circuit; {_share(written, needed)} are saved.",
+            )
         return Table(
             f"circuits by {self.contract}",
             self.circuits,

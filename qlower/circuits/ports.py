@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects import arith, cf, func, math
+from xdsl.dialects import arith, cf, func
 from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -102,8 +102,8 @@ def open_function(
     name = identifier(f"{contract.name}_{rule.name}")
     function = body.function(name, results)
     for unknown, argument in work.ports():
-        hint = argument.name_hint or ""
-        arguments.append(_between(hint, *_limits(argument, unknown, stored)))
+        limits = _limits(argument, unknown, stored)
+        arguments.append(_between(str(argument.name_hint), *limits))
     annotate(function, arguments)
     return OpenFunction(contract.name, rule.name, function, tuple(arguments))
 
@@ -139,8 +139,6 @@ def _limits(
             low, high = max(low, 0), min(high, type.bitwidth - 1)
         if isinstance(use.operation, _QUOTIENTS) and use.index == 1:
             low = max(low, 1)
-        if isinstance(use.operation, math.CountLeadingZerosOp):
-            low = max(low, 0)
     return low, high
 
 

@@ -13,6 +13,7 @@ import pytest
 from support.circuits.circuits import drawn, interpreted, pins_of, simulated
 from support.layers.small_model import SIGNED_MODEL, SMALL_MODEL
 
+from qlower.circuits import ports
 from qlower.circuits.make import Circuit, contract_circuits, model_circuits
 from qlower.circuits.ports import open_function
 from qlower.contracts import load_contract
@@ -140,6 +141,12 @@ def test_ports_take_what_their_steps_have_results_for() -> None:
         **dict.fromkeys(("left_shift", "shift"), (0, 31)),
         **dict.fromkeys(("output_zero_point", "output_min", "output_max"), (-128, 127)),
     }
+
+
+def test_contracts_whose_rules_are_of_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = ["exact", "tflm", "pow2-shift"]
+    monkeypatch.setattr(ports, "contract_names", lambda: known)
+    assert ports.integer_contracts("requantize") == known[1:]
 
 
 def test_what_an_elements_number_decides_is_a_port() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import qlower.contracts
 from qlower.contract_pages import pages
 from qlower.contract_pages.contract_differences import Comparison, Disagreement, Kind
 from qlower.contract_pages.differences_page import differences_page
@@ -103,6 +104,30 @@ func.func @matmul(%accumulator: i32) -> i32 {
     unsaid = MINE.replace('contract.summary = "mine", ', "")
     page = explain(parse_contract(unsaid, "mine", "mine.mlir"))
     assert page.startswith("# mine\n\n*(no summary)*\n")
+
+
+@pytest.mark.parametrize("name", ["hls4ml", "onnxruntime", "ncnn-arm64"])
+def test_a_page_is_the_one_on_record(name: str):
+    """Of contracts with rules of their own, of bases and of libraries."""
+    first, text = recorded(name).split("\n", 1)
+    assert (
+        first
+        == f"<!-- made by `qlower contracts pages` from {name}.mlir; change that -->"
+    )
+    assert "\n".join(vars(pages)["_page_lines"](load_contract(name))) == text
+
+
+def recorded(name: str) -> str:
+    folder = Path(qlower.contracts.__file__).parent
+    return (folder / "pages" / f"{name}.md").read_text()
+
+
+def test_a_contract_without_a_base_has_its_own_sections_alone():
+    page = explain(parse_contract(LONE.format(rule="clamp"), "lone", "lone.mlir"))
+    assert [line for line in page.splitlines() if line.startswith("#")] == [
+        *("# lone", "## Rules"),
+    ]
+    assert "base: none\n" in page
 
 
 @pytest.mark.parts(4)

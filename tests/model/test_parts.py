@@ -806,6 +806,11 @@ def test_models_with_a_state() -> None:
     assert [spec.name for spec in cut.outputs] == ["r"]
     assert [spec.initial for spec in cut.states] == [bytes([3] * 4)]
     assert [spec.name for spec in cut.inputs] == []
+    # One that nothing reads stays an argument, since it is kept.
+    unread = model(KEPT.replace("relu %s", "relu %x")).module
+    name_tensors(unread)
+    cut = signature_of(cut_module(unread, ["r"]))
+    assert ([spec.name for spec in cut.inputs], len(cut.states)) == (["x"], 1)
     message, _ = refused(lambda: open_weights(model(KEPT)))
     assert message == (
         "the weights of a model that keeps values between calls can't be inputs"
