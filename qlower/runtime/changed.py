@@ -187,7 +187,7 @@ class KeptCode:
         for (op, digest), kept in zip(outline.constants, self.constants, strict=True):
             if digest == kept:
                 continue
-            for use in op.results[0].uses:
+            for use in (use for value in op.results for use in value.uses):
                 name = layer_name(use.operation)
                 if name is None or not is_layer(use.operation):
                     return None
