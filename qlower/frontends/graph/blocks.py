@@ -209,9 +209,7 @@ class Blocks:
             self.names.add(result)
         elif kind not in BARRIERS:
             crosses = self.crosses(node)
-            if crosses and order == identity(4):
-                self.names.add(result)  # One that changes nothing goes as it moves.
-            elif crosses:
+            if crosses:
                 self.hidden[result] = order
             elif crosses is None:
                 self.unknown.add(result)
