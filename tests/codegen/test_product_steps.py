@@ -139,6 +139,7 @@ def test_runs(name: str, signed: bool) -> None:
     runs = Runs(step, scalar, signed=signed)
     length = step.run_length
     least = step.depth if isinstance(step, MatrixStep) else 1
-    for count in (*range(least, length + 1), *range(2 * length + 1, 2 * length + 4)):
+    longer = length + 1, length + 3, 2 * length + 2
+    for count in (*range(least, length + 1), *longer):
         runs.add(count)
     runs.check()
