@@ -51,8 +51,8 @@ class GatherOp(MovingOp, name="stablehlo.gather"):
     @property
     def index_axis(self) -> int:
         """The dimension of `start_indices` along which a list lies."""
-        given = self.dimension_numbers.dimensions(INDEX_VECTOR)
-        return given[0] if given else 0
+        (axis,) = self.dimension_numbers.dimensions(INDEX_VECTOR) or (0,)
+        return axis
 
     def numbers(self, name: str) -> tuple[int, ...]:
         """A list of the dimension numbers."""
