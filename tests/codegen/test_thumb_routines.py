@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qlower.codegen.llvm.routine import RowsRoutine
-from qlower.codegen.targets.thumb_routines import PAIRS_OF_ROWS, SINGLE_ROWS
+from qlower.codegen.llvm.routine import Routine, RowsRoutine, WindowStep
+from qlower.codegen.targets.thumb_routines import (
+    PAIRS_OF_ROWS,
+    SINGLE_ROWS,
+    small_window_routine,
+    window_columns,
+    window_factors,
+    window_routine,
+)
 from qlower.emulation.emulator import BUFFERS, Emulator
 from qlower.model.signature import Array
 
@@ -22,7 +29,7 @@ CODE = BUFFERS - (1 << 16)
 KEPT = [f"R{number}" for number in range(4, 12)]
 
 
-def emulator_with(routine: RowsRoutine) -> Emulator:
+def emulator_with(routine: Routine) -> Emulator:
     """A Cortex-M4 with nothing but a routine."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -91,3 +98,103 @@ def test_sums_of_rows(name: str, activations: int, columns: int) -> None:
     products = np.einsum("rsi,ncsi->rnc", x.astype(np.int32), weights.astype(np.int32))
     np.testing.assert_array_equal(sums, products + starts)
     assert kept == [*range(len(KEPT))]
+
+
+def steps_of_line(
+    taps: int, columns: int, stride: int, before: int, unit: int
+) -> list[WindowStep]:
+    """A line of neighbouring windows, whose first `before` activations are padding."""
+    steps: list[WindowStep] = []
+    for position in range(taps + (columns - 1) * stride):
+        pairs = [(column, position - column * stride) for column in range(columns)]
+        uses = [(column, tap) for column, tap in pairs if 0 <= tap < taps]
+        place = None if position < before else (position - before) * unit
+        steps.append(WindowStep(place, uses))
+    return [step for step in steps if step.uses]
+
+
+WINDOWS = [
+    # lines, taps, columns, stride, padding before, bytes of a line's weights
+    (3, 3, 5, 1, 1, 3),
+    (1, 1, 8, 2, 0, 1),
+    (2, 2, 7, 1, 0, 4),
+    (3, 5, 4, 2, 2, 8),
+    (2, 4, 7, 1, 1, 4),
+    (1, 8, 5, 1, 0, 8),
+    (2, 6, 3, 3, 0, 6),
+    (2, 7, 2, 1, 3, 7),
+]
+
+
+@pytest.mark.parametrize("is_small", [False, True])
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("case", WINDOWS)
+def test_sums_of_windows(
+    case: tuple[int, int, int, int, int, int], signed: bool, is_small: bool
+) -> None:
+    """Of each channel by itself; the smaller routine takes lines from the last on."""
+    lines, taps, columns, stride, before, line_bytes = case
+    columns = min(columns, window_columns(taps) - is_small)
+    channels, border = 3, -5 if signed else 200
+    unit = 1 if is_small else channels
+    steps = steps_of_line(taps, columns, stride, before, unit)
+    options: dict[str, Any] = {"signed": signed, "line_bytes": line_bytes}
+    if is_small:
+        routine = small_window_routine(steps, lines, columns, border, **options)
+    else:
+        routine = window_routine([steps] * lines, columns, border, **options)
+    width = taps + (columns - 1) * stride
+    random = np.random.default_rng(taps)
+    type = np.int8 if signed else np.uint8
+    ends = np.iinfo(type)
+    shape = lines, width - before, channels
+    x = random.integers(ends.min, ends.max + 1, shape, type)
+    w = random.integers(-128, 128, (channels, lines, line_bytes)).astype(np.int8)
+    starts = random.integers(-9999, 9999, channels).astype(np.int32)
+    order = w[:, ::-1] if is_small else w
+    packed = b"".join(
+        start.tobytes() + line.tobytes()
+        for start, line in zip(starts, order, strict=True)
+    )
+    emulator = emulator_with(routine)
+    size = 4 * channels * columns
+    # words are read where weights lie, up to three bytes beyond the last
+    pages = emulator.map_buffers([size, len(packed) + 3, *[x[0].nbytes] * lines])
+    at = [start + length for start, length in pages]
+    at = [pages[0][0], at[1] - len(packed) - 3, *(end - x[0].nbytes for end in at[2:])]
+    emulator.write(at[1], packed)
+    for address, line in zip(at[2:], x, strict=True):
+        emulator.write(address, line.tobytes())
+    for number, register in enumerate(KEPT):
+        emulator.write_register(register, 1000 + number)
+    given = [channels, channels, *at[2:]] if is_small else [channels, *at[2:]]
+    room = [0] * ((routine.stack_bytes + 3) // 4)
+    emulator.call("rows", *at[:2], *given, *room)
+    found = np.frombuffer(emulator.read(at[0], size), np.int32)
+    padded = np.full((lines, width, channels), border, np.int32)
+    padded[:, before:] = x
+    wanted = [
+        [
+            starts[channel]
+            + sum(
+                padded[line, column * stride + tap, channel]
+                * int(w[channel, line, tap])
+                for line in range(lines)
+                for tap in range(taps)
+            )
+            for column in range(columns)
+        ]
+        for channel in range(channels)
+    ]
+    assert found.reshape(channels, columns).tolist() == wanted
+    kept = [emulator.read_register(register) - 1000 for register in KEPT]
+    assert kept == [*range(len(KEPT))]
+
+
+@pytest.mark.parametrize(
+    ("taps", "factors"),
+    [(1, 1), (2, 2), (3, 2), (4, 2), (5, 3), (6, 4), (7, 4), (8, 4)],
+)
+def test_registers_of_a_line(taps: int, factors: int) -> None:
+    assert window_factors(taps) == factors
+    assert window_columns(taps) == 9 - factors

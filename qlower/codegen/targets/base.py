@@ -162,8 +162,8 @@ class Halves:
     two, sum products of activations that are halves already.
 
     `window(lines, columns, border, signed=..., line_bytes=...)` makes a routine that
-    sums the products of a window for `columns` neighbouring pixels and each of several
-    channels:
+    sums the products of a window for `columns` neighbouring pixels, two at least, and
+    each of several channels:
 
         name(sums, weights, channels, address of the first line, of the second, ...)
 
