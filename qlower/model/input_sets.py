@@ -42,15 +42,16 @@ class InputSet:
 
     def join(self, results: Sequence[Array]) -> Array:
         """The results of all runs as one array, in the form that the inputs had."""
+        first, *_ = results
         if not self.is_set:
-            return results[0]
-        if self.merged and results[0].ndim > 0 and results[0].shape[0] == 1:
+            return first
+        if self.merged and first.shape[:1] == (1,):
             return np.concatenate(results)
         return np.stack(results)
 
     def joined(self, stacked: Array) -> Array:
         """`join` of results that lie one after another, with an axis for the runs."""
-        if self.merged and stacked.ndim > 1 and stacked.shape[1] == 1:
+        if self.merged and stacked.shape[1:2] == (1,):
             return stacked[:, 0]
         return stacked
 

@@ -238,3 +238,51 @@ def test_rules_that_look_at_products() -> None:
     assert cut_channels(own, linear([1], [127]), np.array([0, -32768])).tolist() == [
         *(False, True),
     ]
+
+
+CHANNELS = """
+    %first = arith.cmpi eq, %channel, 0 : i32
+    %limit = arith.select %first, 10, 100000 : i32
+    %floor = arith.select %first, -16, -100000 : i32
+    %a = arith.minsi %accumulator, %limit : i32
+    %result = arith.maxsi %a, %floor : i32"""
+PLACES = """
+    %second = arith.cmpi eq, %input_channel, 1 : i32
+    %limit = arith.select %second, 10, 100000 : i32
+    %result = arith.minsi %accumulator, %limit : i32"""
+
+
+def test_registers_that_differ_by_channel() -> None:
+    """The width is that of the narrowest; numbers are those of each."""
+    own = device(CHANNELS, values="%accumulator: i32, %channel: i32")
+    op = linear([1], [1])
+    assert register_bits(own, linear([1])) == register_bits(own, op) == 5
+    assert not keeps_sums(own, op, NONE)
+    assert cut_channels(own, op, NONE).tolist() == [True, False]
+    found = held_sums(own, op, NONE)
+    assert found is not None
+    assert [one.tolist() for one in found] == [[-16, -128], [15, 127]]
+    assert keeps_sums(own, linear([0], [0]), np.array([0, 5]))
+
+
+def test_registers_that_differ_by_place() -> None:
+    own = device(PLACES, values="%accumulator: i32, %input_channel: i32")
+    assert keeps_sums(own, linear([1]), NONE)
+    assert not keeps_sums(own, linear([1, 1]), NONE)
+    assert register_bits(own, linear([1, 1])) == 5
+    assert [cut_channels(own, linear([1] * n), NONE).item() for n in (1, 2)] == [
+        *(False, True),
+    ]
+    assert held_sums(own, linear([1]), NONE) is None
+
+
+def test_weights_that_are_inputs() -> None:
+    """Nothing is known of their sums."""
+
+    def body(x: SSAValue, w: SSAValue) -> list[SSAValue]:
+        return [qnn.LinearOp(x, w, None, quantized((1, 1), 1.0)).results[0]]
+
+    op = only_layer([quantized((1, 2), 1.0), quantized((1, 2), 1.0)], body)
+    assert isinstance(op, qnn.LinearOp)
+    assert not keeps_sums(device(SATURATE), op, NONE)
+    assert held_sums(device(SATURATE), op, NONE) is None
