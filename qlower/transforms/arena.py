@@ -63,14 +63,16 @@ def place_tightly(
     best of three orders, the largest first, the latest first, or the small ones last,
     and what `trials` changes that are drawn make of it."""
     ordered = sorted(storages, key=lambda s: (-s.size, s.first))
+    if not ordered:
+        return 0
     arena = _Arena(ordered, alignment, overlaps)
     largest = [*range(len(ordered))]
     latest = sorted(largest, key=lambda n: (-ordered[n].first, n))
-    small = ordered[0].size * _SMALL if ordered else 0
+    small = ordered[0].size * _SMALL
     later = sorted(latest, key=lambda n: ordered[n].size < small)
     best, order = min((arena.place(one), one) for one in (largest, latest, later))
     drawn = random.Random(0)
-    for _ in range(trials if len(order) > 1 else 0):
+    for _ in range(trials):
         other = [*order]
         moved = other.pop(drawn.randrange(len(order)))
         other.insert(drawn.randrange(len(order)), moved)

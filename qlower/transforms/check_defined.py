@@ -125,14 +125,15 @@ def _undefined(
 
 def _check_division(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
     dividend, divisor = (ranges[operand] for operand in op.operands)
-    whole = type_range(op.results[0].type)
+    (result,) = op.results
+    whole = type_range(result.type)
     assert whole is not None
+    has_zero = divisor[0] <= 0 <= divisor[1]
     overflows = (
         isinstance(op, arith.DivSIOp | arith.RemSIOp)
         and dividend[0] == whole[0]
-        and divisor[0] <= -1 <= divisor[1]
+        and divisor[1] == -1
     )
-    has_zero = divisor[0] <= 0 <= divisor[1]
     if has_zero or overflows:
         raise _undefined(op, f"for a divisor of {0 if has_zero else -1}", divisor)
 
