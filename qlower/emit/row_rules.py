@@ -173,7 +173,6 @@ class RowNests:
             at = at if loops == _loops(self.shape) else len(loops)
         if loops[at : at + taps] != _loops(self.shape)[rank:]:
             nest = Nest(self.emit, self.shape)
-            nest.window(range(len(self.shape)))
             tensor = nest.build_one(_element(nest, x, _loops(self.shape)))
             loops, at = _loops(self.shape), rank
         sizes = shape_of(tensor)

@@ -120,7 +120,6 @@ def _gathered(
         )
         return emit.constant(array.reshape(-1)[places], f32)
     nest = Nest(emit, bounds)
-    nest.window(range(len(bounds)))
     x = read_operand(
         nest, operand, value, {n: AffineDimExpr(at) for at, n in enumerate(loops)}
     )

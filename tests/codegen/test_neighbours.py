@@ -150,6 +150,12 @@ CLAMPS: list[tuple[str, str, list[tuple[bool, int]]]] = [
         "a",
         [(True, 3)],
     ),
+    (
+        "%a = arith.maxsi %x, %y : i32\n%b = arith.minsi %a, %c : i32\n"
+        "%v = arith.maxsi %b, %d : i32",
+        "a",
+        [(True, 3), (False, 4)],
+    ),
     ("%v = arith.minui %x, %c : i32", "v", []),
     ("%v = arith.addi %x, %c : i32", "v", []),
 ]

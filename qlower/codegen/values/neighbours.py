@@ -48,10 +48,8 @@ def is_of_line(number: arith.ConstantOp) -> bool:
 def _is_line(op: Operation, index: int) -> bool:
     if isinstance(op, arith.MulfOp):
         return isinstance(op.operands[1 - index].owner, arith.SIToFPOp)
-    return (
-        isinstance(op, math.FmaOp)
-        and index > 0
-        and isinstance(op.operands[0].owner, arith.SIToFPOp)
+    return isinstance(op, math.FmaOp) and isinstance(
+        op.operands[0].owner, arith.SIToFPOp
     )
 
 
