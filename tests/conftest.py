@@ -34,7 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--bless",
         action="store_true",
         help="write results into files of tests/run, tests/contracts/answers, "
-        "tests/frontends/changed_files, tests/changed_operations, "
+        "tests/frontends/changed_files, tests/frontends/read_modules.txt, "
+        "tests/changed_operations, "
         "tests/codegen/written, tests/packages/recorded_c, tests/cli/answers.txt and "
         "tests/printed_modules.txt",
     )

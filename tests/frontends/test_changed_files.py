@@ -10,15 +10,14 @@ compared with other systems elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
 from support.damage.file_changes import onnx_changes, tflite_changes
-from support.formats import onnx_cases, tflite_cases
-from support.formats.onnx_singles import SINGLES
+from support.formats.case_files import FILES, File
 
 from qlower.diagnostics import QlowerError
 from qlower.frontends.onnx import FORMAT as ONNX
@@ -34,7 +33,7 @@ SAME = "as it was"
 class Kind:
     """The files of a format, their changes, how one is read, and what changes them."""
 
-    cases: dict[str, Callable[[], bytes]]
+    cases: Mapping[str, File]
     changes: Callable[..., dict[str, bytes]]
     read: Callable[[bytes], bytes]
     package: str
@@ -48,19 +47,9 @@ def _read_onnx(data: bytes) -> bytes:
     return fingerprint(ONNX.module(data, name="m.onnx"), locations=False)
 
 
-def _onnx_files() -> dict[str, Callable[[], bytes]]:
-    found = {
-        name: lambda c=case: c().build() for name, case in onnx_cases.CASES.items()
-    }
-    for one in SINGLES:
-        name = f"{one.operator} {one.variant}".strip()
-        found[name] = lambda c=one: c.build("i1").build()
-    return found
-
-
 KINDS = {
-    "tflite": Kind(tflite_cases.CASES, tflite_changes, _read_tflite, "ai_edge_litert"),
-    "onnx": Kind(_onnx_files(), onnx_changes, _read_onnx, "onnx"),
+    "tflite": Kind(FILES["tflite"], tflite_changes, _read_tflite, "ai_edge_litert"),
+    "onnx": Kind(FILES["onnx"], onnx_changes, _read_onnx, "onnx"),
 }
 
 

@@ -42,6 +42,7 @@ def check(model: Model, feed: dict[str, Array], folder: Path) -> None:
         np.testing.assert_array_equal(array, wanted)
 
 
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_between_pairs(name: str, tmp_path: Path) -> None:
     model = read(OPERATORS[name].build("i1"), tmp_path)
