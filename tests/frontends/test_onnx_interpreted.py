@@ -10,7 +10,8 @@ import pytest
 from support.formats.onnx_builder import OnnxBuilder
 from support.formats.onnx_cases import CASES
 from support.formats.onnx_models import contract_here, make_session, random_feed
-from support.formats.onnx_singles import SINGLES
+from support.formats.onnx_singles import SINGLES, Single
+from support.formats.onnx_variants import VARIANTS
 
 import qlower
 from qlower.frontends.import_options import AS_WRITTEN
@@ -47,6 +48,14 @@ def check(model: Model, feed: dict[str, Array], folder: Path) -> None:
 def test_operators_between_pairs(name: str, tmp_path: Path) -> None:
     model = read(OPERATORS[name].build("i1"), tmp_path)
     check(model, OPERATORS[name].feed(0), tmp_path)
+
+
+@pytest.mark.parts(3)
+@pytest.mark.parametrize(
+    "one", VARIANTS, ids=lambda one: f"{one.operator} {one.variant}"
+)
+def test_attributes_and_shapes(one: Single, tmp_path: Path) -> None:
+    check(read(one.build("i1"), tmp_path), one.feed(0), tmp_path)
 
 
 @pytest.mark.parametrize("name", CASES)
