@@ -279,7 +279,8 @@ def stated_bits(contract: Contract) -> int | None:
     have none."""
     if "accumulator_bits" not in contract.rules:
         return None
-    return int(contract.rule("accumulator_bits").evaluate({})[0])
+    (bits,) = contract.rule("accumulator_bits").evaluate({})
+    return int(bits)
 
 
 def layer_values(op: Product) -> Values:

@@ -149,7 +149,8 @@ def cut_channels(
         for place in _places(contract, op):
             given = {**values, "accumulator": sums, "input_channel": place}
             given["product"] = np.zeros_like(sums)
-            cut |= rule.evaluate(given)[0] != sums
+            (kept,) = rule.evaluate(given)
+            cut |= kept != sums
     return cut
 
 
@@ -191,7 +192,7 @@ def _kept(contract: Contract, op: Product, sums: Array) -> Iterator[Array]:
     values["input_channel"] = _places(contract, op)
     values["product"] = np.zeros_like(sums[:1])
     for channel in channels:
-        yield rule.evaluate({**values, "channel": np.array(channel)})[0]
+        yield from rule.evaluate({**values, "channel": np.array(channel)})
 
 
 def _places(contract: Contract, op: Product) -> NDArray[np.int32]:

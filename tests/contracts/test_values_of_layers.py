@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qlower.contracts import Contract, load_contract, parse_contract
 from qlower.contracts.contractions import (
     RuledContraction,
+    contraction_rule,
     group_of,
     input_channels,
     layer_values,
@@ -45,6 +46,7 @@ def linear(
     zero: int = 0,
     *,
     signed: bool = True,
+    activation: str | None = None,
 ) -> qnn.LinearOp:
     """Two inputs in steps of 0.5, three outputs."""
 
@@ -57,7 +59,8 @@ def linear(
         own = BIASES[bias]
         b = None if own is None else constant(own)
         w = constant(WEIGHTS, kind)
-        return [qnn.LinearOp(x, w, b, quantized((4, 3), 0.5, signed=signed)).results[0]]
+        y = quantized((4, 3), 0.5, signed=signed)
+        return [qnn.LinearOp(x, w, b, y, activation=activation).results[0]]
 
     return only([quantized((4, 2), 0.5, 3, signed=signed)], body)
 
@@ -93,6 +96,15 @@ def test_rules_that_bring_a_bias_into_form(
     assert rules_of(linear(bias), rule(values)) == ("linear", *needed)
     takes = RuledContraction(rule(values), linear(bias)).takes_bias
     assert takes == ("bias" in values)
+
+
+def test_an_activation_is_a_rule_beside_the_layers() -> None:
+    op = linear("reals", activation="relu")
+    assert rules_of(op, rule("%bias: i32")) == ("linear", "bound", "quantize_bias")
+    assert contraction_rule(op) == "linear"
+    assert rules_of(op, parse_contract("module {}", "own", "own.mlir")) == (
+        *("linear", "bound"),
+    )
 
 
 def test_sums_that_rules_take_as_addends() -> None:
