@@ -147,3 +147,89 @@ def test_functions_of_one(kind: str) -> None:
     real = (given - points).astype(np.float32) * scales
     codes = np.rint(np.abs(real) / scales + points.astype(np.float32))
     np.testing.assert_array_equal(found, codes.clip(-128, 127))
+
+
+def test_results_of_one_function() -> None:
+    """A table has real numbers, too; a result of several scales is computed."""
+    every = np.arange(-128, 128, dtype=np.int8)
+    real = (every.astype(np.int32) + 5).astype(np.float32) * np.float32(0.3)
+    given = [(BYTES.text("256"), every)]
+    found = run("stablehlo.negate", given, "tensor<256xf32>")
+    np.testing.assert_array_equal(found, -real)
+    three = every[:3].reshape(1, 3)
+    found = run("stablehlo.abs", [(BYTES.text("1x3"), three)], ROWS.text("1x3"))
+    steps = np.abs(real[:3]) / np.array(ROWS.scales, np.float32)
+    codes = np.rint(steps + np.array(ROWS.points, np.float32)).clip(-128, 127)
+    np.testing.assert_array_equal(found[0], codes)
+    wide = Codes("i16", (0.3,), (0,))
+    words = np.array([-32768, -3, 0, 5], np.int16)
+    found = run("stablehlo.abs", [(wide.text("4"), words)], wide.text("4"))
+    np.testing.assert_array_equal(found, [32767, 3, 0, 5])
+
+
+REALS = np.array([-2.5, -0.0, 0.75, 3.0], np.float32)
+WORDS = np.array([-300, 0, 127, 130], np.int32)
+BITS = np.array([True, False, True, False])
+CONVERTED: list[tuple[str, Array, str, list[object]]] = [
+    ("f32", REALS, "i1", [True, False, True, True]),
+    ("i32", WORDS, "i1", [True, False, True, True]),
+    ("f32", REALS, "i8", [-2, 0, 0, 3]),
+    ("i32", WORDS, "f32", [-300, 0, 127, 130]),
+    ("i1", BITS, "f32", [1, 0, 1, 0]),
+    ("i32", WORDS, "i8", [-44, 0, 127, -126]),
+    ("i8", WORDS[1:3].astype(np.int8), "i32", [0, 127]),
+    ("i8", np.array([-5, 7], np.int8), "i16", [-5, 7]),
+    ("i1", BITS, "i8", [1, 0, 1, 0]),
+    ("i32", WORDS, "i32", [-300, 0, 127, 130]),
+]
+
+
+@pytest.mark.parametrize(("source", "array", "target", "found"), CONVERTED)
+def test_conversions(
+    source: str, array: Array, target: str, found: list[object]
+) -> None:
+    many = len(array)
+    types = f"tensor<{many}x{source}>", f"tensor<{many}x{target}>"
+    made = run("stablehlo.convert", [(types[0], array)], types[1])
+    assert made.tolist() == found
+
+
+NUMBERS = np.array([-128, -7, 0, 5, 127, 1, -1, 64], np.int8)
+PLACES = np.array([0, 1, 3, 7, 8, 9, -1, -128], np.int8)
+SHIFTED = {
+    "shift_left": [-128, -14, 0, -128, 0, 0, 0, 0],
+    "shift_right_logical": [128 - 256, 124, 0, 0, 0, 0, 0, 0],
+    "shift_right_arithmetic": [-128, -4, 0, 0, 0, 0, -1, 0],
+}
+PLAIN = "tensor<8xi8>"
+
+
+@pytest.mark.parametrize("kind", SHIFTED)
+def test_shifts(kind: str) -> None:
+    """By all bits or more, as a negative number is, nothing but the sign stays."""
+    found = run(f"stablehlo.{kind}", [(PLAIN, NUMBERS), (PLAIN, PLACES)], PLAIN)
+    assert found.tolist() == SHIFTED[kind]
+
+
+def test_plain_integers() -> None:
+    two = [(PLAIN, NUMBERS), (PLAIN, PLACES)]
+    for kind, function in (FUNCTIONS | {"add": np.add}).items():
+        found = run(f"stablehlo.{kind}", two, PLAIN)
+        np.testing.assert_array_equal(found, function(NUMBERS, PLACES))
+    low, high = np.full(8, -7, np.int8), np.full(8, 64, np.int8)
+    three = [(PLAIN, low), (PLAIN, NUMBERS), (PLAIN, high)]
+    found = run("stablehlo.clamp", three, PLAIN)
+    np.testing.assert_array_equal(found, NUMBERS.clip(-7, 64))
+
+
+def test_borders_of_codes() -> None:
+    real = np.array([-100.0, -1.25, -1.0, 0.2, 0.25, 0.75, 99.0, 0.0], np.float32)
+    codes = np.rint(real / np.float32(0.5) + np.float32(3)).clip(-128, 127)
+    given = [("tensor<8xf32>", real)]
+    found = run("stablehlo.uniform_quantize", given, RESULT.text("8"))
+    np.testing.assert_array_equal(found, codes)
+    back = run(
+        "stablehlo.uniform_dequantize", [(BYTES.text("8"), NUMBERS)], given[0][0]
+    )
+    steps = (NUMBERS.astype(np.int32) + 5).astype(np.float32)
+    np.testing.assert_array_equal(back, steps * np.float32(0.3))
