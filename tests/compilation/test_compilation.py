@@ -145,3 +145,38 @@ def test_levels_that_run(tmp_path: Path) -> None:
     assert caught.value.message == (
         "nothing runs at level 'llvm': choose qnn, arith or kernel"
     )
+
+
+BROKEN = """
+func.func @main(%x: i32) -> i32 {
+  %y = arith.addi %x, %x : i32
+  return %y : i32
+}"""
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_the_arith_level_is_verified(
+    is_broken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it doesn't verify, it is made again, to find the pass that is to blame."""
+    module = parse_module(BROKEN)
+    if is_broken:
+        (function,) = module.ops
+        block = function.regions[0].block
+        last = block.last_op
+        assert last is not None
+        block.detach_op(last)
+        block.insert_op_before(last, block.ops.first or last)
+    made = in_a_file(tmp_path)
+    vars(made)["_lowered"] = module
+    again: list[bool] = []
+    monkeypatch.setattr(
+        Compilation, "_lower", lambda self, *, verify=False: again.append(verify)
+    )
+    if is_broken:
+        with pytest.raises(QlowerError):
+            _ = made.arith
+        assert again == [True]
+    else:
+        assert made.arith is module
+        assert again == []
