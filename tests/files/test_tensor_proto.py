@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
+from qlower.files import tensor_proto
 from qlower.files.tensor_proto import DTYPES, read_tensor_proto
+
+INTEGERS: Any = vars(tensor_proto)["_integers"]
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -196,3 +200,22 @@ def test_elements_elsewhere_are_refused() -> None:
     for content in (field(13, b"file"), field(13, 1)):
         with pytest.raises(ValueError, match=r"^its elements are in another file$"):
             read_tensor_proto(message(3, [1], content))
+
+
+@pytest.mark.parametrize(
+    ("value", "numbers"),
+    [
+        ((1 << 62), [1 << 62]),
+        ((1 << 63) - 1, [(1 << 63) - 1]),
+        (1 << 63, [-(1 << 63)]),
+        ((1 << 64) - 1, [-1]),
+        (0, [0]),
+        (memoryview(b"\x01\x80\x01\x7f"), [1, 128, 127]),
+        (memoryview(b"\xff" * 9 + b"\x01"), [-1]),
+        (memoryview(b""), []),
+    ],
+)
+def test_numbers_of_64_bits_have_a_sign(
+    value: int | memoryview, numbers: list[int]
+) -> None:
+    assert INTEGERS(value) == numbers

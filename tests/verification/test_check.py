@@ -19,7 +19,7 @@ from qlower.diagnostics import QlowerError
 from qlower.frontends.load import load, named
 from qlower.tables.json_text import json_text
 from qlower.text.parsing import parse_module
-from qlower.verification.check import Record, check
+from qlower.verification.check import Check, Record, check
 from qlower.verification.equal import equal
 
 ASKED = Path(__file__).parents[2] / "examples" / "fbgemm-overflow" / "asked.mlir"
@@ -235,3 +235,29 @@ def test_code_that_is_not_drawn_keeps_its_hash() -> None:
         assert found["equal"] is False
         found = with_others(record, again, model, ["conv"])
         assert found["equal"] is is_equal
+
+
+CHECKS = [
+    (Check(1, 0, []), "1 layer decided again, 0 counterexamples run: all as the ver"),
+    (Check(2, 1, []), "2 layers decided again, 1 counterexample run: all as the verdi"),
+    (
+        Check(2, 1, [], 1),
+        "2 layers decided again, 1 counterexample run: all of that is as the verdict "
+        "says. Nothing else in the file about 1 other layer was checked: --check "
+        "without --sample does.",
+    ),
+    (
+        Check(2, 1, ["a: wrong", "b: wrong"], 1),
+        "a: wrong\nb: wrong\n2 layers decided again, 1 counterexample run: the verdict "
+        "doesn't hold.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("found", "text"), CHECKS)
+def test_checks_of_verdicts_in_words(found: Check, text: str) -> None:
+    assert str(found).startswith(text)
+    assert found.to_dict() == {
+        **{"layers": found.layers, "inputs": found.inputs, "faults": found.faults},
+        **{"not_drawn": found.not_drawn, "holds": not found.faults},
+    }
