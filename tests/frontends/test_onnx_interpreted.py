@@ -43,14 +43,14 @@ def check(model: Model, feed: dict[str, Array], folder: Path) -> None:
         np.testing.assert_array_equal(array, wanted)
 
 
-@pytest.mark.parts(2)
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_between_pairs(name: str, tmp_path: Path) -> None:
     model = read(OPERATORS[name].build("i1"), tmp_path)
     check(model, OPERATORS[name].feed(0), tmp_path)
 
 
-@pytest.mark.parts(3)
+@pytest.mark.parts(6)
 @pytest.mark.parametrize(
     "one", VARIANTS, ids=lambda one: f"{one.operator} {one.variant}"
 )

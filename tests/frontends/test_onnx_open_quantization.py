@@ -126,6 +126,7 @@ def test_quantize(type: str, place: str, tmp_path: Path) -> None:
     compare(*quantized(type, place), tmp_path)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("type", TYPES)
 def test_interpreted_steps(type: str, place: str, tmp_path: Path) -> None:

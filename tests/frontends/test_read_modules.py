@@ -17,7 +17,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from support.formats.case_files import FILES
+from support.formats.case_files import FILES, MORE_FILES
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float32Type, ModuleOp
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
@@ -30,7 +30,12 @@ RECORDED = Path(__file__).with_name("read_modules.txt")
 
 PACKAGES = {"tflite": "ai_edge_litert", "onnx": "onnx"}
 
-NAMES = [f"{format} {case}" for format, cases in FILES.items() for case in cases]
+CASES = {
+    f"{format} {case}": make
+    for files in (FILES, MORE_FILES)
+    for format, cases in files.items()
+    for case, make in cases.items()
+}
 
 
 class _WithoutReals(Printer):
@@ -46,9 +51,8 @@ class _WithoutReals(Printer):
 
 
 def module(name: str) -> ModuleOp:
-    format, _, case = name.partition(" ")
-    data = FILES[format][case]()
-    if format == "tflite":
+    data = CASES[name]()
+    if name.startswith("tflite "):
         return import_tflite(data, name="model")
     return ONNX.module(data, name="model")
 
@@ -76,7 +80,7 @@ def recorded() -> dict[str, str]:
 def lines() -> Iterator[str]:
     for package in PACKAGES.values():
         pytest.importorskip(package, reason=f"{package} is not installed")
-    yield from map(line, NAMES)
+    yield from map(line, CASES)
 
 
 def test_write(request: pytest.FixtureRequest) -> None:
@@ -85,8 +89,8 @@ def test_write(request: pytest.FixtureRequest) -> None:
         RECORDED.write_text("".join(f"{one}\n" for one in lines()))
 
 
-@pytest.mark.parts(2)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parts(6)
+@pytest.mark.parametrize("name", CASES)
 def test_read_modules(name: str) -> None:
     package = PACKAGES[name.partition(" ")[0]]
     pytest.importorskip(package, reason=f"{package} is not installed")
@@ -94,4 +98,4 @@ def test_read_modules(name: str) -> None:
 
 
 def test_every_line_is_of_a_file() -> None:
-    assert list(recorded()) == NAMES
+    assert list(recorded()) == list(CASES)
