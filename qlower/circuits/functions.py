@@ -16,6 +16,7 @@ An array has an entry for each lane, or one entry for all.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -271,7 +272,9 @@ class LaneBody(ScalarBody):
         taken = {one.name_hint for one in self._block.args if one not in arguments}
         for argument in arguments:
             role = argument.name_hint or _role(argument)
-            names = (role, *(f"{role}_n{n}" for n in range(1, len(arguments) + 1)))
+            names = itertools.chain(
+                [role], (f"{role}_n{n}" for n in itertools.count(1))
+            )
             argument.name_hint = next(one for one in names if one not in taken)
             taken.add(argument.name_hint)
 
@@ -367,7 +370,6 @@ def with_constants(function: ScalarFunction) -> ScalarFunction:
     for argument, one in zip(block.args[count + 1 :], parameters, strict=True):
         table = constant(dense(one.low, argument.type))
         entry = tensor.ExtractOp(table.result, [place.result], argument.type)
-        set_hint(entry.result, one.name)
         argument.replace_all_uses_with(entry.result)
         steps += [table, entry]
     first = block.first_op
