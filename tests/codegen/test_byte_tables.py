@@ -53,6 +53,7 @@ def instruction(known: ByteTables, lanes: int) -> str:
     return "\n".join([*lines, f"ret {type} {before}", "}"])
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize(
     ("known", "bits"),
     [

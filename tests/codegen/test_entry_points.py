@@ -105,6 +105,7 @@ OK, VERSION, NULL, SIZE, ALIGNMENT, PROCESSOR, STATE = (
 )
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("has_state", [True, False])
 @pytest.mark.parametrize(
     ("changed", "level", "status"),

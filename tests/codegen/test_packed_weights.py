@@ -65,6 +65,7 @@ def elements(data: bytes | None, type: str, shape: tuple[int, ...]) -> Integers:
     return np.frombuffer(data, type).reshape(shape).astype(np.int64)
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("case", CASES)
 def test_sums(case: str, name: str) -> None:

@@ -125,6 +125,7 @@ SIGNS = {"matrices": [True], "unsigned matrices": [False]}
 """Of steps for activations of one sign; words are signed."""
 
 
+@pytest.mark.parts(4)
 @pytest.mark.parametrize(
     ("name", "signed"),
     [

@@ -22,6 +22,7 @@ WINDOWS = {
 }
 
 
+@pytest.mark.parts(3)
 @pytest.mark.parametrize("name", WINDOWS)
 def test_taps(name: str) -> None:
     """One vector a tap, of as many as a chunk has products, and fewer."""
