@@ -224,7 +224,8 @@ def trace(
     runs = ordered_input_set(specs, assign_inputs(specs, inputs, named_inputs)).runs
     if len(runs) > 1:
         raise QlowerError(f"one input is traced, not a set of {len(runs)}")
-    arrays = [runs[0][spec.name] for spec in specs]
+    (given_arrays,) = runs
+    arrays = [given_arrays[spec.name] for spec in specs]
     compilation = Compilation(needed, contract, with_layers=True)
     _, results = compilation.interpreter("qnn").run(arrays, {})
     names = [spec.name for spec in specs]

@@ -30,12 +30,13 @@ def layer_subject(model: ModelOrPath, contract: str | None, layer: str) -> Subje
     names = select_layers(loaded.module, layer)
     if len(names) != 1:
         raise QlowerError(f"--layer {layer} means {len(names)} layers, say one")
-    functions = functions_of_layer(loaded, contract, names[0])
+    (name,) = names
+    functions = functions_of_layer(loaded, contract, name)
     if len(functions) != 1:
-        raise QlowerError(f"layer {names[0]} has {len(functions)} functions")
+        raise QlowerError(f"layer {name} has {len(functions)} functions")
     (one,) = functions
     return Subject(
-        f"layer {names[0]} by {one.contract}",
+        f"layer {name} by {one.contract}",
         one.function,
         one.arguments,
         one.selector,
@@ -66,7 +67,7 @@ def rule_subject(
                 f"rule {rule} of contract {contract} has no value {name!r}",
                 help=f"its values are {', '.join(arguments)}",
             )
-        low, high = int(arguments[name].low[0]), int(arguments[name].high[0])
+        low, high = int(arguments[name].low.item()), int(arguments[name].high.item())
         if not low <= value <= high:
             raise QlowerError(f"{name} must be in [{low}, {high}], not {value}")
         number = np.array([value])
