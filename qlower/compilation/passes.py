@@ -101,7 +101,7 @@ def apply_passes(
         return _apply(module, steps, observers, verify, verify_each)
     except CompilerBug:
         if not verify_each:
-            _apply(module, steps, (), verify=True, verify_each=True)
+            _apply(module, steps, (), verify, verify_each=True)
         raise
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from support.layers.small_model import SMALL_MODEL
 
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.compilation import compilation
+from qlower.compilation import bisection, compilation
 from qlower.compilation.compilation import Compilation
 from qlower.diagnostics import QlowerError
 from qlower.frontends.import_options import ImportOptions
@@ -73,6 +74,10 @@ def test_settings_decide_what_is_looked_up(tmp_path: Path) -> None:
     Path(str(other.source)).write_text(SMALL_MODEL + "\n")
     contents.append(inner(replace(other), "_content"))
     assert len(set(contents)) == 2 + len(CHANGES)
+    file = sha256(SMALL_MODEL.encode()).digest()
+    settings = (b"contract tflite", b"[]", b"file", b".mlir", b"")
+    assert contents[0] == (*settings, file, b"")
+    assert contents[-2][-1] == repr(ImportOptions()).encode()
 
 
 def test_a_model_in_memory_is_looked_up_by_its_content() -> None:
@@ -180,3 +185,44 @@ def test_the_arith_level_is_verified(
     else:
         assert made.arith is module
         assert again == []
+
+
+@pytest.mark.parametrize("verify", [False, True])
+@pytest.mark.parametrize("passes", [(), (CanonicalizePass(),)])
+def test_passes_after_the_arith_level(
+    passes: tuple[CanonicalizePass, ...],
+    verify: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What they are given is verified first."""
+    given: list[Any] = []
+
+    def lower(*arguments: Any, verify: bool, observers: Any) -> str:
+        given.append((arguments[1:], observers, verify))
+        return "arith"
+
+    monkeypatch.setattr("qlower.compilation.to_arith.lower_to_arith", lower)
+    monkeypatch.setattr(
+        "qlower.compilation.passes.apply_passes", lambda *arguments: arguments
+    )
+    observers: Any = ("observer",)
+    whole = replace(in_a_file(tmp_path), passes=passes, observers=observers)
+    found = inner(whole, "_lower")(verify=verify)
+    assert given == [(("tflite",), observers, verify or bool(passes))]
+    assert found == (("arith", passes, observers) if passes else "arith")
+
+
+def test_arguments_of_a_search_for_a_fault() -> None:
+    """Inputs in order, then the states as they are before the first call."""
+    states = SimpleNamespace(arrays=("first", "second"))
+    model = SimpleNamespace(
+        signature=SimpleNamespace(bind=lambda given, named: ["bound", *named]),
+        new_state=lambda: states,
+    )
+    search = SimpleNamespace(
+        compilation=SimpleNamespace(model=model), inputs={"x": 1, "y": 2}
+    )
+    (kind,) = (one for one in vars(bisection).values() if hasattr(one, "_arguments"))
+    found = vars(kind)["_arguments"](search)
+    assert found == ["bound", "x", "y", "first", "second"]
