@@ -175,7 +175,8 @@ def _resized(picture: Image, sizes: tuple[int, ...]) -> Image:
     if len(sizes) == 2:
         height, width = sizes
     else:
-        scale = sizes[0] / min(picture.size)
+        (shorter,) = sizes
+        scale = shorter / min(picture.size)
         width, height = (round(side * scale) for side in picture.size)
     return picture.resize((width, height), Resampling.BILINEAR)
 
