@@ -1,0 +1,101 @@
+"""Remarks on what PyTorch's engines compute otherwise, and faults of theirs."""
+
+from __future__ import annotations
+
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from qlower.frontends.fx.faults import CLAMPS, POOLS, fault_of_transposed, remark_on
+
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore:.*quantized tensor creation")
+
+FIRST = torch.zeros(1, 2, 3, 4)
+LAST = FIRST.contiguous(memory_format=torch.channels_last)
+BOTH = torch.zeros(1, 1, 3, 4)
+NEITHER = FIRST[:, :, ::2, ::2]
+
+
+@pytest.mark.parametrize("name", [*CLAMPS, *POOLS, "relu"])
+def test_remarks(name: str) -> None:
+    """On clamps of qnnpack whose image has its channels last, and on pools of the
+    others whose image has them first; not where an image has both orders, or none."""
+    engines = "qnnpack", "fbgemm", "onednn", "x86"
+    for engine, image in product(engines, (FIRST, LAST, BOTH, NEITHER)):
+        found = remark_on(name, image, engine)
+        if name in CLAMPS and engine == "qnnpack" and image is LAST:
+            assert found is not None
+            assert found.startswith("PyTorch's qnnpack mixes up the elements of images")
+        elif name in POOLS and engine != "qnnpack" and image is FIRST:
+            assert found is not None
+            assert found.startswith("its image has the channels first in memory")
+            assert ("pytorch-nchw" in found) == (engine == "x86")
+        else:
+            assert found is None
+
+
+def layer(output_padding: tuple[int, ...] = (0, 0)) -> Any:
+    """A transposed convolution of one weight, 2."""
+    weight = torch.quantize_per_tensor(
+        torch.full((1, 1, 1, 1), 2.0), 0.5, 0, torch.qint8
+    )
+    return SimpleNamespace(
+        stride=(1, 1),
+        padding=(0, 0),
+        output_padding=output_padding,
+        groups=1,
+        dilation=(1, 1),
+        weight=lambda: weight,
+        bias=lambda: torch.tensor([1.0]),
+    )
+
+
+def image(*numbers: float) -> Any:
+    real = torch.tensor(numbers).reshape(1, 1, 1, -1)
+    return torch.quantize_per_tensor(real, 0.5, 10, torch.quint8)
+
+
+@pytest.mark.parametrize(
+    ("result", "apart"),
+    [
+        ((3.0, 5.0, 1.0), 0),
+        ((3.5, 5.0, 0.5), 0),
+        ((4.0, 5.0, 1.0), 2),
+        ((3.0, 2.5, 1.0), 5),
+    ],
+)
+def test_weights_that_an_engine_mixes_up(result: tuple[float, ...], apart: int) -> None:
+    """A step apart is a rounding, more isn't."""
+    given = image(1.0, 2.0, 0.0)
+    name = "conv_transpose2d"
+    found = fault_of_transposed(name, layer(), given, image(*result), "onednn")
+    assert found == (
+        None
+        if not apart
+        else "PyTorch's engine onednn gives other results than the convolution of its"
+        f" weights, by up to {apart} steps: it mixes up weights here"
+    )
+
+
+def test_results_beyond_the_range() -> None:
+    """They are clipped before they are compared."""
+    given = image(100.0, -5.0)
+    result = torch.quantize_per_tensor(
+        torch.tensor([[[[201.0, -9.0]]]]), 0.5, 10, torch.quint8
+    )
+    name = "conv_transpose2d"
+    assert fault_of_transposed(name, layer(), given, result, "fbgemm") is None
+
+
+def test_padding_of_results() -> None:
+    given = image(1.0, 2.0)
+    for padding in ((1, 0), (0, 1)):
+        found = fault_of_transposed(
+            *("conv_transpose2d", layer(padding), given, given), engine="x86"
+        )
+        assert found == (
+            "with output_padding the engine x86 leaves it to fbgemm: convert for that"
+        )
