@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from qlower.frontends.graph.nodes import Graph
+from qlower.frontends.graph.nodes import MOST_FOLDED, Graph, hoist_constants
 from qlower.frontends.graph.passes import (
     remove_identities,
     same_step,
     separate_dequantizers,
 )
-from qlower.frontends.graph.schema import Constant, Model, Node
+from qlower.frontends.graph.schema import MAX_RANK, Constant, Model, Node
 
 Attributes = dict[str, int]
 
@@ -126,3 +126,23 @@ def test_equal_steps(one: str, other: str, is_same: bool) -> None:
         for given in (one, other)
     ]
     assert same_step(graph([]), *nodes) is is_same
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "is_made"),
+    [
+        *(("Cast", 0, True), ("Cast", MOST_FOLDED, True)),
+        ("Cast", MOST_FOLDED + 1, False),
+        *(("ConstantOfShape", 0, True), ("ConstantOfShape", MAX_RANK, True)),
+        *(("ConstantOfShape", MAX_RANK + 1, False), ("ConstantOfShape", 65, False)),
+    ],
+)
+def test_constants_of_constants(kind: str, count: int, is_made: bool) -> None:
+    """A cast of so many numbers, or one number in so many dimensions of 1: arrays have
+    few dimensions."""
+    found = graph([node(kind, "c", "z", {"to": 7} if kind == "Cast" else {})])
+    array = np.ones(count, np.int64)
+    found.constants["c"] = Constant("INT64", array.shape, array)
+    hoist_constants(found, list(found.nodes))
+    assert ("z" in found.constants) is is_made
+    assert kinds(found) == ([] if is_made else [kind])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .schema import Array, Constant, Model, Node, Port
+from .schema import MAX_RANK, Array, Constant, Model, Node, Port
 
 QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
 ACTIVATIONS = ("Relu", "Clip")
@@ -330,7 +330,7 @@ def filled(node: Node, shape: Array) -> Constant | None:
         return None
     sizes = [int(size) for size in shape.reshape(-1)]
     count = math.prod(sizes)
-    if min(sizes, default=1) < 0 or len(sizes) > MOST_FOLDED or count > MOST_FOLDED:
+    if min(sizes, default=1) < 0 or len(sizes) > MAX_RANK or count > MOST_FOLDED:
         return None
     array = np.full(sizes, filler.reshape(-1)[0], filler.dtype)
     name = TYPE_NAMES.get(array.dtype.name)
