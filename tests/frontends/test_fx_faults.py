@@ -80,18 +80,26 @@ def test_weights_that_an_engine_mixes_up(result: tuple[float, ...], apart: int) 
     )
 
 
-def test_results_beyond_the_range() -> None:
-    """They are clipped before they are compared."""
-    given = image(100.0, -5.0)
-    result = torch.quantize_per_tensor(
-        torch.tensor([[[[201.0, -9.0]]]]), 0.5, 10, torch.quint8
-    )
+@pytest.mark.parametrize(
+    ("codes", "apart"), [((255, 0), 0), ((253, 0), 2), ((255, 2), 2)]
+)
+def test_results_beyond_the_range(codes: tuple[int, int], apart: int) -> None:
+    """They are clipped to [0, 255] before they are compared."""
+    result = image(*((code - 10) * 0.5 for code in codes))
     name = "conv_transpose2d"
-    assert fault_of_transposed(name, layer(), given, result, "fbgemm") is None
+    found = fault_of_transposed(name, layer(), image(100.0, -8.0), result, "x86")
+    assert (found is None) == (apart == 0)
+    assert found is None or f"by up to {apart} steps" in found
 
 
 def test_padding_of_results() -> None:
     given = image(1.0, 2.0)
+    other = layer((0, 1))
+    other.stride = (1, 2)
+    result = image(3.0, 1.0, 5.0, 1.0)
+    assert (
+        fault_of_transposed("conv_transpose2d", other, given, result, "onednn") is None
+    )
     for padding in ((1, 0), (0, 1)):
         found = fault_of_transposed(
             *("conv_transpose2d", layer(padding), given, given), engine="x86"
