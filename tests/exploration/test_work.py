@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from importlib import import_module
@@ -14,8 +15,9 @@ import numpy as np
 import pytest
 from support.layers.small_model import SMALL_MODEL
 
+from qlower.contracts.family import Arithmetic
 from qlower.diagnostics import QlowerError
-from qlower.exploration import explore
+from qlower.exploration import explore, walk
 from qlower.exploration.explore import Plan, run
 from qlower.exploration.walk import AXES, Figures, generations
 from qlower.exploration.work import AREA, BITS, REFUSED, PointsTask
@@ -178,3 +180,28 @@ def test_processes_or_a_cluster_or_neither(monkeypatch: pytest.MonkeyPatch) -> N
         ("on_executor", "task", ["chunk"], "pool", 16),
         ("on_threads", "task", ["chunk"], 1),
     ]
+
+
+def test_neighbours_are_normal_points_with_one_other_choice() -> None:
+    """The nearest values come first, in turn of the choices; choices that would make
+    no difference are left out."""
+    neighbours: Any = vars(walk)["_neighbours"]
+    first = Arithmetic(**{name: values[0] for name, values in AXES.items()}).normal()
+    found: list[Arithmetic] = list(neighbours(first, AXES))
+    assert first not in found
+    changed = [
+        [name for name in AXES if getattr(one, name) != getattr(first, name)]
+        for one in found
+    ]
+    assert all(len(names) == 1 for names in changed)
+    every = sum(len(values) - 1 for values in AXES.values())
+    assert len(found) == every
+    # A number that is rounded first has its zero point after that.
+    twice = list(neighbours(replace(first, first="half_up"), AXES))
+    assert len(twice) == every - 1
+    assert "inside" not in {one.zero_point for one in twice}
+    for name, values in AXES.items():
+        own = [getattr(one, name) for one in found if getattr(one, name) != values[0]]
+        assert own == [value for value in values if value in own]
+    turns = [names[0] for names in changed]
+    assert turns[: len(set(turns))] == list(dict.fromkeys(turns))
