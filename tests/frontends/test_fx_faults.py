@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -107,3 +108,15 @@ def test_padding_of_results() -> None:
         assert found == (
             "with output_padding the engine x86 leaves it to fbgemm: convert for that"
         )
+
+
+ENGINES = {"fbgemm": True, "onednn": True, "x86": False, "qnnpack": False}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_contract_of_an_engine(engine: str) -> None:
+    """Two of them compute otherwise on processors without VNNI."""
+    remark = vars(import_module("qlower.frontends.fx"))["_remark"]
+    told = f"the contract is pytorch-{engine}, the engine that is set"
+    more = f", on CPUs with VNNI; without, pytorch-{engine}-avx2 is"
+    assert remark(engine) == told + more * ENGINES[engine]
