@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from support.formats.small_graphs import graph
 
+from qlower.frontends.graph.context import NodeContext
 from qlower.frontends.graph.narrow import ALL_CODES, NARROW, named, narrow_types
+from qlower.frontends.graph.operators.open_quantization import is_open
 from qlower.frontends.graph.schema import Constant, Port
 
 HALF, E4, E5 = "FLOAT16", "FLOAT8E4M3FN", "FLOAT8E5M2"
@@ -82,3 +87,29 @@ def test_numbers_of_codes(type: str, zeros: list[int], codes: dict[int, float]) 
     assert NARROW[type].has_signed_zero is (len(zeros) > 1)
     finite = numbers[np.isfinite(numbers)]
     assert finite.max() == NARROW[type].most
+
+
+@pytest.mark.parametrize(
+    ("narrow", "numbers", "found"),
+    [
+        ({}, (1, 2), False),
+        ({}, (1, 2, 3), False),
+        ({}, (1, 0), True),
+        ({"y": E4}, (), True),
+        ({"x": E5}, (), True),
+        ({"x": HALF, "y": HALF}, (1, 2), False),
+        ({"s": HALF}, (1, 2), True),
+        ({"s": HALF}, (2,), False),
+        ({"s": E4}, (1, 2), False),
+    ],
+)
+def test_steps_that_only_a_run_knows(
+    narrow: dict[str, str], numbers: tuple[int, ...], found: bool
+) -> None:
+    """Or those of fewer bits, of codes or of scales."""
+    built = graph("y = QuantizeLinear x s z", "y", s=np.float32(1), z=np.uint8(0))
+    importer: Any = SimpleNamespace(
+        graph=built, builder=None, narrow=narrow, way_out=lambda _node: None
+    )
+    (node,) = built.nodes
+    assert is_open(NodeContext(importer, node), *numbers) is found
