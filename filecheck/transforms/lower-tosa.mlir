@@ -43,6 +43,24 @@ func.func @convolution(%x: tensor<1x4x4x3xi8>) -> tensor<1x4x4x2xi8> {
   return %2 : tensor<1x4x4x2xi8>
 }
 
+// Neither end of a clamp of real numbers that is infinite is compared.
+// CHECK-LABEL: func.func @clamp_reals(
+func.func @clamp_reals(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: [[LOW:%.+]] = linalg.generic
+  // CHECK-NOT: arith.minimumf
+  // CHECK: arith.maximumf
+  // CHECK-NOT: arith.minimumf
+  // CHECK: [[HIGH:%.+]] = linalg.generic
+  // CHECK-NOT: arith.maximumf
+  // CHECK: arith.minimumf
+  // CHECK-NOT: arith.maximumf
+  // CHECK: return [[LOW]], [[HIGH]], %x
+  %0 = tosa.clamp %x {min_val = -1.0 : f32, max_val = 0x7F800000 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = tosa.clamp %x {min_val = 0xFF800000 : f32, max_val = 1.0 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = tosa.clamp %x {min_val = 0xFF800000 : f32, max_val = 0x7F800000 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
 // Types lose their sign, which the signature keeps beside them. A clamp to all that the type holds is
 // nothing; a constant takes its new shape at once.
 // CHECK-LABEL: func.func @borders(

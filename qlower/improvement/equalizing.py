@@ -71,13 +71,13 @@ def spanning_type(type: QuantizedType, real: Array) -> QuantizedType:
 
 def _chains(work: Work) -> Iterator[tuple[Layer, Layer]]:
     """Layers whose result only another one reads, perhaps through a max pool."""
-    layers: dict[Operation, Layer] = {one.op: one for one in work.contractions}
+    layers: dict[Operation | None, Layer] = {one.op: one for one in work.contractions}
     for layer in layers.values():
         op = layer.op
         reader = _only_reader(op)
         while isinstance(reader, qnn.MaxPool2DOp):
             reader = _only_reader(reader)
-        other = layers.get(reader) if reader is not None else None
+        other = layers.get(reader)
         if other is None or op.activation not in (None, "relu"):
             continue
         channels = _read_axis(other)

@@ -62,7 +62,8 @@ class MovementFunctions(RuleFunctions):
         contract, (image,) = self.contract(op), args
         rows, columns = resize_positions(contract, op)
         if op.mode == "nearest":
-            return (image[:, rows[0]][:, :, columns[0]],)
+            (row,), (column,) = rows, columns
+            return (image[:, row][:, :, column],)
         corners = {
             f"{vertical}_{horizontal}": image[:, rows[i]][:, :, columns[j]].astype(
                 np.int32

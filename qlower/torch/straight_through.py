@@ -64,10 +64,9 @@ class Rounded(DeviceFunction):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         passes, *slopes = ctx.saved_tensors
-        of_scale = [
-            (gradients[0] * slope).sum_to_size(ctx.scale_shape) for slope in slopes
-        ]
-        found = gradients[0] * passes
+        (gradient,) = gradients
+        of_scale = [(gradient * slope).sum_to_size(ctx.scale_shape) for slope in slopes]
+        found = gradient * passes
         return found, None, (of_scale or [None])[0], None, None, None
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from qlower.diagnostics import QlowerError
 from qlower.model import Model
 from qlower.model.signature import TensorSpec
 from qlower.process.extras import install_line
+from qlower.text.parsing import parse_module
 from qlower.validation import schedule
 from qlower.validation.counts import Counts, Partial, output_step, to_ticks
 from qlower.validation.preprocessing import Preprocessing
@@ -375,6 +377,44 @@ class Session:
 
     def run(self, inputs: Any) -> Any:
         return inputs[0] + inputs[1]
+
+
+@pytest.mark.parametrize("found", ["one", "several"])
+def test_the_first_result_of_a_program(found: str) -> None:
+    first, second = (SimpleNamespace(numpy=lambda x=x: [x]) for x in (1, 2))
+    session: Any = object.__new__(REFERENCES["_Torch"])
+    vars(session).update(
+        _torch=SimpleNamespace(no_grad=nullcontext, from_numpy=np.asarray),
+        _module=lambda x: first if found == "one" else (first, second),
+    )
+    assert session.run([np.zeros(1)]).tolist() == [1]
+
+
+RELU = """\
+!x = !quant.uniform<i8:f32, 0.5>
+func.func @main(%x: tensor<1x2x!x>) -> tensor<1x2x!x> {
+  %y = qnn.relu %x : (tensor<1x2x!x>) -> tensor<1x2x!x>
+  return %y : tensor<1x2x!x>
+}"""
+
+
+def test_runs_of_other_references_differ(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Alone(Session):
+        def __init__(self, path: Path) -> None:
+            super().__init__(path)
+            del self.inputs[1:]
+
+    monkeypatch.setitem(REFERENCES["_SESSIONS"], ".pt2", ("torch", Alone))
+    model = qlower.Model(parse_module(RELU, "relu.mlir"))
+    path, rows = tmp_path / "m.pt2", np.zeros((3, 2), np.int8)
+
+    def key(content: bytes) -> object:
+        path.write_bytes(content)
+        return prepare(model, rows, contracts=("tflite",), against=str(path)).key()
+
+    assert key(b"a") == key(b"a") != key(b"b")
 
 
 def test_a_reference_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
