@@ -110,7 +110,7 @@ def show_saturated(row: SignalRow) -> str:
 
 def bars(counts: Sequence[int]) -> str:
     """A histogram of one character a bar; what occurs at all has some height."""
-    most = max(counts, default=0) or 1
+    most = max([1, *counts])
     heights = [math.ceil((len(BARS) - 1) * count / most) for count in counts]
     return "".join(BARS[height] for height in heights)
 

@@ -7,6 +7,7 @@ from xdsl.dialects import smt
 from xdsl.dialects.func import FuncOp, ReturnOp
 
 from qlower.diagnostics import QlowerError
+from qlower.dialects.smtlib import ApplyOp
 from qlower.text.parsing import parse_module
 from qlower.transforms.arith_to_smt import to_smt
 
@@ -54,6 +55,39 @@ def test_where_all_results_are_defined(returned: str) -> None:
     else:
         assert isinstance(defined, smt.AndOp)
         assert len({*defined.operands}) == len(defined.operands) == len(conditions)
+
+
+COMPARISONS = {
+    # the function, whether it takes the second operand first, and whether it is negated
+    **{"eq": ("=", False, False), "ne": ("=", False, True)},
+    **{"slt": ("bvslt", False, False), "sle": ("bvsle", False, False)},
+    **{"sgt": ("bvslt", True, False), "sge": ("bvsle", True, False)},
+    **{"ult": ("bvult", False, False), "ule": ("bvule", False, False)},
+    **{"ugt": ("bvult", True, False), "uge": ("bvule", True, False)},
+}
+
+
+@pytest.mark.parametrize("predicate", COMPARISONS)
+def test_comparisons(predicate: str) -> None:
+    made = to_smt(
+        function(
+            f"""func.func @f(%x: i32, %y: i32) -> i1 {{
+  %a = arith.cmpi {predicate}, %x, %y : i32
+  func.return %a : i1
+}}"""
+        )
+    )
+    x, y = made.body.block.args
+    end = made.body.block.last_op
+    assert isinstance(end, ReturnOp)
+    found = end.operands[0].owner
+    is_negated = isinstance(found, smt.NotOp)
+    if isinstance(found, smt.NotOp):
+        found = found.operands[0].owner
+    assert isinstance(found, ApplyOp)
+    name, is_swapped, negated = COMPARISONS[predicate]
+    assert (found.function.data, is_negated) == (name, negated)
+    assert [*found.operands] == ([y, x] if is_swapped else [x, y])
 
 
 REFUSED = [

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    TensorType,
+    f32,
+    i1,
+    i8,
+)
+from xdsl.ir import Attribute
 
-from qlower.transforms.ranges import tensor_ranges
+from qlower.transforms.ranges import tensor_ranges, type_range
 
 
 @pytest.mark.parametrize("width", [4, 8, 16, 32, 64])
@@ -22,3 +31,17 @@ def test_a_constant_has_the_range_of_its_numbers(
         type = TensorType(IntegerType(width), (3,))
         dense = DenseIntOrFPElementsAttr.from_list(type, numbers.tolist())
         assert tensor_ranges({}, arith.ConstantOp(dense)) == (least, most)
+
+
+@pytest.mark.parametrize(
+    ("type", "wanted"),
+    [
+        (i1, (-1, 0)),
+        (i8, (-128, 127)),
+        (IndexType(), (-(2**63), 2**63 - 1)),
+        (f32, None),
+    ],
+    ids=str,
+)
+def test_numbers_of_types(type: Attribute, wanted: tuple[int, int] | None) -> None:
+    assert type_range(type) == wanted

@@ -155,18 +155,19 @@ def test_a_metric_has_real_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "own", "reference", "absolute", "spread"),
+    ("spec", "own", "reference", "absolute", "most"),
     [
-        (STEPS, [1, 2, 3], np.array([1, 2, 5], np.int8), 512, True),
-        (STEPS, [1, 2, 3], np.array([0.0, 0.5, 1.25], np.float32), 128, True),
-        (TensorSpec("y", (1, 3), "int32"), [1, 2, 3], np.array([1, 2, 1]), 512, False),
-        (REALS, [1, 2, 3], np.array([1, 2, 2.5], np.float32), 0.5 * 2**28, False),
+        (STEPS, [1, 2, 3], np.array([1, 2, 5], np.int8), 512, 1024),
+        (STEPS, [1, 2, 3], np.array([0.0, 0.5, 1.25], np.float32), 128, 640),
+        (TensorSpec("y", (1, 3), "int32"), [1, 2, 3], np.array([1, 2, 1]), 512, None),
+        (REALS, [1, 2, 3], np.array([1, 2, 2.5], np.float32), 0.5 * 2**28, None),
     ],
 )
 def test_layers_are_counted(
-    spec: Any, own: Any, reference: Any, absolute: float, spread: bool
+    spec: Any, own: Any, reference: Any, absolute: float, most: int | None
 ) -> None:
-    """Against stored or real values; how stored ones spread, if they have a scale."""
+    """Against stored or real values; how stored ones spread, if they have a scale, and
+    what the reference has at most, in ticks."""
     outputs = (TensorSpec("z", (1,), "int8"), spec)
     variant: Any = SimpleNamespace(
         signature=SimpleNamespace(outputs=outputs), layers={"l": 1, "other": 0}
@@ -179,7 +180,8 @@ def test_layers_are_counted(
     assert (counts.layers["l"].absolute, counts.layers["l"].elements) == (
         *(2 * absolute, 6),
     )
-    assert list(counts.spreads) == (["l"] if spread else [])
+    found = {name: spread.most for name, spread in counts.spreads.items()}
+    assert found == ({} if most is None else {"l": most})
 
 
 @pytest.mark.parametrize(
