@@ -16,7 +16,6 @@ An array has an entry for each lane, or one entry for all.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -272,9 +271,7 @@ class LaneBody(ScalarBody):
         taken = {one.name_hint for one in self._block.args if one not in arguments}
         for argument in arguments:
             role = argument.name_hint or _role(argument)
-            names = itertools.chain(
-                [role], (f"{role}_n{n}" for n in itertools.count(1))
-            )
+            names = (role, *(f"{role}_n{n}" for n in range(1, len(arguments) + 1)))
             argument.name_hint = next(one for one in names if one not in taken)
             taken.add(argument.name_hint)
 

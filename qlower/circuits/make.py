@@ -140,11 +140,11 @@ class Circuits(Tabled[Circuit]):
         notes = [f"{name}: {why}" for name, why in self.refused]
         if self.circuits:
             written, needed = np.sum([one.bits for one in self.circuits], axis=0)
-            notes.insert(
-                0,
+            notes = [
                 "bits: of all inputs and steps, in the types of the contract's text "
                 f"and in the circuit; {_share(written, needed)} are saved.",
-            )
+                *notes,
+            ]
         return Table(
             f"circuits by {self.contract}",
             self.circuits,

@@ -102,8 +102,9 @@ def open_function(
     name = identifier(f"{contract.name}_{rule.name}")
     function = body.function(name, results)
     for unknown, argument in work.ports():
+        assert argument.name_hint is not None
         limits = _limits(argument, unknown, stored)
-        arguments.append(_between(str(argument.name_hint), *limits))
+        arguments.append(_between(argument.name_hint, *limits))
     annotate(function, arguments)
     return OpenFunction(contract.name, rule.name, function, tuple(arguments))
 

@@ -178,8 +178,7 @@ def _rule_lines(contract: Contract) -> Iterator[str]:
     yield ""
     rules = _rules_of(contract, own)
     for served in rules.values():
-        first, *_ = served
-        meaning = _meaning(own, contract.rules[first])
+        meaning = _meaning(own, contract.rules[served[0]])
         yield from _item(_names(served), meaning)
     if not rules:
         yield "It defines none itself."

@@ -255,7 +255,8 @@ class _Terms:
 
     def read(self, nest: Nest, loops: Loops, place: AffineExpr) -> Sequence[SSAValue]:
         if self.period > 1:
-            loops = [loop * self.period + self.first for loop in loops]
+            (loop,) = loops
+            loops = [loop * self.period + self.first]
         (term,) = self.rows.results(self.helper, nest, [*loops, place])
         return [term] * (1 + self.squares)
 

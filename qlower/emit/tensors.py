@@ -105,8 +105,8 @@ def _expand(
 
 
 def _grouping(large: Sequence[int], small: Sequence[int]) -> Groups | None:
-    """The runs of `large` dimensions that multiply to the `small` ones, one at least;
-    None if none do."""
+    """The runs of `large` dimensions that multiply to those of `small`, which has at
+    least one; None if there are no such runs."""
     groups: list[list[int]] = []
     index = 0
     for size in small:

@@ -48,8 +48,7 @@ def ranks(
         precedes = steps.logical("or", precedes, after)
     counted = steps.step(arith.ExtUIOp(precedes, i32))
     zeros = emit.filled((*rows, size), i32, 0)
-    (counts,) = nest.reduce([zeros], nest.adding(counted))
-    return counts
+    return nest.reduce_one(zeros, nest.adding(counted))
 
 
 def of_ranks(
@@ -103,8 +102,7 @@ def running_sums(
         (total,) = before
         return [steps.select(counts, steps.add(total, value), total)]
 
-    (sums,) = nest.reduce([init], add)
-    return sums
+    return nest.reduce_one(init, add)
 
 
 def place_of_extreme(

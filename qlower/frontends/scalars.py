@@ -243,8 +243,7 @@ def folded(
     if before is not None:
         element = before(steps, element)
     init = emit.filled(nest.output_shape, element.type, start)
-    (made,) = nest.reduce([init], lambda made: [compute(steps, made[0], element)])
-    return made
+    return nest.reduce_one(init, lambda made: [compute(steps, made[0], element)])
 
 
 def nearest(nest: Nest, index: SSAValue, size: int) -> SSAValue:

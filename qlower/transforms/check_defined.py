@@ -132,7 +132,7 @@ def _check_division(op: Operation, ranges: Mapping[SSAValue, Range]) -> None:
     overflows = (
         isinstance(op, arith.DivSIOp | arith.RemSIOp)
         and dividend[0] == whole[0]
-        and divisor[1] == -1
+        and divisor[0] <= -1 <= divisor[1]
     )
     if has_zero or overflows:
         raise _undefined(op, f"for a divisor of {0 if has_zero else -1}", divisor)

@@ -4,7 +4,6 @@ what is saved of a failure."""
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
@@ -14,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import parsed
 
-from qlower.cli import make_parser
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.compilation.passes import CompilerBug
 from qlower.diagnostics import QlowerError
@@ -29,11 +28,6 @@ caching: Any = import_module("qlower.cli.cache")
 compiling: Any = import_module("qlower.cli.compile")
 crash: Any = import_module("qlower.cli.crash")
 probing: Any = import_module("qlower.identification.probe")
-
-
-def parsed(line: str) -> Namespace:
-    words = line.split()
-    return make_parser(words[0]).parse_args(words)
 
 
 def refused(call: Any) -> QlowerError:

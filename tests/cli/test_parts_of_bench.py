@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from argparse import Namespace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.command_lines import parsed
 
 from qlower.bench.comparison import Report
-from qlower.cli import make_parser
 from qlower.diagnostics import QlowerError
 from qlower.tables.table import Column, Table
 
 Capture = pytest.CaptureFixture[str]
 bench: Any = import_module("qlower.cli.bench")
-
-
-def parsed(line: str) -> Namespace:
-    words = line.split()
-    return make_parser(words[0]).parse_args(words)
 
 
 def refused(line: str) -> tuple[str, str | None]:

@@ -14,9 +14,10 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
+from support.command_lines import parsed
 
 from qlower.cli import examples as sets
-from qlower.cli import given, make_parser, output, progress
+from qlower.cli import given, output, progress
 from qlower.cli.exit_codes import UsageError
 from qlower.cli.inputs import (
     Given,
@@ -41,11 +42,6 @@ bench: Any = import_module("qlower.cli.bench")
 validate: Any = import_module("qlower.cli.validate")
 running: Any = import_module("qlower.cli.run")
 compiling: Any = import_module("qlower.cli.compile")
-
-
-def parsed(line: str) -> Namespace:
-    words = line.split()
-    return make_parser(words[0]).parse_args(words)
 
 
 def refused(call: Callable[[], object]) -> tuple[type, str, str | None]:

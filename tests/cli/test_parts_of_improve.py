@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import parsed
 
-from qlower.cli import make_parser
 from qlower.cli.exit_codes import UsageError
 from qlower.cli.output import check_plot, write_junit, write_plot
 from qlower.cli.tables.junit import Case
@@ -25,11 +25,6 @@ Capture = pytest.CaptureFixture[str]
 improving: Any = import_module("qlower.cli.improve")
 circuits: Any = import_module("qlower.cli.circuits")
 running: Any = import_module("qlower.cli.run")
-
-
-def parsed(line: str) -> Namespace:
-    words = line.split()
-    return make_parser(words[0]).parse_args(words)
 
 
 # improve

@@ -3,7 +3,6 @@ that isn't compiled."""
 
 from __future__ import annotations
 
-from argparse import Namespace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import parsed
 
-from qlower.cli import main, make_parser
+from qlower.cli import main
 from qlower.cli.exit_codes import UsageError
 from qlower.contract_pages.contract_differences import (
     Comparison,
@@ -27,11 +27,6 @@ from qlower.tables.table import Table
 Capture = pytest.CaptureFixture[str]
 inspect: Any = import_module("qlower.cli.inspect")
 compare: Any = import_module("qlower.cli.compare")
-
-
-def parsed(line: str) -> Namespace:
-    words = line.split()
-    return make_parser(words[0]).parse_args(words)
 
 
 # inspect

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import parsed
 
-from qlower.cli import make_parser
 from qlower.diagnostics import QlowerError
 from qlower.model.signature import TensorSpec
 from qlower.tables.table import Column, Table
 
 Capture = pytest.CaptureFixture[str]
 running: Any = import_module("qlower.cli.run")
-
-
-def parsed(line: str) -> Namespace:
-    words = line.split()
-    return make_parser(words[0]).parse_args(words)
 
 
 def rows(name: str) -> Table[str]:

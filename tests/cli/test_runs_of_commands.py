@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
@@ -13,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import parsed
 
-from qlower.cli import make_parser
 from qlower.cli.exit_codes import ExitCode, UsageError
 from qlower.diagnostics import QlowerError
 from qlower.interp.values import Array
@@ -32,11 +31,6 @@ lint: Any = import_module("qlower.cli.lint")
 circuits: Any = import_module("qlower.cli.circuits")
 comparing: Any = import_module("qlower.cli.compare")
 costing: Any = import_module("qlower.cli.cost")
-
-
-def parsed(line: str) -> Namespace:
-    words = line.split()
-    return make_parser(words[0]).parse_args(words)
 
 
 def refused(call: Any) -> tuple[type, str, str | None]:

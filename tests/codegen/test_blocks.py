@@ -1,4 +1,4 @@
-"""Which loop of a nest threads share, and in blocks of which sizes."""
+"""The loop of a nest that threads share, and the sizes of its blocks."""
 
 from __future__ import annotations
 

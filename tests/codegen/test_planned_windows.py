@@ -8,27 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.layers.windows import Window, build
+from support.layers.windows import Window, analysed
 
-from qlower.codegen.nests.nest import LoopNest, analyse
 from qlower.codegen.nests.point import Segment, overlapping, split, split_lanes
 from qlower.codegen.nests.recognise import Contraction, DepthwiseProducts, recognise
 from qlower.codegen.skeletons.depthwise.emit import plan_window
 from qlower.codegen.skeletons.depthwise.taps import cut_at_edges, tap_offset
 from qlower.codegen.skeletons.tile_registers.joined_pixels import join_pixels
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.dialects.kernel import NestOp
-from qlower.text.parsing import parse_module
 
 VECTORS = resolve_target("x86_64-linux-gnu", "x86-64-v3")
 MASKS = resolve_target("x86_64-linux-gnu", "x86-64-v4")
 WIDENS = resolve_target("thumbv8.1m.main-none-eabi", "cortex-m55")
-
-
-def nest(case: Window) -> LoopNest:
-    text, _, _ = build(case, 0)
-    (op,) = (op for op in parse_module(text).walk() if isinstance(op, NestOp))
-    return analyse(op)
 
 
 def covered(segments: Sequence[Segment]) -> list[int]:
@@ -110,7 +101,7 @@ def test_lanes(
 
 def depthwise(**given: Any) -> DepthwiseProducts:
     window = Window(10, 12, 8, 8, (3, 3), groups=8, depthwise=True)
-    found = recognise(nest(replace(window, **given)))
+    found = recognise(analysed(replace(window, **given)))
     assert isinstance(found, DepthwiseProducts)
     return found
 
@@ -125,7 +116,7 @@ def test_offsets_of_taps() -> None:
 @pytest.mark.parametrize(
     ("stride", "padding", "inner"),
     [
-        # rows above and below, columns before and after; columns of which all is inside
+        # rows above and below, columns before and after; the columns wholly inside
         (1, (1, 1, 1, 1), range(1, 9)),
         (1, (1, 1, 0, 0), range(10)),
         (1, (0, 0, 2, 0), range(2, 10)),
@@ -194,7 +185,7 @@ def test_taps_that_pixels_share(
 
 
 def contraction(**given: Any) -> Contraction:
-    found = recognise(nest(replace(Window(4, 8, 16, 6), **given)))
+    found = recognise(analysed(replace(Window(4, 8, 16, 6), **given)))
     assert isinstance(found, Contraction)
     return found
 

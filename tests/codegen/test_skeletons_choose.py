@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.layers.windows import Window, build
+from support.layers.windows import Window, analysed
 
-from qlower.codegen.nests.nest import LoopNest, analyse
 from qlower.codegen.skeletons.choose import Skeletons, scratch_bytes
 from qlower.codegen.skeletons.contraction.tiling import VectorPlan
 from qlower.codegen.skeletons.contraction.widened import WidenedPlan
@@ -15,8 +14,7 @@ from qlower.codegen.skeletons.depthwise.emit import WindowPlan
 from qlower.codegen.skeletons.depthwise.routine import RoutinePlan
 from qlower.codegen.skeletons.tile_registers.plan import TiledContraction
 from qlower.codegen.targets.resolve import resolve_target
-from qlower.dialects.kernel import NestOp, ScratchAttr, TileAttr, TileRegistersAttr
-from qlower.text.parsing import parse_module
+from qlower.dialects.kernel import ScratchAttr, TileAttr, TileRegistersAttr
 
 VECTORS = resolve_target("x86_64-linux-gnu", "x86-64-v3")
 TILES = resolve_target("x86_64-linux-gnu", "sapphirerapids")
@@ -26,30 +24,24 @@ POINTS = Window(8, 8, 64, 32)
 WINDOW = Window(9, 9, 8, 8, (3, 3), groups=8, depthwise=True)
 
 
-def nest(case: Window) -> LoopNest:
-    text, _, _ = build(case, 0)
-    (op,) = (op for op in parse_module(text).walk() if isinstance(op, NestOp))
-    return analyse(op)
-
-
 def test_a_depthwise_window() -> None:
     """It isn't cut; a routine needs memory."""
     for target, kind in ((VECTORS, WindowPlan), (SMALL, RoutinePlan)):
-        one = nest(WINDOW)
+        one = analysed(WINDOW)
         skeletons = Skeletons(target, one)
         assert skeletons.weights is None
         assert skeletons.estimated_schedule() is None
         assert skeletons.schedules() == []
         assert isinstance(skeletons.of(one, None), kind)
     for bytes_, kind in ((0, WindowPlan), (8, RoutinePlan)):
-        one = nest(WINDOW)
+        one = analysed(WINDOW)
         one.op.scratch = ScratchAttr(0, bytes_)
         assert isinstance(Skeletons(SMALL, one).of(one, None), kind)
 
 
 def test_vectors() -> None:
     """The best tile by estimate comes first, and no other twice."""
-    one = nest(POINTS)
+    one = analysed(POINTS)
     skeletons = Skeletons(VECTORS, one)
     best = skeletons.estimated_schedule()
     assert isinstance(best, TileAttr)
@@ -71,13 +63,13 @@ def test_vectors() -> None:
 
 
 def test_tile_registers() -> None:
-    one = nest(replace(POINTS, height=32, width=32, channels=128, outputs=128))
+    one = analysed(replace(POINTS, height=32, width=32, channels=128, outputs=128))
     skeletons = Skeletons(TILES, one)
     assert skeletons.estimated_schedule() == TileRegistersAttr()
     assert skeletons.schedules()[0] == TileRegistersAttr()
     assert skeletons.schedules().count(TileRegistersAttr()) == 1
     assert isinstance(skeletons.of(one, None), TiledContraction)
-    few = Skeletons(TILES, nest(Window(2, 2, 64, 16)))
+    few = Skeletons(TILES, analysed(Window(2, 2, 64, 16)))
     best, registers, *_ = few.schedules()
     assert isinstance(best, TileAttr)
     assert registers == TileRegistersAttr()
@@ -86,7 +78,7 @@ def test_tile_registers() -> None:
 @pytest.mark.parametrize(("bytes_", "kind"), [(0, VectorPlan), (8, WidenedPlan)])
 def test_a_routine_where_there_is_memory(bytes_: int, kind: type) -> None:
     """It takes all rows and channels, so that there is nothing to estimate."""
-    one = nest(POINTS)
+    one = analysed(POINTS)
     one.op.scratch = ScratchAttr(0, bytes_)
     skeletons = Skeletons(SMALL, one)
     plan = skeletons.of(one, None)

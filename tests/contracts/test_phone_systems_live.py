@@ -70,7 +70,8 @@ def require(system: System) -> None:
     pytest.importorskip(system.package)
     levels = machine_levels()
     if system.level not in levels or system.below in levels:
-        pytest.skip(f"the contract is of {system.level}, below {system.below}")
+        below = "" if system.below is None else f", below {system.below}"
+        pytest.skip(f"the contract is that of {system.level}{below}")
 
 
 def check_near_ties(system: System, name: str, rule: str, tmp_path: Path) -> None:

@@ -138,8 +138,8 @@ def test_equal_steps(one: str, other: str, is_same: bool) -> None:
     ],
 )
 def test_constants_of_constants(kind: str, count: int, is_made: bool) -> None:
-    """A cast of so many numbers, or one number in so many dimensions of 1: arrays have
-    few dimensions."""
+    """The limit is one of numbers for a cast, and one of dimensions for a fill: arrays
+    have few."""
     found = graph([node(kind, "c", "z", {"to": 7} if kind == "Cast" else {})])
     array = np.ones(count, np.int64)
     found.constants["c"] = Constant("INT64", array.shape, array)

@@ -25,13 +25,14 @@ def _site(graph: Graph, node: Node) -> Site:
 
 def _parameter(
     graph: Graph, node: Node, value: str, ranks: Mapping[str, int]
-) -> tuple[str, tuple[int | None, ...] | None] | None:
-    """The vector that a node of a normalization takes with `value`, and its shape."""
+) -> tuple[str, int | None] | None:
+    """The vector that a node of a normalization takes with `value`, and its length."""
     name = other(node, value)
     if ranks.get(name) != 1:
         return None
     known = graph.constants.get(name) or graph.inputs.get(name)
-    return name, known and known.shape
+    (length,) = (known and known.shape) or (None,)
+    return name, length
 
 
 def _axis(graph: Graph, mean: Node) -> int | None:
@@ -163,7 +164,7 @@ def fuse_layer_normalization(
         return
     if not _are_of_rows(graph, [found.mean, root.mean], ranks):
         return
-    if scale[1] in (None, (None,)) or bias[1] in (None, (None,)):
+    if None in (scale[1], bias[1]):
         raise _site(graph, offset).error(
             f"the lengths of {scale[0]!r} and {bias[0]!r} are not known: ONNX Runtime"
             " fuses the normalization if they are equal",

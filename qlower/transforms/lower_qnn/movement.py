@@ -65,8 +65,7 @@ def lower_resize(lowering: Lowering, op: qnn.ResizeOp) -> SSAValue:
     nest = Nest(lowering.emit, shape_of(op.result))
     pixels = elements_at(nest, lowering.value(op.input), {1: rows[:2], 2: columns[:2]})
     if op.mode == "nearest":
-        (nearest,) = pixels
-        return nest.build_one(nearest)
+        return nest.build_one(*pixels)
     type = quantized_element(op.input.type)
     names = "top_left", "top_right", "bottom_left", "bottom_right"
     runtime = {

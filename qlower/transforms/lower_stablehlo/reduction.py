@@ -55,8 +55,7 @@ def _combined(
             combine.create(operands=operands, result_types=[value.type])
         ).results
 
-    (combined,) = nest.reduce([initial], step)
-    return combined
+    return nest.reduce_one(initial, step)
 
 
 def lower_iota(lowering: Lowering, op: stablehlo.IotaOp) -> SSAValue:

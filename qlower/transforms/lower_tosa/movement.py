@@ -49,8 +49,7 @@ def lower_scatter(lowering: Lowering, op: tosa.ScatterOp) -> SSAValue:
     def replaced(accumulators: Sequence[BlockArgument]) -> Sequence[SSAValue]:
         return [nest.add(arith.SelectOp(is_named, given, *accumulators)).result]
 
-    (scattered,) = nest.reduce([lowering.value(op.values_in)], replaced)
-    return scattered
+    return nest.reduce_one(lowering.value(op.values_in), replaced)
 
 
 def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
@@ -65,8 +64,7 @@ def lower_resize(lowering: Lowering, op: tosa.ResizeOp) -> SSAValue:
             loop: [np.where(2 * rest >= whole, above, below)]
             for loop, (below, above, rest, whole) in ((1, rows), (2, columns))
         }
-        (pixel,) = elements_at(nest, image, nearest)
-        return nest.build_one(pixel)
+        return nest.build_one(*elements_at(nest, image, nearest))
     type = element_type(op.output.type)
     is_real = isinstance(type, AnyFloat)
     multiply = arith.MulfOp if is_real else arith.MuliOp

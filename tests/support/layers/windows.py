@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import DTypeLike
 
+from qlower.codegen.nests.nest import LoopNest, analyse
+from qlower.dialects.kernel import NestOp
 from qlower.model.signature import Array
+from qlower.text.parsing import parse_module
 from support.machines.native import dense
 
 
@@ -194,6 +197,13 @@ def build(case: Window, seed: int) -> tuple[str, Array, Array]:
       return %y : {y_type}
     }}"""
     return text, image, want
+
+
+def analysed(case: Window) -> LoopNest:
+    """The loops of a convolution."""
+    text, _, _ = build(case, 0)
+    (op,) = (op for op in parse_module(text).walk() if isinstance(op, NestOp))
+    return analyse(op)
 
 
 def sampled(seed: int, *, depthwise: bool, words: bool = False) -> Window:
