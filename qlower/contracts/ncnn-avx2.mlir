@@ -5,7 +5,7 @@
 // # Ties
 // As `ncnn`.
 // # Not matched
-// - As `ncnn`.
+// - With `use_packing_layout`, as `ncnn`.
 // # Checked against
 // ncnn live on AVX2 (AMD EPYC), `tests/contracts/test_phone_systems_live.py`: 2.2 million outputs,
 // more than half of them ties or near ties: no mismatch, where `ncnn` has 27,901.
